@@ -1,9 +1,11 @@
 #include <fmt/format.h>
 
+#include "api/cli/backup_check.h"
 #include "api/cli/commands.h"
 #include "api/cli/exit_code.h"
 #include "api/cli/postgres_tools.h"
 #include "api/cli/print.h"
+#include "manifest/base/printable.h"
 #include "storage/backup/make_backup.h"
 #include "storage/backup/restore_backup.h"
 
@@ -38,6 +40,7 @@ Status backup(Context& context, const Options& options) {
   request.program = std::string("kiln ") + KILN_VERSION;
   request.now = clock.now();
   request.dumpDatabase = [&](const std::string& path) { return dumpDatabase(options.database, path); };
+  request.check = checkBackup;
   KILN_TRY(checkFarmDatabase(options.database, options.farm));
   KILN_ASSIGN(const auto document, storage::makeBackup(request));
   if (context.json)
@@ -54,11 +57,18 @@ Status backup(Context& context, const Options& options) {
 }
 
 Status restore(Context& context, const Options& options) {
-  KILN_ASSIGN(const auto document, storage::restoreBackup({.source = options.from,
-                                                           .farm = options.farm,
-                                                           .loadDatabase = [&](const std::string& path) {
-                                                             return loadDatabase(options.database, path);
-                                                           }}));
+  storage::RestoreRequest request;
+  request.source = options.from;
+  request.farm = options.farm;
+  request.check = [&](const std::string& backup) -> Status {
+    KILN_TRY(checkEmptyDatabase(options.database));
+    return checkBackup(backup);
+  };
+  request.loadDatabase = [&](const std::string& path) { return loadDatabase(options.database, path); };
+  KILN_ASSIGN(const auto document, storage::restoreBackup(request));
+  for (const storage::BackupFile& file : document.files)
+    if (!storage::belongsInBackup(file.path))
+      note("not brought back, since it is this machine's and no part of a backup: " + printable(file.path));
   if (context.json)
     printJson(summary(document));
   else
@@ -80,7 +90,7 @@ void addBackup(CLI::App& app, Context& context) {
       "kiln backup --farm .kiln --database \"$(infra/postgres status .kiln/pg)\" --out /backups/2026-11-20",
       [&context, options] { return backup(context, *options); });
   addPlaces(command, *options);
-  command.add_option("--out", options->out, "A directory to make")->required();
+  command.add_option("--out", options->out, "A directory to make, not in the farm's own")->required();
   command.add_flag("--hard-links", options->hardLinks, "Share the blobs' bytes instead of copying them");
   command.add_flag("--with-keys", options->withKeys,
                    "The private keys in keys/ as well: who has the backup can sign as the farm");

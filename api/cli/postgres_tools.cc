@@ -19,6 +19,7 @@ namespace fs = std::filesystem;
 
 // A database of any size is waited for.
 constexpr std::chrono::hours kPatience{24};
+constexpr int kNoProgram = 127;  // of a shell
 constexpr std::size_t kMaxCheckpointBytes = 64 << 10;
 
 // The newest of Debian's versions, which reads all older servers; else what PATH has.
@@ -36,14 +37,33 @@ std::string programNamed(const std::string& name) {
   return newest.empty() ? name : newest;
 }
 
+// What stands in the way, of what libpq and the server say.
+Code codeOf(const std::string& text) {
+  const auto says = [&](const char* words) { return text.find(words) != text.npos; };
+  if (says("connection info string") || says("invalid connection option")) return Code::kInvalidArgument;
+  if (says("No space left on device")) return Code::kResourceExhausted;
+  if (says("permission denied") || says("Permission denied") || says("authentication failed"))
+    return Code::kPermissionDenied;
+  if (!says("connection to server") && !says("server closed the connection"))
+    return Code::kFailedPrecondition;
+  return says("does not exist") ? Code::kNotFound : Code::kUnavailable;
+}
+
 Result<std::string> run(const std::string& name, const std::vector<std::string>& arguments) {
   // The shell looks in PATH and adds what the program complains about to its output.
   std::vector<std::string> command{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", programNamed(name)};
   command.insert(command.end(), arguments.begin(), arguments.end());
   KILN_ASSIGN(const ProgramOutput output, runProgram(command, kPatience));
   if (output.exitCode == 0) return output.text;
-  return fail(Code::kUnavailable, name + " ended with " + std::to_string(output.exitCode) + ": " +
-                                      printable(output.text.substr(0, output.text.find('\n')), 500));
+  if (output.exitCode == kNoProgram)
+    return fail(Code::kUnavailable, name + " is not there; install PostgreSQL's client programs");
+  return fail(codeOf(output.text), name + " ended with " + std::to_string(output.exitCode) + ": " +
+                                       printable(output.text.substr(0, output.text.find('\n')), 500));
+}
+
+Result<std::string> ask(const std::string& conninfo, const std::string& sql) {
+  return run("psql", {"--no-psqlrc", "--no-password", "--no-align", "--tuples-only", "--quiet",
+                      "--dbname=" + conninfo, "--command=" + sql});
 }
 
 }  // namespace
@@ -60,12 +80,27 @@ Status loadDatabase(const std::string& conninfo, const std::string& path) {
   return {};
 }
 
+Status extractTable(const std::string& dump, const std::string& table, const std::string& to) {
+  const auto done = run("pg_restore", {"--data-only", "--table=" + table, "--file=" + to, dump});
+  if (done) return {};
+  Error why = done.error();
+  if (why.code == Code::kFailedPrecondition) why.code = Code::kDataLoss;
+  return fail(why.in(dump));
+}
+
+Status checkEmptyDatabase(const std::string& conninfo) {
+  KILN_ASSIGN(const std::string used,
+              ask(conninfo,
+                  "SELECT count(*) > 0 FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+                  "WHERE n.nspname <> 'information_schema' AND left(n.nspname, 3) <> 'pg_'"));
+  if (!used.starts_with("t")) return {};
+  return fail(Code::kAlreadyExists,
+              "--database: holds tables already; a restore needs an empty one, as infra/postgres start "
+              "NEW/pg makes it");
+}
+
 Status checkFarmDatabase(const std::string& conninfo, const std::string& farm) {
-  const auto ask = [&](const std::string& sql) {
-    return run("psql", {"--no-psqlrc", "--no-password", "--no-align", "--tuples-only", "--quiet",
-                        "--dbname=" + conninfo, "--command=" + sql});
-  };
-  KILN_ASSIGN(const std::string there, ask("SELECT to_regclass('log_checkpoints') IS NOT NULL"));
+  KILN_ASSIGN(const std::string there, ask(conninfo, "SELECT to_regclass('log_checkpoints') IS NOT NULL"));
   if (!there.starts_with("t"))
     return fail(
         Code::kInvalidArgument,
@@ -77,8 +112,9 @@ Status checkFarmDatabase(const std::string& conninfo, const std::string& farm) {
   if (!note) return fail(note.error().in(path));
   auto published = signing::Checkpoint::parse(note->text);
   if (!published) return fail(published.error().in(path));
-  KILN_ASSIGN(const std::string root, ask("SELECT encode(root, 'hex') FROM log_checkpoints WHERE size = " +
-                                          std::to_string(published->size)));
+  KILN_ASSIGN(const std::string root,
+              ask(conninfo, "SELECT encode(root, 'hex') FROM log_checkpoints WHERE size = " +
+                                std::to_string(published->size)));
   if (root.starts_with(toHex(published->root))) return {};
   return fail(Code::kInvalidArgument, "--database: does not hold what the farm's log has published (" +
                                           printable(path) + "); it is another farm's, or an older one");

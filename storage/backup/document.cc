@@ -1,5 +1,9 @@
 #include "storage/backup/document.h"
 
+#include <algorithm>
+#include <set>
+
+#include "manifest/base/new_directory.h"
 #include "manifest/json/reader.h"
 #include "manifest/spec/path.h"
 
@@ -8,6 +12,16 @@ namespace {
 
 constexpr std::size_t kMaxFiles = 1'000'000;
 constexpr std::int64_t kMaxMode = 0777;
+
+// In the farm's directory.
+const std::set<std::string, std::less<>> kLeftOut = {"kiln.env", "logs", "pg",    kRestoreUnfinished,
+                                                     "run",      "sock", "store", "workers"};
+constexpr std::string_view kTokenUri = "keys/signer.uri";  // with the module that the signer loads
+constexpr char kRestoring[] = ".restore-";
+
+bool isPassing(const std::string& name) {
+  return isInTheMaking(name) || name.starts_with(kRestoring);
+}
 
 Json digestJson(const Digest& digest) {
   return {{"digest", digest.text()}, {"size", std::to_string(digest.size)}};
@@ -27,6 +41,16 @@ Result<BackupFile> readFile(const Json& json, const std::string& place) {
 }
 
 }  // namespace
+
+bool belongsInBackup(std::string_view path) {
+  if (kLeftOut.contains(path.substr(0, path.find('/'))) || path == kTokenUri) return false;
+  for (std::size_t begin = 0; begin <= path.size();) {
+    const std::size_t end = std::min(path.find('/', begin), path.size());
+    if (isPassing(std::string(path.substr(begin, end - begin)))) return false;
+    begin = end + 1;
+  }
+  return true;
+}
 
 Json BackupDocument::toJson() const {
   Json list = Json::array();

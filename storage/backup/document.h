@@ -15,6 +15,15 @@ namespace kiln::storage {
 inline constexpr std::size_t kMaxBackupDocumentBytes = 64u << 20;
 inline constexpr char kBackupDocument[] = "backup.json";
 inline constexpr char kBackupDump[] = "database.dump";  // of pg_dump, in its custom format
+inline constexpr char kBackupState[] = "state";         // the farm's files that belong in a backup
+
+// Whether a backup holds what lies at this path below the farm's directory. It does not hold what a start
+// makes anew, what is backed up otherwise, what names a program of the machine, and what was in the making.
+// Whoever brings a backup back places nothing else either: some of these are run.
+bool belongsInBackup(std::string_view path);
+
+// In a farm's directory while a restore into it is not whole: its database may be loaded already.
+inline constexpr char kRestoreUnfinished[] = "restore.unfinished";
 
 // One file of the farm's directory beside store and database.
 struct BackupFile {

@@ -6,10 +6,10 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <set>
 
 #include "manifest/base/file.h"
-#include "manifest/base/scratch_directory.h"
+#include "manifest/base/new_directory.h"
+#include "manifest/spec/path.h"
 #include "storage/blob/store_directory.h"
 
 namespace kiln::storage {
@@ -17,9 +17,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Below the farm's directory, what a start makes anew or what is backed up otherwise.
-const std::set<std::string, std::less<>> kLeftOut = {"kiln.env", "logs",  "pg",     "run",
-                                                     "sock",     "store", "workers"};
 constexpr char kKeys[] = "keys";
 
 Status makeParents(const std::string& path) {
@@ -41,23 +38,10 @@ Status eachFile(const std::string& root, F visit) {
   return {};
 }
 
-std::string parentOf(const std::string& path) {
-  return fs::path(path).parent_path().string();
-}
-
-// Beside the destination, so that a rename is all that is left to do.
-Result<ScratchDirectory> makePlace(const std::string& destination) {
-  std::error_code error;
-  if (fs::symlink_status(destination, error).type() != fs::file_type::not_found)
-    return fail(Code::kAlreadyExists, destination + ": is there already; name a new directory");
-  return ScratchDirectory::make(parentOf(destination) + "/." + fs::path(destination).filename().string() +
-                                ".partial-");
-}
-
 class Backup {
  public:
-  // All of it is made in `directory`, which gets the destination's name once it is whole and durable.
-  Backup(const BackupRequest& request, ScratchDirectory directory)
+  // All of it is made in `directory`, which gets its name once it is whole and durable.
+  Backup(const BackupRequest& request, NewDirectory directory)
       : request_(request), directory_(std::move(directory)) {}
 
   Result<BackupDocument> make() {
@@ -74,8 +58,8 @@ class Backup {
     out_.program = request_.program;
     KILN_TRY(syncFileSystem(directory_.path()));
     KILN_TRY(writeDocument());
-    KILN_TRY(directory_.moveTo(request_.destination));
-    KILN_TRY(syncDirectory(parentOf(request_.destination)));
+    KILN_TRY(request_.check(directory_.path()));
+    KILN_TRY(directory_.keep(0700));
     return std::move(out_);
   }
 
@@ -120,7 +104,7 @@ class Backup {
     std::error_code error;
     for (fs::directory_iterator at(request_.farm, error), end; !error && at != end; at.increment(error)) {
       const std::string name = at->path().filename().string();
-      if (kLeftOut.contains(name) || (name == kKeys && !request_.withKeys)) continue;
+      if (!belongsInBackup(name) || (name == kKeys && !request_.withKeys)) continue;
       if (at->is_symlink(error)) continue;
       if (at->is_regular_file(error)) KILN_TRY(addFile(name));
       if (at->is_directory(error)) KILN_TRY(addDirectory(name));
@@ -138,15 +122,17 @@ class Backup {
     KILN_TRY(addFile(checkpoint));
     return eachFile(request_.farm + "/" + name, [&](const std::string&, const std::string& below) -> Status {
       const std::string path = name + "/" + below;
-      return path == checkpoint ? Status() : addFile(path);
+      return path == checkpoint || !belongsInBackup(path) ? Status() : addFile(path);
     });
   }
 
   // One that is not there, or not any more, was of passing use to a running program.
   Status addFile(const std::string& name) {
-    const std::string from = request_.farm + "/" + name, to = at("state/" + name);
+    const std::string from = request_.farm + "/" + name, to = at(std::string(kBackupState) + "/" + name);
     struct stat status{};
     if (::stat(from.c_str(), &status) != 0) return errno == ENOENT ? Status() : fail(errnoError(errno, from));
+    if (const Status safe = checkRelativePath(name); !safe)
+      return fail(Code::kInvalidArgument, from + ": " + safe.error().message + "; rename it or move it away");
     KILN_TRY(makeParents(to));
     const auto mode = static_cast<unsigned>(status.st_mode) & 0777;
     const auto digest = transferFile(from, to, mode, Transfer::kCopy);
@@ -157,6 +143,7 @@ class Backup {
 
   Status writeDocument() {
     KILN_ASSIGN(const std::string text, toCanonicalJson(out_.toJson()));
+    KILN_TRY(BackupDocument::parse(text));  // what could not be read again is no backup
     const std::string path = at(kBackupDocument);
     KILN_ASSIGN(const UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600, path));
     KILN_TRY(writeAll(file.get(), asBytes(text), path));
@@ -165,32 +152,32 @@ class Backup {
   }
 
   const BackupRequest& request_;
-  ScratchDirectory directory_;
+  NewDirectory directory_;
   BackupDocument out_;
 };
+
+Status checkOutside(const std::string& place, const BackupRequest& request) {
+  std::error_code error;
+  const fs::path farm = fs::canonical(request.farm, error);
+  if (error) return fail(errnoError(error.value(), request.farm));
+  const fs::path inside = fs::path(place).lexically_relative(farm);
+  if (!inside.empty() && *inside.begin() == "..") return {};
+  return fail(
+      Code::kInvalidArgument,
+      request.destination + " lies in the farm's own directory; what destroys the farm takes it along");
+}
+
+Result<BackupDocument> make(const BackupRequest& request) {
+  KILN_ASSIGN(const std::string place, NewDirectory::placeOf(request.destination));
+  KILN_TRY(checkOutside(place, request));
+  KILN_ASSIGN(auto directory, NewDirectory::make(place));
+  return Backup(request, std::move(directory)).make();
+}
 
 }  // namespace
 
 Result<BackupDocument> makeBackup(const BackupRequest& request) {
-  // Absolute first: of a path none of which exists, the canonical form stays relative.
-  std::error_code error;
-  const auto place = [&](const std::string& path) {
-    return fs::weakly_canonical(fs::absolute(path, error), error);
-  };
-  const auto inside = place(request.destination).lexically_relative(place(request.farm));
-  if (inside.empty() || *inside.begin() != "..")
-    return fail(
-        Code::kInvalidArgument,
-        request.destination + " lies in the farm's own directory; what destroys the farm takes it along");
-  fs::path destination = fs::absolute(request.destination, error).lexically_normal();
-  if (!destination.has_filename()) destination = destination.parent_path();
-  BackupRequest absolute = request;
-  absolute.destination = destination.string();
-  const auto make = [&]() -> Result<BackupDocument> {
-    KILN_ASSIGN(auto directory, makePlace(absolute.destination));
-    return Backup(absolute, std::move(directory)).make();
-  };
-  auto made = make();
+  auto made = make(request);
   if (!made) return fail(made.error().in("backup"));
   return made;
 }

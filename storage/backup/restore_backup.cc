@@ -6,11 +6,11 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
+#include <iterator>
 
 #include "manifest/base/file.h"
-#include "manifest/base/scratch_directory.h"
+#include "manifest/base/new_directory.h"
 #include "storage/backup/copy.h"
 #include "storage/blob/store_directory.h"
 
@@ -28,31 +28,75 @@ Status makeDirectories(const fs::path& path) {
 
 class Restore {
  public:
-  // All of it is made in `staged`, a directory within the farm's, and moved to its place once it is right.
-  Restore(const RestoreRequest& request, BackupDocument document, const std::string& staged)
-      : request_(request), document_(std::move(document)), staged_(staged) {}
+  Restore(const RestoreRequest& request, BackupDocument document)
+      : request_(request), document_(std::move(document)) {
+    std::ranges::copy_if(document_.files, std::back_inserter(files_),
+                         [](const BackupFile& file) { return belongsInBackup(file.path); });
+  }
 
   Status run() {
     KILN_TRY(checkFree());
     KILN_ASSIGN(const Digest dump, digestOfFile(from(kBackupDump)));
     if (dump != document_.database)
       return fail(Code::kDataLoss, from(kBackupDump) + ": is not what was backed up");
-    KILN_TRY(placeState());
-    KILN_TRY(placeBlobs());
-    KILN_TRY(placeReferences());
-    KILN_TRY(syncFileSystem(staged_));
-    KILN_TRY(request_.loadDatabase(from(kBackupDump)));
-    KILN_TRY(move());
-    return syncDirectory(request_.farm);
+    KILN_TRY(request_.check(request_.source));
+    std::error_code error;
+    return fs::exists(request_.farm, error) ? intoFolder() : intoNewFolder();
   }
 
  private:
   std::string from(const std::string& path) const { return request_.source + "/" + path; }
+  std::string stateFile(const BackupFile& file) const {
+    return from(std::string(kBackupState) + "/" + file.path);
+  }
+
+  // The whole of it gets its name at once.
+  Status intoNewFolder() {
+    std::error_code error;
+    fs::path farm = fs::absolute(request_.farm, error);
+    if (!farm.has_filename()) farm = farm.parent_path();
+    KILN_TRY(makeDirectories(farm.parent_path()));
+    KILN_ASSIGN(auto made, NewDirectory::make(request_.farm));
+    KILN_TRY(stage(made.path()));
+    KILN_TRY(request_.loadDatabase(from(kBackupDump)));
+    return made.keep(0711).map_error(thoughLoaded);
+  }
+
+  // As infra/postgres makes one for the database. What comes between the database and the last of the names
+  // is seen by whoever starts a farm.
+  Status intoFolder() {
+    KILN_ASSIGN(const auto staged, ScratchDirectory::make(request_.farm + "/.restore-"));
+    KILN_TRY(stage(staged.path()));
+    KILN_TRY(mark());
+    if (const Status loaded = request_.loadDatabase(from(kBackupDump)); !loaded) {
+      static_cast<void>(unmark());
+      return loaded;
+    }
+    KILN_TRY(staged.moveOut(names(), request_.farm).map_error(thoughLoaded));
+    KILN_TRY(syncDirectory(request_.farm));
+    return unmark();
+  }
+
+  static Error thoughLoaded(Error why) {
+    why.message += "; the database is loaded already: start again with an empty one";
+    return why;
+  }
+
+  std::string marker() const { return request_.farm + "/" + kRestoreUnfinished; }
+  Status mark() const {
+    KILN_ASSIGN(UniqueFd file, openFile(marker(), O_WRONLY | O_CREAT | O_NOFOLLOW, 0600, marker()));
+    KILN_TRY(file.close(marker()));
+    return syncDirectory(request_.farm);
+  }
+  Status unmark() const {
+    if (::unlink(marker().c_str()) != 0) return fail(errnoError(errno, marker()));
+    return syncDirectory(request_.farm);
+  }
 
   // What the farm's directory will hold, the store last: without one nothing starts.
   std::vector<std::string> names() const {
     std::vector<std::string> out;
-    for (const BackupFile& file : document_.files)
+    for (const BackupFile& file : files_)
       if (std::string top = file.path.substr(0, file.path.find('/')); out.empty() || out.back() != top)
         out.push_back(std::move(top));
     out.emplace_back("store");
@@ -60,45 +104,38 @@ class Restore {
   }
 
   Status checkFree() const {
+    std::error_code error;
     for (const std::string& name : names()) {
       const std::string taken = request_.farm + "/" + name;
-      std::error_code error;
-      if (fs::symlink_status(taken, error).type() != fs::file_type::not_found)
-        return fail(Code::kAlreadyExists, taken + " is there; restore into an empty directory");
+      if (fs::symlink_status(taken, error).type() == fs::file_type::not_found) continue;
+      return fail(Code::kAlreadyExists,
+                  taken +
+                      (fs::exists(marker(), error) ? " is left of a restore that was cut off" : " is there") +
+                      "; restore into an empty directory and an empty database");
     }
     return {};
   }
 
-  // All of them, or after a failure none.
-  Status move() const {
-    std::vector<std::string> moved;
-    for (const std::string& name : names()) {
-      const std::string to = request_.farm + "/" + name;
-      if (::renameat2(AT_FDCWD, (staged_ + "/" + name).c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE) ==
-          0) {
-        moved.push_back(name);
-        continue;
-      }
-      Error why = errnoError(errno, to);
-      why.message += "; the database is loaded already: start again with an empty one";
-      for (const std::string& back : moved)
-        ::rename((request_.farm + "/" + back).c_str(), (staged_ + "/" + back).c_str());
-      return fail(std::move(why));
-    }
-    return {};
+  // All of it, in the folder `place`, right and durable.
+  Status stage(const std::string& place) {
+    staged_ = place;
+    store_ = place + "/store";
+    KILN_TRY(placeState());
+    KILN_TRY(placeBlobs());
+    KILN_TRY(placeReferences());
+    return syncFileSystem(staged_);
   }
 
   Status placeState() {
-    for (const BackupFile& file : document_.files) {
+    for (const BackupFile& file : files_) {
       const std::string to = staged_ + "/" + file.path;
       const fs::path parent = fs::path(to).parent_path();
       if (parent != fs::path(staged_) && !fs::exists(parent)) {
         KILN_TRY(makeDirectories(parent));
         if (::chmod(parent.c_str(), 0700) != 0) return fail(errnoError(errno, parent.string()));
       }
-      KILN_ASSIGN(const Digest got, transferFile(from("state/" + file.path), to, file.mode, Transfer::kCopy));
-      if (got != file.digest)
-        return fail(Code::kDataLoss, from("state/" + file.path) + ": is not what was backed up");
+      KILN_ASSIGN(const Digest got, transferFile(stateFile(file), to, file.mode, Transfer::kCopy));
+      if (got != file.digest) return fail(Code::kDataLoss, stateFile(file) + ": is not what was backed up");
     }
     return {};
   }
@@ -154,7 +191,8 @@ class Restore {
 
   const RestoreRequest& request_;
   const BackupDocument document_;
-  const std::string staged_, store_ = staged_ + "/store";
+  std::vector<BackupFile> files_;  // of the document, those to place
+  std::string staged_, store_;     // where they come together
 };
 
 Result<BackupDocument> restore(const RestoreRequest& request) {
@@ -162,17 +200,7 @@ Result<BackupDocument> restore(const RestoreRequest& request) {
   KILN_ASSIGN(const std::string text, readRegular(path, kMaxBackupDocumentBytes));
   auto document = BackupDocument::parse(text);
   if (!document) return fail(document.error().in(path));
-  std::error_code error;
-  const bool fresh = fs::create_directories(request.farm, error);
-  if (error) return fail(errnoError(error.value(), request.farm));
-  if (fresh && ::chmod(request.farm.c_str(), 0711) != 0) return fail(errnoError(errno, request.farm));
-  const auto place = [&]() -> Status {
-    KILN_ASSIGN(const auto staged, ScratchDirectory::make(request.farm + "/.restore-"));
-    return Restore(request, *document, staged.path()).run();
-  };
-  const Status done = place();
-  if (!done && fresh) fs::remove(request.farm, error);
-  if (!done) return fail(done.error());
+  KILN_TRY(Restore(request, *document).run());
   return document;
 }
 

@@ -11,16 +11,18 @@ namespace kiln::storage {
 struct RestoreRequest {
   std::string source;  // the backup
   std::string farm;    // the farm's directory, made if need be; it must hold nothing that the backup brings
-  // Loads PostgreSQL's dump into an empty database; called once all files are in place and right.
+  // Whether the database and the state in the backup are of one farm; called before anything is made.
+  std::function<Status(const std::string& backup)> check;
+  // Loads PostgreSQL's dump into an empty database, all of it or nothing; called once all files are right.
   std::function<Status(const std::string& path)> loadDatabase;
 };
 
-// Everything is hashed on its way. kDataLoss if a file, a blob or the dump is not what the backup says, or a
-// blob that an instance has a reference to is missing without having been damaged before; kInvalidArgument
-// for what is no regular file there; kAlreadyExists naming what is in the way. All or nothing: a failure
-// leaves neither files nor the farm's directory where that is new, so that the next try finds what the first
-// found. Killed while it gives the files their names, the last act, it leaves some of them, and the next one
-// names those.
+// Everything is hashed on its way. Of the backup's files those are placed that belong in one. kDataLoss if a
+// file, a blob or the dump is not what the backup says, or a blob that an instance has a reference to is
+// missing without having been damaged before; kInvalidArgument for what is no regular file there;
+// kAlreadyExists naming what is in the way. All or nothing: a failure leaves no files, and whatever ends the
+// process neither; but once the database may be loaded, a farm's directory that was there before holds
+// kRestoreUnfinished until the files have their names, and infra/up starts no farm there.
 Result<BackupDocument> restoreBackup(const RestoreRequest& request);
 
 }  // namespace kiln::storage

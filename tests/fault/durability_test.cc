@@ -193,15 +193,19 @@ TEST_F(Durability, ABackupIsKeptWholeAndSoIsTheFarmRestoredFromIt) {
   const auto made = storage::makeBackup({.farm = at("farm"),
                                          .destination = at("backup"),
                                          .program = "kiln test",
-                                         .dumpDatabase = [](const std::string& path) {
-                                           std::ofstream(path) << "the dump";
-                                           return Status();
-                                         }});
+                                         .dumpDatabase =
+                                             [](const std::string& path) {
+                                               std::ofstream(path) << "the dump";
+                                               return Status();
+                                             },
+                                         .check = [](const std::string&) { return Status(); }});
   ASSERT_TRUE(made) << made.error().message;
   const std::string left = after("backup");
   EXPECT_GT(expectSame(at("backup"), left), 4u);
-  const auto restored = storage::restoreBackup(
-      {.source = left, .farm = at("restored"), .loadDatabase = [](const std::string&) { return Status(); }});
+  const auto restored = storage::restoreBackup({.source = left,
+                                                .farm = at("restored"),
+                                                .check = [](const std::string&) { return Status(); },
+                                                .loadDatabase = [](const std::string&) { return Status(); }});
   ASSERT_TRUE(restored) << restored.error().message;
   EXPECT_GT(expectSame(at("restored"), after("restored")), 3u);
 }

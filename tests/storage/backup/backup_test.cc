@@ -1,11 +1,20 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <functional>
+#include <future>
+#include <thread>
 
+#include "manifest/base/scratch_directory.h"
 #include "storage/backup/make_backup.h"
 #include "storage/backup/restore_backup.h"
 #include "storage/blob/local_blob_store.h"
@@ -49,18 +58,24 @@ class BackupTest : public ::testing::Test {
             .destination = backup(),
             .program = "kiln test",
             .now = clock_.now(),
-            .dumpDatabase = [](const std::string& path) {
-              std::ofstream(path) << "the dump";
+            .dumpDatabase =
+                [](const std::string& path) {
+                  std::ofstream(path) << "the dump";
+                  return Status();
+                },
+            .check = noObjection};
+  }
+  static Status noObjection(const std::string&) { return {}; }
+  RestoreRequest restoring() {
+    return {.source = backup(),
+            .farm = restored(),
+            .check = noObjection,
+            .loadDatabase = [&](const std::string& path) {
+              loaded_ = readGolden(path);
               return Status();
             }};
   }
-  Result<BackupDocument> restore() {
-    return restoreBackup(
-        {.source = backup(), .farm = restored(), .loadDatabase = [&](const std::string& path) {
-           loaded_ = readGolden(path);
-           return Status();
-         }});
-  }
+  Result<BackupDocument> restore() { return restoreBackup(restoring()); }
   void expectNoRestore(const std::string& why) {
     const auto result = restore();
     ASSERT_FALSE(result) << why;
@@ -174,7 +189,9 @@ TEST_F(BackupTest, AFailedRestoreLeavesThePlaceAsItWas) {
   ASSERT_TRUE(makeBackup(request()));
   fs::create_directories(restored() + "/pg/data");
   const auto fails = [&](std::function<Status(const std::string&)> load) {
-    return restoreBackup({.source = backup(), .farm = restored(), .loadDatabase = std::move(load)}).error();
+    RestoreRequest asked = restoring();
+    asked.loadDatabase = std::move(load);
+    return restoreBackup(asked).error();
   };
   EXPECT_EQ(fails([](const std::string&) { return Status(fail(Code::kUnavailable, "no server")); }).code,
             Code::kUnavailable);
@@ -186,11 +203,160 @@ TEST_F(BackupTest, AFailedRestoreLeavesThePlaceAsItWas) {
   });
   EXPECT_EQ(late.code, Code::kAlreadyExists);
   EXPECT_THAT(late.message, HasSubstr("an empty one"));
-  EXPECT_EQ(namesIn(restored()), (std::vector<std::string>{"pg", "store"}));
+  EXPECT_EQ(namesIn(restored()), (std::vector<std::string>{"pg", kRestoreUnfinished, "store"}))
+      << "no farm is started beside a database of another";
+  EXPECT_THAT(restore().error().message, HasSubstr("left of a restore that was cut off"));
   fs::remove(restored() + "/store");
   const auto back = restore();
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(namesIn(restored()), (std::vector<std::string>{"pg", "policy.json", "records", "store"}));
+}
+
+// Database and log may be of two farms: whoever knows of both says so before anything is made.
+TEST_F(BackupTest, WhatDoesNotBelongTogetherIsNeitherPutByNorBroughtBack) {
+  const auto before = namesIn(directory_.path());
+  const auto objection = [&](const std::string& seen) -> Status {
+    EXPECT_EQ(readGolden(seen + "/database.dump"), "the dump");
+    EXPECT_EQ(readGolden(seen + "/state/policy.json"), "{}");
+    return fail(Code::kDataLoss, "of two farms");
+  };
+  BackupRequest asked = request();
+  asked.check = objection;
+  EXPECT_EQ(makeBackup(asked).error().code, Code::kDataLoss);
+  EXPECT_EQ(namesIn(directory_.path()), before);
+  ASSERT_TRUE(makeBackup(request()));
+  RestoreRequest wrong = restoring();
+  wrong.check = objection;
+  EXPECT_EQ(restoreBackup(wrong).error().code, Code::kDataLoss);
+  EXPECT_EQ(loaded_, "");
+  EXPECT_FALSE(fs::exists(restored()));
+}
+
+// Some of these are run by whoever starts the farm, some name what the signer loads, some are of no use.
+TEST_F(BackupTest, OnlyWhatBelongsInABackupIsPlaced) {
+  const std::vector<std::string> others{"kiln.env",
+                                        "run/services.json",
+                                        "logs/x",
+                                        "pg/data/x",
+                                        "sock/x",
+                                        "workers/w/x",
+                                        "keys/signer.uri",
+                                        "restore.unfinished",
+                                        ".restore-abcdef/policy.json",
+                                        "sample/.x.partial-abcdef/program.so",
+                                        ".x.partial-abcdef/x"};
+  for (const std::string& path : others) {
+    EXPECT_FALSE(belongsInBackup(path)) << path;
+    write(path, "of no use later", 0600);
+  }
+  write("store.json", "a name that only begins like one", 0600);
+  BackupRequest asked = request();
+  asked.withKeys = true;
+  const auto made = makeBackup(asked);
+  ASSERT_TRUE(made) << made.error().message;
+  for (const BackupFile& file : made->files) EXPECT_TRUE(belongsInBackup(file.path)) << file.path;
+  EXPECT_EQ(made->files.size(), 4u);
+  // Somebody adds them, with all that belongs to it.
+  BackupDocument hostile = *made;
+  const std::string text = "rm -rf everything";
+  for (const std::string& path : others) {
+    fs::create_directories(fs::path(backup() + "/state/" + path).parent_path());
+    std::ofstream(backup() + "/state/" + path) << text;
+    hostile.files.push_back({path, digestOf(text), 0755});
+  }
+  hostile.files.push_back({"store/blobs/planted", digestOf(text), 0755});
+  std::ranges::sort(hostile.files, {}, &BackupFile::path);
+  damage("backup.json", toCanonicalJson(hostile.toJson()).value());
+  const auto back = restore();
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(namesIn(restored()),
+            (std::vector<std::string>{"keys", "policy.json", "records", "store", "store.json"}));
+  EXPECT_EQ(namesIn(restored() + "/keys"), std::vector<std::string>{"signer.pem"});
+  EXPECT_FALSE(fs::exists(restored() + "/store/blobs/planted"));
+}
+
+// Where a restore is ended: before a database is loaded, after, and with each name that a file gets.
+int namesToGive = 0;          // before it is ended; 0 for never
+std::function<void()> ended;  // what ends it
+
+struct CutOff : BackupTest {
+  // As infra/postgres leaves it.
+  CutOff() {
+    EXPECT_TRUE(makeBackup(request()));
+    fs::create_directories(restored() + "/pg/data");
+  }
+  // Runs it in a process that `end` ends; returns whether it got that far.
+  bool restoreUntil(int names, std::function<void()> end) {
+    const pid_t child = ::fork();
+    if (child == 0) {
+      namesToGive = names;
+      ended = std::move(end);
+      RestoreRequest asked = restoring();
+      asked.loadDatabase = [&](const std::string&) {
+        std::ofstream(directory_ / "loaded") << "yes";
+        if (names == 0) ended();
+        return Status();
+      };
+      ::_exit(restoreBackup(asked) ? 0 : 1);
+    }
+    int status = 0;
+    ::waitpid(child, &status, 0);
+    return !WIFEXITED(status) || WEXITSTATUS(status) != 0;
+  }
+  // Nothing is there, all of it is, or whoever starts a farm here is told.
+  void expectAllOrNothing(const std::string& when) {
+    std::vector<std::string> names = namesIn(restored());
+    std::erase_if(names, [](const std::string& name) { return name.starts_with(".restore-"); });
+    if (std::ranges::find(names, kRestoreUnfinished) != names.end()) {
+      // And the next restore does not take the mark away.
+      if (names.size() > 2) {
+        EXPECT_EQ(restore().error().code, Code::kAlreadyExists) << when;
+        EXPECT_TRUE(fs::exists(restored() + "/" + kRestoreUnfinished)) << when;
+      }
+    } else {
+      EXPECT_FALSE(fs::exists(directory_ / "loaded") && names.size() == 1) << when;
+      EXPECT_TRUE(names.size() == 1 || names.size() == 4) << when << " leaves " << names.size();
+    }
+    if (fs::exists(restored() + "/store")) {
+      const auto store = LocalBlobStore::open({.directory = restored() + "/store"}).value();
+      EXPECT_EQ(getBlob(*store, "a", first_, 100).value_or("nothing"), "first blob") << when;
+    }
+  }
+  void again() {
+    fs::remove_all(restored());
+    fs::remove(directory_ / "loaded");
+    fs::create_directories(restored() + "/pg/data");
+  }
+};
+
+TEST_F(CutOff, AKillAtAnyStepIsSeenByTheNextStart) {
+  int steps = 0;
+  for (;; ++steps) {
+    const bool cut = restoreUntil(steps, [] { ::raise(SIGKILL); });
+    expectAllOrNothing("a kill at step " + std::to_string(steps));
+    if (!cut) break;
+    again();
+  }
+  EXPECT_EQ(steps, 4) << "the database, policy.json, records, store";
+  EXPECT_FALSE(fs::exists(restored() + "/" + kRestoreUnfinished));
+}
+
+// SIGTERM: everything in the making is removed while the files get their names.
+TEST_F(CutOff, AnInterruptEmptiesNothingThatHasItsName) {
+  for (int step = 0; step < 4; ++step) {
+    restoreUntil(step, [] {
+      auto done = std::make_shared<std::promise<void>>();
+      auto removed = done->get_future();
+      std::thread([done] {
+        ScratchDirectory::removeAllAndStop();
+        ::_exit(128 + SIGTERM);
+      }).detach();
+      // Whoever removes either waits for the names, or has removed everything by then.
+      removed.wait_for(std::chrono::milliseconds(200));
+    });
+    expectAllOrNothing("an interrupt at step " + std::to_string(step));
+    again();
+  }
 }
 
 TEST_F(BackupTest, NothingIsWrittenOverByARestore) {
@@ -226,6 +392,18 @@ TEST_F(BackupTest, AFailedBackupLeavesNothing) {
   ASSERT_TRUE(makeBackup(request()));
 }
 
+// A restore would refuse such a name, when it is too late.
+TEST_F(BackupTest, ANameThatNobodyCouldRestoreIsToldNow) {
+  for (const char* name : {"records/back\\slash", "records/line\nfeed", "records/no utf-8 \xff"}) {
+    write(name, "a record", 0600);
+    const auto made = makeBackup(request());
+    ASSERT_FALSE(made) << name;
+    EXPECT_THAT(made.error().message, HasSubstr("unsafe path")) << name;
+    fs::remove(farm() + "/" + name);
+  }
+  EXPECT_TRUE(makeBackup(request()));
+}
+
 TEST_F(BackupTest, WithoutTheDumpThereIsNoBackup) {
   BackupRequest asked = request();
   asked.dumpDatabase = [](const std::string&) { return Status(fail(Code::kUnavailable, "no server")); };
@@ -234,6 +412,25 @@ TEST_F(BackupTest, WithoutTheDumpThereIsNoBackup) {
   EXPECT_FALSE(restore());
   asked.destination = farm() + "/backup";
   EXPECT_EQ(makeBackup(asked).error().code, Code::kInvalidArgument);
+}
+
+// The farm's own folder by way of a link is its own folder, and a link in it leads out of it.
+TEST_F(BackupTest, ALinkIsFollowedOnceForWhatIsCheckedAndWritten) {
+  fs::create_directories(directory_ / "elsewhere/deep");
+  fs::create_directory_symlink(directory_ / "elsewhere/deep", farm() + "/link");
+  fs::create_directories(farm() + "/sub/deep");
+  fs::create_directory_symlink(farm() + "/sub/deep", directory_ / "into");
+  BackupRequest asked = request();
+  for (const std::string& inside : {directory_ / "into/b", directory_ / "into/../b"}) {
+    asked.destination = inside;
+    const auto refused = makeBackup(asked);
+    ASSERT_FALSE(refused) << inside;
+    EXPECT_THAT(refused.error().message, HasSubstr("own directory")) << inside;
+    EXPECT_EQ(namesIn(farm() + "/sub"), std::vector<std::string>{"deep"}) << inside;
+  }
+  asked.destination = farm() + "/link/../b";
+  ASSERT_TRUE(makeBackup(asked));
+  EXPECT_TRUE(fs::exists(directory_ / "elsewhere/b/backup.json"));
 }
 
 // Each form of the two paths, from a folder beside the farm and from within it.
@@ -301,3 +498,9 @@ TEST(BackupDocument, BadDocumentsAreRefused) {
 
 }  // namespace
 }  // namespace kiln::storage
+
+// In libc's place: what gives a file of a restore its name.
+extern "C" int renameat2(int from, const char* old, int to, const char* name, unsigned flags) noexcept {
+  if (kiln::storage::namesToGive > 0 && --kiln::storage::namesToGive == 0) kiln::storage::ended();
+  return static_cast<int>(::syscall(SYS_renameat2, from, old, to, name, flags));
+}
