@@ -13,10 +13,25 @@ set_builder_id() {
   builder_id=$(head -n 1 "$file")
 }
 
-# A farm is its owner's: another user can neither lock nor signal it.
+# settle_dir: D as the system finds it. Of "link/.." a shell would go by the spelling.
+settle_dir() {
+  case /$dir/ in
+    */../*) dir=$(cd -P -- "$dir" && pwd -P) ;;
+    *) dir=$(cd -- "$dir" && pwd) ;;
+  esac
+}
+
+# A farm is its owner's: nobody else locks, signals or starts it. Root neither, who would follow what the owner put there.
 want_own_farm() {
-  [ -O "$dir" ] || [ "$(id -u)" = 0 ] && return 0
-  echo "up: the farm in $dir belongs to $(stat -c %U "$dir"), and this is $(id -un); run infra/up as that user, or with another --dir" >&2
+  if [ ! -O "$dir" ]; then
+    echo "up: the farm in $dir belongs to $(stat -L -c %U "$dir"), and this is $(id -un); run infra/up as that user, or with another --dir" >&2
+  elif [ -n "$(find -H "$dir" -maxdepth 0 -perm -002)" ]; then
+    echo "up: everybody may write in $dir, so that nothing there can be trusted; name a folder of your own with --dir" >&2
+  elif [ -L "$dir/up.lock" ]; then
+    echo "up: $dir/up.lock is a link, which infra/up never makes; see where it leads and remove it" >&2
+  else
+    return 0
+  fi
   exit 8
 }
 
@@ -71,7 +86,16 @@ want_keys_of_root() {
   }
 }
 
+# What a kiln restore that was cut off left is no farm: its database may be loaded, and its files are not all there.
+want_whole_restore() {
+  [ ! -e "$dir/restore.unfinished" ] || {
+    echo "up: a kiln restore into $dir was cut off; restore again, into a new folder and an empty database" >&2
+    exit 1
+  }
+}
+
 make_state() {
+  want_whole_restore
   want_keys_of_root
   chmod 711 "$dir"
   (umask 077 && mkdir -p "$dir"/{keys,keys/workers,run,store,trust} "$(socket_dir)")

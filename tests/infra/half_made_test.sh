@@ -23,4 +23,10 @@ rm -r "$dir/keys"
 said=$( (make_state) 2>&1) && die "keys were made for a root that names others"
 [[ $said == *"copy the farm's keys to $dir/keys"* ]] || die "no next step: $said"
 [ ! -e "$dir/keys/signer.pem" ] || die "a key was made"
+
+# What a restore that was cut off left is no farm.
+touch "$dir/restore.unfinished"
+said=$( (make_state) 2>&1) && die "a farm is made beside a restore that was cut off"
+[[ $said == *"restore again"* ]] || die "no next step: $said"
+[ ! -e "$dir/keys/signer.pem" ] || die "a key was made"
 echo "each half is made whole"
