@@ -119,7 +119,7 @@ Result<std::optional<std::string>> readFor(const Audit& audit, const Digest& dig
 }
 
 Result<std::optional<SignedStatement>> openStatement(const Audit& audit, const v1::StatementRef& row,
-                                                     const std::string& table) {
+                                                     const std::string& table, bool replaced) {
   const std::optional<SignedStatement> none;
   const auto bad = [&](FindingKind kind, std::string what) {
     audit.report(kind, table, row.payload(), std::move(what));
@@ -136,21 +136,26 @@ Result<std::optional<SignedStatement>> openStatement(const Audit& audit, const v
   if (const Digest held = digestOf(out.payload); held.text() != row.payload())
     return bad(FindingKind::kTamperedRow, "its bundle holds the statement " + held.text());
   const signing::PublicKey* key = audit.believed.root.findKey(bundle->keyId);
-  if (!key) return bad(FindingKind::kBadSignature, "signed with a key that the trust root does not list");
-  if (const auto holds = signing::verifyEnvelope(bundle->envelope, std::array{*key}); !holds)
-    return bad(FindingKind::kBadSignature, holds.error().message);
+  if (!key && !replaced)
+    return bad(FindingKind::kBadSignature, "signed with a key that the trust root does not list");
+  if (key)
+    if (const auto holds = signing::verifyEnvelope(bundle->envelope, std::array{*key}); !holds)
+      return bad(FindingKind::kBadSignature, holds.error().message);
   auto statement = parseStatement(out.payload);
   if (!statement) return bad(FindingKind::kBadSignature, "no statement: " + statement.error().message);
   const auto author = authorOf(*statement);
   if (!author) return bad(FindingKind::kBadSignature, "no such predicate: " + author.error().message);
-  const auto position = positionOf(audit.believed, *bundle, *key);
-  if (!position && isOutage(position.error().code)) return fail(position.error());
-  if (!position)
-    (void)bad(FindingKind::kUnloggedSignature, "no trusted log holds it: " + position.error().message);
-  const signing::LogPosition* logged = position && *position ? &**position : nullptr;
-  if (!author->empty())
-    if (auto may = audit.believed.root.checkSigner(bundle->keyId, *author, audit.believed.now, logged); !may)
-      return bad(FindingKind::kBadSignature, may.error().message);
+  if (key) {
+    const auto position = positionOf(audit.believed, *bundle, *key);
+    if (!position && isOutage(position.error().code)) return fail(position.error());
+    if (!position)
+      (void)bad(FindingKind::kUnloggedSignature, "no trusted log holds it: " + position.error().message);
+    const signing::LogPosition* logged = position && *position ? &**position : nullptr;
+    const auto may =
+        author->empty() ? Status()
+                        : audit.believed.root.checkSigner(bundle->keyId, *author, audit.believed.now, logged);
+    if (!may && !replaced) return bad(FindingKind::kBadSignature, may.error().message);
+  }
   if (statement->predicateType != row.predicate_type())
     return bad(FindingKind::kTamperedRow, "its predicate type is " + statement->predicateType);
   out.statement = std::move(*statement);

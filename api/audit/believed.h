@@ -52,8 +52,9 @@ Result<std::optional<std::string>> readFor(const Audit& audit, const Digest& dig
 
 // The statement that a row of `table` leads to: its bundle is there and signed by a key that the root lists
 // and lets speak for whom the statement names, where a log is trusted it holds the signature, and payload and
-// predicate type are the row's. Nothing, and findings, otherwise.
+// predicate type are the row's. Nothing, and findings, otherwise. Of a statement that is `replaced` by a
+// later one the root may have let the key go since.
 Result<std::optional<SignedStatement>> openStatement(const Audit& audit, const v1::StatementRef& row,
-                                                     const std::string& table);
+                                                     const std::string& table, bool replaced = false);
 
 }  // namespace kiln::audit

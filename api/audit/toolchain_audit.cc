@@ -1,6 +1,7 @@
 #include "api/audit/toolchain_audit.h"
 
 #include <algorithm>
+#include <tuple>
 
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/description.h"
@@ -22,6 +23,16 @@ std::vector<index::PartRecord> partsIn(const v1::IndexedToolchain& row) {
         {part.kind(), part.name(), part.version(), part.path(), fromProto(part.digest()).value_or(Digest{})});
   std::sort(out.begin(), out.end());
   return out;
+}
+
+// Whether another admission of the same label counts in its place: one with a lock, and of these the newest.
+bool isReplaced(const v1::Admission& admission, const v1::IndexedToolchain& row) {
+  const auto rank = [](const v1::Admission& each) {
+    const auto& at = each.statement().recorded();
+    return std::tuple(each.has_lock(), at.seconds(), at.nanos());
+  };
+  return std::ranges::any_of(row.admissions(),
+                             [&](const auto& other) { return rank(other) > rank(admission); });
 }
 
 // A tree may have several labels, and each of their locks adds to its parts.
@@ -85,7 +96,8 @@ class ToolchainCheck {
 
   Status checkAdmission(const v1::IndexedToolchain& row, const v1::Admission& admission, const Digest& tree,
                         Parts& parts) {
-    KILN_ASSIGN(const auto said, openStatement(audit_, admission.statement(), kAdmissions));
+    const bool replaced = isReplaced(admission, row);
+    KILN_ASSIGN(const auto said, openStatement(audit_, admission.statement(), kAdmissions, replaced));
     if (!said) return {};
     const auto admitted = ToolchainAdmission::fromJson(said->statement.predicate);
     const auto& subjects = said->statement.subjects;
@@ -99,7 +111,7 @@ class ToolchainCheck {
         std::chrono::duration_cast<std::chrono::seconds>(admitted->admittedOn.time_since_epoch()).count();
     if (admission.statement().recorded().seconds() != seconds)
       tampered(row, "it was admitted on " + rfc3339(admitted->admittedOn), kAdmissions);
-    if (!lock) return {};
+    if (!lock || replaced) return {};  // the one in force names the same
     KILN_ASSIGN(const auto text, readFor(audit_, *lock, kMaxToolchainLockBytes, FindingKind::kTamperedRow,
                                          kAdmissions, row.label(), "its lock"));
     const auto locked = text ? index::lockedPartsOf(*text) : std::vector<index::PartRecord>();

@@ -36,6 +36,17 @@ std::string text(const Json& object, const char* name) {
   return at->is_string() ? at->get<std::string>() : at->dump();
 }
 
+// What the farm says that it did, and why.
+std::string changeText(const std::string& change) {
+  if (change == "added") return "added: the farm has signed its admission";
+  if (change == "lock added") return "lock added: the farm has signed an admission that names it";
+  if (change == "admitted again")
+    return "admitted again: the trust root lets the earlier admission count no more, and the farm has signed "
+           "a "
+           "new one";
+  return change == "unchanged" ? "unchanged: it was admitted before" : change;
+}
+
 Status list(const Context& context) {
   KILN_ASSIGN(const auto client, context.connect());
   KILN_ASSIGN(const auto toolchains, client->toolchains());
@@ -138,8 +149,10 @@ Status add(const Context& context, const Options& options) {
     KILN_ASSIGN(const auto sources, findSources(context, *client, toolchain));
     Json json = toolchainJson(toolchain);
     addSources(json, toolchain, sources);
+    if (!toolchain.change().empty()) json["change"] = toolchain.change();
     printJson(json);
   } else {
+    if (!toolchain.change().empty()) printLine(changeText(toolchain.change()));
     printLine(fmt::format("toolchain {} {}", toolchain.label(), tree->text()));
     if (begins) note("instance " + inQuotes(client->instance()) + " begins with it");
   }

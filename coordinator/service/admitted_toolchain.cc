@@ -37,11 +37,14 @@ Result<signing::TrustRoot> farmsRoot(const std::string& text) {
   return std::move(file.root);
 }
 
+bool isRevoked(const signing::TrustRoot& root, const std::string& keyId) {
+  return std::ranges::any_of(root.revocations, [&](const auto& gone) { return gone.keyId == keyId; });
+}
+
 // What the root has revoked does not count because it is this farm's own.
-bool isRevoked(const signing::TrustRoot& root, const std::string& bundle) {
+bool isByRevoked(const signing::TrustRoot& root, const std::string& bundle) {
   const auto read = signing::parseBundle(bundle);
-  return read &&
-         std::ranges::any_of(root.revocations, [&](const auto& gone) { return gone.keyId == read->keyId; });
+  return read && isRevoked(root, read->keyId);
 }
 
 Result<ToolchainAdmission> admissionOf(const Farm& farm, const std::string& text,
@@ -55,7 +58,7 @@ Result<ToolchainAdmission> admissionOf(const Farm& farm, const std::string& text
   if (!text.empty()) {
     KILN_ASSIGN(const signing::TrustRoot root, farmsRoot(text));
     auto admission = verified(root);
-    if (admission || isRevoked(root, bundle)) return admission;
+    if (admission || isByRevoked(root, bundle)) return admission;
     byRoot = admission.error();
   }
   KILN_ASSIGN(const signing::TrustRoot own, ownRoot(farm));
@@ -80,26 +83,43 @@ Result<std::shared_ptr<const ToolchainAdmission>> rememberedAdmission(
 
 }  // namespace
 
+Result<std::optional<Error>> doubtOf(const Farm& farm, const index::ToolchainRecord& toolchain) {
+  const auto admission = rememberedAdmission(farm, toolchain);
+  if (!admission) {
+    const Code code = admission.error().code;
+    if (code == Code::kDataLoss || code == Code::kPermissionDenied || code == Code::kNotFound)
+      return std::optional(admission.error());
+    return fail(admission.error());
+  }
+  if ((*admission)->label == toolchain.label) return std::optional<Error>();
+  return std::optional(Error{Code::kDataLoss, "it admits " + (*admission)->label, {}});
+}
+
+Status checkMayAdmit(const Farm& farm) {
+  KILN_ASSIGN(const std::string text, rootText(farm));
+  if (text.empty()) return {};
+  KILN_ASSIGN(const signing::TrustRoot root, farmsRoot(text));
+  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
+  if (!isRevoked(root, key.id())) return {};
+  return fail(Code::kFailedPrecondition,
+              "the farm's trust root has revoked the key of its signer, so that nobody would believe the "
+              "admission; start kiln-signer with a key that the root lists, and add the toolchain again");
+}
+
 Result<index::ToolchainRecord> admittedToolchain(const Farm& farm, postgres::Connection& connection,
                                                  const std::string& instance, const std::string& name) {
   KILN_ASSIGN(index::ToolchainRecord toolchain, index::findToolchain(connection, instance, name));
   if (!toolchain.admission)
     return fail(Code::kFailedPrecondition, "no statement says that toolchain " + toolchain.label +
                                                " was admitted here; add it once more: kiln toolchain add");
-  const auto refused = [&](const std::string& why) {
-    return fail(Error{Code::kDataLoss,
-                      "toolchain " + toolchain.label + " is " + toolchain.tree.text() +
-                          " in the farm's database, and its signed admission does not say so: " + why,
-                      "{\"exitCode\":" + std::to_string(kExitVerification) + "}"});
-  };
-  const auto admission = rememberedAdmission(farm, toolchain);
-  const bool judged = admission || admission.error().code == Code::kDataLoss ||
-                      admission.error().code == Code::kPermissionDenied ||
-                      admission.error().code == Code::kNotFound;
-  if (!judged) return fail(admission.error());
-  if (!admission) return refused(admission.error().message);
-  if ((*admission)->label != toolchain.label) return refused("it admits " + (*admission)->label);
-  return toolchain;
+  KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(farm, toolchain));
+  if (!doubt) return toolchain;
+  return fail(Error{Code::kDataLoss,
+                    "toolchain " + toolchain.label + " is " + toolchain.tree.text() +
+                        " in the farm's database, and its signed admission does not say so: " +
+                        doubt->message + "; whoever has that tree may admit it again: kiln toolchain add",
+                    "{\"exitCode\":" + std::to_string(kExitVerification) + "}"});
 }
 
 }  // namespace kiln::service

@@ -1,6 +1,7 @@
 // Toolchains by name, as they were admitted: a row that gives a label another tree is not believed.
 #pragma once
 
+#include <optional>
 #include <string>
 
 #include "coordinator/service/farm.h"
@@ -16,5 +17,12 @@ namespace kiln::service {
 // root's file cannot be read, also for what was verified before.
 Result<index::ToolchainRecord> admittedToolchain(const Farm& farm, postgres::Connection& connection,
                                                  const std::string& instance, const std::string& name);
+
+// Why the admission of `toolchain`, which has one, does not count by these rules; nothing if it does. An
+// error if that cannot be judged now.
+Result<std::optional<Error>> doubtOf(const Farm& farm, const index::ToolchainRecord& toolchain);
+
+// kFailedPrecondition if the farm's trust root has revoked the key that would sign an admission now.
+Status checkMayAdmit(const Farm& farm);
 
 }  // namespace kiln::service

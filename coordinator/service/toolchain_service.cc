@@ -1,5 +1,6 @@
 #include "coordinator/service/toolchain_service.h"
 
+#include <algorithm>
 #include <map>
 
 #include "coordinator/service/admitted_toolchain.h"
@@ -42,14 +43,17 @@ Result<std::vector<index::PartRecord>> examineLock(storage::BlobStore& blobs, co
   return index::lockedPartsOf(*text);
 }
 
-// Whether this lock, or none, is news of the toolchain as it stands. kAlreadyExists for another lock.
-Result<bool> needsAdmission(const index::ToolchainRecord& there, const std::optional<Digest>& lock) {
-  if (!lock) return !there.admission.has_value();
-  if (!there.lock) return true;
-  if (*there.lock != *lock)
+// What an admission with this lock, or none, adds to the toolchain as it stands: a value of
+// v1::Toolchain.change. kAlreadyExists for another lock.
+Result<std::string> changeBy(const Farm& farm, const index::ToolchainRecord& there,
+                             const std::optional<Digest>& lock) {
+  if (!there.admission) return "added";
+  if (lock && there.lock && *there.lock != *lock)
     return fail(Code::kAlreadyExists, "label \"" + there.label + "\" was admitted with the lock " +
                                           there.lock->text() + "; what was said of it never changes");
-  return false;
+  KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(farm, there));
+  if (doubt) return "admitted again";
+  return lock && !there.lock ? "lock added" : "unchanged";
 }
 
 v1::Toolchain view(const index::ToolchainRecord& toolchain) {
@@ -104,7 +108,7 @@ Result<index::AdmissionRecord> ToolchainService::admit(const index::ToolchainRec
                                 digestOf(statement), stored,          admission.admittedOn};
 }
 
-Result<index::ToolchainRecord> ToolchainService::add(const v1::AddToolchainRequest& request) {
+Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& request) {
   KILN_ASSIGN(Digest tree, fromProto(request.tree()));
   KILN_ASSIGN(index::ToolchainRecord toolchain, examineToolchain(farm_.blobs, request.instance(), tree));
   if (!request.label().empty() && request.label() != toolchain.label)
@@ -116,23 +120,32 @@ Result<index::ToolchainRecord> ToolchainService::add(const v1::AddToolchainReque
     KILN_ASSIGN(parts, examineLock(farm_.blobs, request.instance(), *toolchain.lock));
   }
   toolchain.added = farm_.clock.now();
+  std::string change;
   // Signed within the transaction: there is no label without its statement, and no statement about a label
   // that stands for another tree. Run again, it signs the same statement.
   KILN_TRY(farm_.database.transact([&](postgres::Connection& c) -> Status {
     KILN_TRY(index::addToolchain(c, toolchain, request.make_default()));
     KILN_ASSIGN(auto there, index::lockToolchain(c, toolchain.instance, toolchain.label));
-    KILN_ASSIGN(const bool needed, needsAdmission(there, toolchain.lock));
-    if (!needed) return {};
+    KILN_ASSIGN(change, changeBy(farm_, there, toolchain.lock));
+    if (change == "unchanged") return {};
+    KILN_TRY(checkMayAdmit(farm_));
     KILN_TRY(index::insertParts(c, toolchain.instance, toolchain.tree, parts));
-    KILN_ASSIGN(auto admission, admit(toolchain));
+    index::ToolchainRecord admitted = toolchain;
+    if (!admitted.lock) admitted.lock = there.lock;
+    // The newest counts, whatever has become of the clock, and statements give whole seconds.
+    if (there.admitted) admitted.added = std::max(admitted.added, *there.admitted + std::chrono::seconds(1));
+    KILN_ASSIGN(auto admission, admit(admitted));
     return index::addAdmission(c, admission);
   }));
-  logInfo("toolchain added",
+  logInfo("toolchain " + change,
           {{"instance", toolchain.instance}, {"label", toolchain.label}, {"tree", toolchain.tree.text()}});
   KILN_ASSIGN(auto connection, farm_.database.acquire());
   // Remembered while the signer is there: the first submission need not find it.
   (void)admittedToolchain(farm_, *connection, toolchain.instance, toolchain.label);
-  return index::findToolchain(*connection, toolchain.instance, toolchain.label);
+  KILN_ASSIGN(const auto there, index::findToolchain(*connection, toolchain.instance, toolchain.label));
+  v1::Toolchain out = toProto(there);
+  out.set_change(change);
+  return out;
 }
 
 grpc::Status ToolchainService::ListToolchains(grpc::ServerContext*, const v1::ListToolchainsRequest* request,
@@ -151,7 +164,7 @@ grpc::Status ToolchainService::GetToolchain(grpc::ServerContext*, const v1::GetT
 
 grpc::Status ToolchainService::AddToolchain(grpc::ServerContext*, const v1::AddToolchainRequest* request,
                                             v1::Toolchain* response) {
-  return answer(add(*request), response, view);
+  return answer(add(*request), response, [](const v1::Toolchain& added) { return added; });
 }
 
 }  // namespace kiln::service

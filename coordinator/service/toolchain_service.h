@@ -21,7 +21,7 @@ class ToolchainService final : public v1::ToolchainService::Service {
  private:
   // Has the toolchain's admission signed and keeps the bundle in the store.
   Result<index::AdmissionRecord> admit(const index::ToolchainRecord& toolchain);
-  Result<index::ToolchainRecord> add(const v1::AddToolchainRequest& request);
+  Result<v1::Toolchain> add(const v1::AddToolchainRequest& request);
 
   const Farm& farm_;
 };

@@ -179,10 +179,11 @@ struct ToolchainRecord {
   std::vector<std::string> targets;
   bool isDefault = false;
   TimePoint added;
-  std::optional<Digest> lock, admission;  // of the admission that names a lock, if there is one
+  std::optional<Digest> lock, admission;  // of the newest admission that names a lock, else of the newest
+  std::optional<TimePoint> admitted;
 };
 
-// What was signed when a label was given, or when its lock became known later.
+// What was signed when a label was given, when its lock became known later, or when it was admitted again.
 struct AdmissionRecord {
   std::string instance, label;
   std::optional<Digest> lock;

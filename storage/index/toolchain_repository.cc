@@ -21,15 +21,18 @@ ToolchainRecord toolchainAt(const Row& row) {
   out.added = row.get<TimePoint>("added");
   out.lock = optionalDigestAt(row, "lock_hash", "lock_size");
   out.admission = optionalDigestAt(row, "bundle_hash", "bundle_size");
+  out.admitted = row.get<std::optional<TimePoint>>("admitted");
   return out;
 }
 
-// Every toolchain with whether it is the default, and its admission: the one that names a lock, if any does.
+// Every toolchain with whether it is the default, and its admission: one that names a lock, if any does, and
+// of these the newest.
 constexpr char kSelect[] =
-    "SELECT t.*, d.label IS NOT NULL AS is_default, a.lock_hash, a.lock_size, a.bundle_hash, a.bundle_size "
+    "SELECT t.*, d.label IS NOT NULL AS is_default, a.lock_hash, a.lock_size, a.bundle_hash, a.bundle_size, "
+    "a.admitted "
     "FROM toolchains t LEFT JOIN toolchain_defaults d ON d.instance = t.instance AND d.label = t.label LEFT "
     "JOIN LATERAL (SELECT * FROM toolchain_admissions x WHERE x.instance = t.instance AND x.label = t.label "
-    "ORDER BY x.locked DESC LIMIT 1) a ON true ";
+    "ORDER BY x.locked DESC, x.admitted DESC LIMIT 1) a ON true ";
 
 Error unknown(const std::string& name, const std::vector<ToolchainRecord>& all) {
   if (all.empty())

@@ -21,7 +21,7 @@ Result<ToolchainRecord> findToolchain(postgres::Connection& connection, const st
 // The same by its label alone, held against others who would lock it until the transaction ends.
 Result<ToolchainRecord> lockToolchain(postgres::Connection& connection, const std::string& instance,
                                       const std::string& label);
-// The first for its label with a lock, or the first without one; another is kAlreadyExists.
+// It counts instead of those of its label with an earlier time; the same time again is kAlreadyExists.
 Status addAdmission(postgres::Connection& connection, const AdmissionRecord& admission);
 // Oldest first.
 Result<std::vector<ToolchainRecord>> listToolchains(postgres::Connection& connection,

@@ -5,6 +5,7 @@
 #include "api/node/fetch.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/ed25519.h"
+#include "storage/index/toolchain_repository.h"
 #include "tests/api/audit/audited_farm.h"
 
 namespace kiln::audit {
@@ -82,6 +83,45 @@ TEST_F(AuditedFarm, RowsThatAreGoneOrAddedAreFound) {
   finds("UPDATE statements SET signer = NULL",
         "UPDATE statements SET signer = " + sqlOf("sha256:" + index::keyValue(key_.publicKey().id())->hex()),
         FindingKind::kTamperedRow, "statements");
+}
+
+// An admission whose key the root has let go is a finding until a later one counts in its place; and then
+// still if its row says anything else than it does.
+TEST_F(AuditedFarm, AReplacedAdmissionNeedsNoKeyOfTheRoot) {
+  const auto toolchain = index::findToolchain(*pool_.acquire().value(), "default", kLabel).value();
+  const auto text = storage::getBlob(*blobs_, "default", *toolchain.admission, 1 << 20).value();
+  const auto said = signing::parseBundle(text).value();
+  const auto real =
+      ToolchainAdmission::fromJson(parseStatement(said.envelope.payload).value().predicate).value();
+  const auto foreign = signing::PrivateKey::create().value();
+  const auto admit = [&](std::chrono::seconds later) {
+    ToolchainAdmission other = real;
+    other.admittedOn += later;
+    const std::string payload = admissionStatement(tree_, other).value();
+    const auto envelope = signing::signEnvelope(said.envelope.payloadType, payload, foreign).value();
+    const Digest bundle = put(signing::makeBundle(envelope, foreign.publicKey()).value());
+    return "INSERT INTO toolchain_admissions SELECT instance, label, locked, lock_hash, lock_size, " +
+           sqlOf(digestOf(payload).text()) + ", " + sqlOf(bundle.text()) + ", " +
+           std::to_string(bundle.size) + ", admitted + interval '" + std::to_string(later.count()) +
+           " s' FROM toolchain_admissions";
+  };
+  finds(admit(std::chrono::seconds(60)),
+        "DELETE FROM toolchain_admissions WHERE admitted > (SELECT min(admitted) FROM toolchain_admissions)",
+        FindingKind::kBadSignature, "toolchain_admissions");
+  run(admit(std::chrono::seconds(-60)));
+  EXPECT_TRUE(audited().empty()) << audited()[0].what;
+  const std::string old = " WHERE admitted < (SELECT max(admitted) FROM toolchain_admissions)";
+  for (const std::string change :
+       {"payload_hash = sha256(payload_hash)", "bundle_hash = sha256(bundle_hash)",
+        "bundle_size = bundle_size + 1", "lock_hash = sha256(lock_hash)", "lock_size = lock_size + 1",
+        "lock_hash = NULL, lock_size = NULL, locked = false", "admitted = admitted - interval '9 s'"}) {
+    run("CREATE TABLE kept AS SELECT * FROM toolchain_admissions; UPDATE toolchain_admissions SET " + change +
+        old);
+    EXPECT_FALSE(audited().empty()) << change;
+    run("DELETE FROM toolchain_admissions; INSERT INTO toolchain_admissions SELECT * FROM kept; DROP TABLE "
+        "kept");
+  }
+  EXPECT_TRUE(audited().empty()) << audited()[0].what;
 }
 
 TEST_F(AuditedFarm, AStatementUnderAnotherArtifactIsFound) {

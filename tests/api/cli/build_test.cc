@@ -337,6 +337,7 @@ TEST_F(KilnBuild, WorkersAndToolchains) {
   const auto added = kiln({"toolchain", "add", "tree", "--default"});
   EXPECT_EQ(added.exit, 0) << added.err;
   EXPECT_EQ(added.lastLine().rfind("toolchain kiln-9 sha256:", 0), 0u) << added.out;
+  EXPECT_TRUE(added.out.starts_with("added: ")) << "it says what was done: " << added.out;
   EXPECT_NE(kiln({"toolchain", "list"}).out.find("kiln-9"), std::string::npos);
   EXPECT_EQ(kiln({"toolchain", "show", "kiln-9"}).exit, 0);
   EXPECT_EQ(kiln({"toolchain", "show", "kiln-8"}).exit, 6);

@@ -148,6 +148,7 @@ class FakeToolchains final : public v1::ToolchainService::Service {
     *toolchain->mutable_tree() = request->tree();
     toolchain->set_is_default(request->make_default());
     if (request->has_lock()) *toolchain->mutable_lock() = request->lock();
+    toolchain->set_change("added");
     const std::lock_guard lock(script_.mutex);
     script_.toolchains.push_back(*toolchain);
     return grpc::Status::OK;

@@ -40,7 +40,7 @@ class SwitchedSigner final : public signing::Signer {
   }
   Result<std::string> publicKeyPem() override {
     if (away) return fail(Code::kUnavailable, "signer not reachable");
-    return base_.publicKeyPem();
+    return instead ? instead->publicKeyPem() : base_.publicKeyPem();
   }
   bool away = false;
   bool refusing = false;

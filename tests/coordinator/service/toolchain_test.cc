@@ -207,6 +207,7 @@ TEST_F(Toolchains, AnAdmissionCountsAsLongAsItsKeyDoes) {
     return submit(wanted, &job);
   };
   worker("w1");
+  EXPECT_TRUE(signing::replaceFile(farm_.trustRoot, root.toJson().dump()));
   added(putToolchain());
   EXPECT_TRUE(asked().ok());
   ++root.version;
@@ -216,6 +217,81 @@ TEST_F(Toolchains, AnAdmissionCountsAsLongAsItsKeyDoes) {
   EXPECT_NE(refused.error_message().find("revoked"), std::string::npos) << refused.error_message();
   ++root.version;
   root.revocations.clear();
+  EXPECT_TRUE(asked().ok());
+}
+
+// Another key of the farm, whose signatures go into the same records.
+struct NextSigner {
+  NextSigner(postgres::Pool& pool, const signing::Certificate& authority, storage::BlobStore& blobs,
+             const Clock& clock)
+      : records(pool, signing::EarlierRecords(""), key.publicKey(), clock),
+        signer(key, authority, records, blobs, clock) {}
+  const signing::PrivateKey key = signing::PrivateKey::create().value();
+  signing::LoggedRecords records;
+  signing::LocalSigner signer;
+};
+
+// However the root lets an admission's key go, the label can be admitted again, also by a clock put back.
+TEST_F(Toolchains, ALabelIsAdmittedAgainWhenItsKeyCountsNoMore) {
+  farm_.trustRoot = directory_ / "root.json";
+  signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+  const auto rooted = [&] {
+    ++root.version;
+    EXPECT_TRUE(signing::replaceFile(farm_.trustRoot, root.toJson().dump()));
+  };
+  // From now on the farm signs with its key, and the root lists it and `kept`.
+  const auto signsWith = [&](NextSigner& next, std::vector<signing::TrustedKey> kept) {
+    signer_.instead = &next.signer;
+    kept.push_back({next.key.publicKey(), root.keys[0].validFrom, root.keys[0].validUntil});
+    root.keys = std::move(kept);
+    root.builders[0].keys.clear();
+    for (const signing::TrustedKey& each : root.keys) root.builders[0].keys.push_back(each.key.id());
+    rooted();
+  };
+  const auto asked = [&] {
+    v1::SubmitJobRequest wanted = request("k" + std::to_string(++asked_), 1, "a model");
+    v1::Job job;
+    return submit(wanted, &job);
+  };
+  const auto count = [&] { return pool_.execute("SELECT FROM toolchain_admissions")->size(); };
+  rooted();
+  worker("w1");
+  const Digest tree = putToolchain(), lock = put(sampleLock().dump());
+  const v1::Toolchain first = added(tree, lock);
+  EXPECT_EQ(first.change(), "added");
+  EXPECT_EQ(added(tree).change(), "unchanged");
+
+  NextSigner second(pool_, authority_.certificate(), *blobs_, clock_);
+  signsWith(second, {});
+  const grpc::Status refused = asked();
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::DATA_LOSS) << refused.error_message();
+  EXPECT_NE(refused.error_message().find("kiln toolchain add"), std::string::npos) << refused.error_message();
+  EXPECT_EQ(addToolchain(putToolchain(kLabel, "another compiler")).error_code(),
+            grpc::StatusCode::ALREADY_EXISTS)
+      << "another tree is no admission again";
+  Json other = sampleLock();
+  other["wheels"] = Json::array();
+  EXPECT_EQ(codeOf(tree, put(other.dump())), grpc::StatusCode::ALREADY_EXISTS) << "nor is another lock";
+  clock_.advance(-std::chrono::minutes(30));
+  const v1::Toolchain again = added(tree);
+  EXPECT_EQ(again.change(), "admitted again");
+  EXPECT_EQ(*fromProto(again.lock()), lock) << "what it was made from is said again";
+  EXPECT_NE(again.admission().hash(), first.admission().hash());
+  EXPECT_EQ(shown(kLabel).admission().hash(), again.admission().hash());
+  EXPECT_TRUE(shown(kLabel).change().empty());
+  EXPECT_EQ(count(), 2) << "the first stays";
+  EXPECT_TRUE(asked().ok());
+  EXPECT_EQ(added(tree, lock).change(), "unchanged");
+
+  root.revocations.push_back({second.key.publicKey().id(), clock_.now(), "stolen", {}});
+  rooted();
+  EXPECT_EQ(addToolchain(tree).error_code(), grpc::StatusCode::FAILED_PRECONDITION)
+      << "a revoked key admits nothing";
+  EXPECT_EQ(count(), 2);
+  NextSigner third(pool_, authority_.certificate(), *blobs_, clock_);
+  signsWith(third, root.keys);
+  EXPECT_EQ(added(tree).change(), "admitted again");
+  EXPECT_EQ(count(), 3);
   EXPECT_TRUE(asked().ok());
 }
 
