@@ -40,14 +40,18 @@ Result<bool> isSubmittedBlob(Connection& connection, const std::string& instance
 Result<bool> isSubmittedOrigin(Connection& connection, const std::string& instance,
                                const std::string& origin) {
   return any(connection,
-             "SELECT true AS found FROM sources WHERE instance = $1 AND $2 IN (git_url, git_commit, "
-             "origin_url, origin_commit) LIMIT 1",
+             "SELECT true AS found FROM sources WHERE instance = $1 AND ((git_url <> '' AND git_url = $2) OR "
+             "(git_commit <> '' AND git_commit = $2) OR (origin_url <> '' AND origin_url = $2) OR "
+             "(origin_commit <> '' AND origin_commit = $2)) LIMIT 1",
              {instance, origin});
 }
 
 Result<bool> hasSubmitted(Connection& connection, const std::string& instance, const std::string& submitter) {
-  return any(connection, "SELECT true AS found FROM jobs WHERE instance = $1 AND submitter = $2 LIMIT 1",
-             {instance, submitter});
+  return any(
+      connection,
+      "SELECT true AS found FROM jobs WHERE instance = $1 AND left(submitter, 200) = left($2, 200) AND "
+      "submitter = $2 LIMIT 1",
+      {instance, submitter});
 }
 
 Result<std::vector<Digest>> findInputsIn(Connection& connection, const std::string& instance,
