@@ -14,6 +14,7 @@ namespace {
 
 struct Options {
   std::string job, worker, target;
+  int attempt = 0;
 };
 
 // A line of a log, with tabs as spaces and all else that is no text made printable.
@@ -34,11 +35,24 @@ std::vector<std::string> linesOf(std::string_view log) {
   return lines;
 }
 
+// A farm of the release before tells results alone, without an outcome.
+bool hasResult(const v1::JobLogs::Log& log) {
+  return log.outcome().empty() || log.outcome() == "done";
+}
+
+std::string endingOf(const v1::JobLogs::Log& log) {
+  if (hasResult(log)) return fmt::format("exit code {}", log.builder().exit_code());
+  std::string ending = log.outcome() == "final" ? "failed" : log.outcome();
+  if (!log.error().empty()) ending += ": " + log.error();
+  return ending;
+}
+
 std::string titleOf(const v1::JobLogs::Log& log, const std::string& job) {
   const v1::BuilderResult& builder = log.builder();
   std::string title = std::string(actionKindName(log.kind()));
   if (!log.target().empty()) title += " " + log.target();
-  title += fmt::format(" on {}: exit code {}", builder.worker(), builder.exit_code());
+  if (log.attempt() > 0) title += fmt::format(", attempt {}", log.attempt());
+  title += fmt::format(" on {}: {}", builder.worker(), endingOf(log));
   if (builder.disputed()) title += ", disputed";
   if (builder.job() != job) title += ", of job " + builder.job();
   return title;
@@ -47,7 +61,8 @@ std::string titleOf(const v1::JobLogs::Log& log, const std::string& job) {
 void print(const v1::JobLogs::Log& log, const std::string& job) {
   printLine(titleOf(log, job));
   if (log.truncated()) printLine("  (the end of it)");
-  if (log.text().empty()) printLine("  (it said nothing)");
+  if (log.text().empty())
+    printLine(hasResult(log) ? "  (it said nothing)" : "  (no result, so nothing of what it said)");
   for (const std::string& line : linesOf(log.text())) printLine("  " + line);
 }
 
@@ -56,6 +71,11 @@ Json logJson(const v1::JobLogs::Log& log) {
   for (const std::string& line : linesOf(log.text())) text += line + "\n";
   return {{"kind", actionKindName(log.kind())},
           {"target", log.target()},
+          {"attempt", log.attempt()},
+          {"outcome", log.outcome()},
+          {"error", log.error()},
+          {"leased", timeText(log.leased())},
+          {"ended", timeText(log.ended())},
           {"builder", builderJson(log.builder())},
           {"truncated", log.truncated()},
           {"text", std::move(text)}};
@@ -63,7 +83,7 @@ Json logJson(const v1::JobLogs::Log& log) {
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto client, context.connect());
-  KILN_ASSIGN(const auto logs, client->logs(options.job, options.worker, options.target));
+  KILN_ASSIGN(const auto logs, client->logs(options.job, options.worker, options.target, options.attempt));
   if (context.json) {
     Json list = Json::array();
     for (const auto& log : logs.logs()) list.push_back(logJson(log));
@@ -78,14 +98,18 @@ Status run(const Context& context, const Options& options) {
 
 void addLogs(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command = addCommand(app, context, "logs",
-                             "Print the end of what a job's tools wrote to stderr, action by action: 64 KiB "
-                             "of one that failed, 4 KiB "
-                             "of one that ended well",
-                             "kiln logs JOB", [&context, options] { return run(context, *options); });
+  auto& command =
+      addCommand(app, context, "logs",
+                 "Print the end of what a job's tools wrote to stderr, attempt by attempt and how each "
+                 "ended: 64 KiB of one that failed, 4 KiB of one that ended well",
+                 "kiln logs JOB", [&context, options] { return run(context, *options); });
   command.add_option("JOB", options->job, "The job's id")->required();
   command.add_option("--worker", options->worker, "Of this worker alone");
   command.add_option("--target", options->target, "Of this target alone");
+  command
+      .add_option("--attempt", options->attempt,
+                  "Of this attempt of each action alone, counted from 1 (default: all)")
+      ->check(CLI::Range(1, 1'000'000));
   addFarmOptions(command, context, kRidesOut);
 }
 

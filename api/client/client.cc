@@ -156,13 +156,14 @@ Result<v1::BuilderOutputs> Client::outputs(const std::string& job, const std::st
   return call<v1::BuilderOutputs>(stubs_->jobs, &v1::JobService::Stub::GetOutputs, request);
 }
 
-Result<v1::JobLogs> Client::logs(const std::string& job, const std::string& worker,
-                                 const std::string& target) {
+Result<v1::JobLogs> Client::logs(const std::string& job, const std::string& worker, const std::string& target,
+                                 int attempt) {
   v1::GetLogsRequest request;
   request.set_instance(options_.instance);
   request.set_job(job);
   request.set_worker(worker);
   request.set_target(target);
+  request.set_attempt(attempt);
   return call<v1::JobLogs>(stubs_->jobs, &v1::JobService::Stub::GetLogs, request);
 }
 

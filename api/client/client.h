@@ -54,9 +54,9 @@ class Client {
   // What one builder left of the job's compile for `target` ("" for its only one). kNotFound if nothing.
   Result<v1::BuilderOutputs> outputs(const std::string& job, const std::string& worker,
                                      const std::string& target = "");
-  // What the job's tools said, of one worker or target alone where they are named.
+  // What the job's tools said, of one worker, target or attempt (from 1) alone where they are named.
   Result<v1::JobLogs> logs(const std::string& job, const std::string& worker = "",
-                           const std::string& target = "");
+                           const std::string& target = "", int attempt = 0);
   Result<v1::Job> cancel(const std::string& id);
   Result<std::vector<v1::Job>> jobs(int limit, const std::string& before = "");
   // Calls `onChange` with the job now and after each change until it has ended; returns the last state.

@@ -23,40 +23,90 @@ std::vector<const index::ActionRecord*> inOrder(const std::vector<index::ActionR
   return sorted;
 }
 
+class Collector {
+ public:
+  Collector(const std::string& job, const v1::GetLogsRequest& request) : job_(job), request_(request) {}
+
+  // Of another job, where the cache answered.
+  Status addResult(const index::ActionRecord& action, const index::ResultRecord& result) {
+    if (result.action != action.action || result.jobId == job_ || request_.attempt() != 0) return {};
+    if (!isAsked(result.worker)) return {};
+    return addText(result, add(action));
+  }
+
+  Status addAttempt(const index::ActionRecord& action, const index::AttemptRecord& attempt, int number) {
+    if (!isAsked(attempt.worker) || (request_.attempt() != 0 && request_.attempt() != number)) return {};
+    v1::JobLogs::Log& log = add(action);
+    log.set_attempt(number);
+    log.set_outcome(attempt.outcome);
+    if (attempt.error.size() <= room_) log.set_error(attempt.error);
+    room_ -= log.error().size();
+    setTimestamp(log.mutable_leased(), attempt.leased);
+    setTimestamp(log.mutable_ended(), attempt.ended);
+    if (attempt.result) return addText(*attempt.result, log);
+    log.mutable_builder()->set_worker(attempt.worker);
+    log.mutable_builder()->set_operator_(attempt.operatorName);
+    log.mutable_builder()->set_job(job_);
+    return {};
+  }
+
+  v1::JobLogs take() { return std::move(out_); }
+
+ private:
+  bool isAsked(const std::string& worker) const {
+    return request_.worker().empty() || request_.worker() == worker;
+  }
+
+  v1::JobLogs::Log& add(const index::ActionRecord& action) {
+    v1::JobLogs::Log& log = *out_.add_logs();
+    log.set_kind(static_cast<v1::ActionKind>(action.kind));
+    log.set_target(action.target);
+    return log;
+  }
+
+  Status addText(const index::ResultRecord& result, v1::JobLogs::Log& log) {
+    reapi::ActionResult recorded;
+    if (!recorded.ParseFromString(result.result))
+      return fail(Code::kDataLoss, "the result of run " + result.runId + " does not parse");
+    *log.mutable_builder() = toProto(result);
+    std::string text = recorded.stderr_raw();
+    const std::size_t most = std::min(kMostOfALog, room_);
+    // What is kept has been cut to the same length before.
+    const std::size_t kept = recorded.exit_code() == 0 ? kMostOfASuccess : kMostOfALog;
+    log.set_truncated(text.size() > most || text.size() == kept);
+    if (text.size() > most) text.erase(0, text.size() - most);
+    room_ -= text.size();
+    log.set_text(std::move(text));
+    return {};
+  }
+
+  const std::string& job_;
+  const v1::GetLogsRequest& request_;
+  std::size_t room_ = kMostOfAllLogs;
+  v1::JobLogs out_;
+};
+
 }  // namespace
 
-Result<v1::JobLogs> logsOf(const index::JobSnapshot& snapshot, const v1::GetLogsRequest& request) {
-  v1::JobLogs out;
-  std::size_t room = kMostOfAllLogs;
+Result<v1::JobLogs> logsOf(const index::JobSnapshot& snapshot,
+                           const std::vector<index::AttemptRecord>& attempts,
+                           const v1::GetLogsRequest& request) {
+  if (request.attempt() < 0) return fail(Code::kInvalidArgument, "attempt: must be 1 or more, or 0 for all");
+  Collector logs(snapshot.job.key.id, request);
   for (const index::ActionRecord* const action : inOrder(snapshot.actions)) {
     if (!request.target().empty() && action->target != request.target()) continue;
-    for (const index::ResultRecord& result : snapshot.results) {
-      if (result.action != action->action) continue;
-      if (!request.worker().empty() && result.worker != request.worker()) continue;
-      reapi::ActionResult recorded;
-      if (!recorded.ParseFromString(result.result))
-        return fail(Code::kDataLoss, "the result of run " + result.runId + " does not parse");
-      v1::JobLogs::Log& log = *out.add_logs();
-      log.set_kind(static_cast<v1::ActionKind>(action->kind));
-      log.set_target(action->target);
-      *log.mutable_builder() = toProto(result);
-      std::string text = recorded.stderr_raw();
-      const std::size_t most = std::min(kMostOfALog, room);
-      // What is kept has been cut to the same length before.
-      const std::size_t kept = recorded.exit_code() == 0 ? kMostOfASuccess : kMostOfALog;
-      log.set_truncated(text.size() > most || text.size() == kept);
-      if (text.size() > most) text.erase(0, text.size() - most);
-      room -= text.size();
-      log.set_text(std::move(text));
-    }
+    for (const index::ResultRecord& result : snapshot.results) KILN_TRY(logs.addResult(*action, result));
+    int number = 0;
+    for (const index::AttemptRecord& attempt : attempts)
+      if (attempt.action.hash == action->action.hash) KILN_TRY(logs.addAttempt(*action, attempt, ++number));
   }
+  v1::JobLogs out = logs.take();
+  const bool all = request.worker().empty() && request.target().empty() && request.attempt() == 0;
   if (out.logs().empty())
-    return fail(
-        Code::kNotFound,
-        request.worker().empty() && request.target().empty()
-            ? "no tool has ended yet in this job, so there is no log; kiln watch follows it"
-            : "no result of that worker and that target is recorded for this job; kiln jobs JOB lists "
-              "its builders");
+    return fail(Code::kNotFound,
+                all ? "no tool has ended yet in this job, so there is no log; kiln watch follows it"
+                    : "nothing of that worker, target and attempt has ended in this job; kiln logs JOB lists "
+                      "what has");
   return out;
 }
 

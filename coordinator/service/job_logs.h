@@ -1,6 +1,8 @@
 // What the tools of a job's actions said, out of the results that were recorded.
 #pragma once
 
+#include <vector>
+
 #include "kiln/v1/job.pb.h"
 #include "manifest/base/result.h"
 #include "storage/index/records.h"
@@ -13,9 +15,11 @@ inline constexpr std::size_t kMostOfALog = 64 << 10, kMostOfAllLogs = 1 << 20;
 inline constexpr std::size_t kMostOfASuccess = 4 << 10;
 
 // In the order in which the actions run, then oldest first; of results of other jobs too, where the cache
-// answered. The ends of those that are too long. `snapshot` is loaded with its evidence. kNotFound if no
-// result is recorded, or none of the worker and the target that are asked for; kDataLoss for a result that
-// does not parse.
-Result<v1::JobLogs> logsOf(const index::JobSnapshot& snapshot, const v1::GetLogsRequest& request);
+// answered. The ends of those that are too long. `snapshot` is loaded with its evidence, `attempts` are the
+// job's. kNotFound if nothing has ended, or nothing of the worker, target and attempt that are asked for;
+// kInvalidArgument for an attempt below 0; kDataLoss for a result that does not parse.
+Result<v1::JobLogs> logsOf(const index::JobSnapshot& snapshot,
+                           const std::vector<index::AttemptRecord>& attempts,
+                           const v1::GetLogsRequest& request);
 
 }  // namespace kiln::service

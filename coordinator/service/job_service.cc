@@ -6,6 +6,7 @@
 #include "coordinator/service/rpc.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
+#include "storage/index/result_repository.h"
 
 namespace kiln::service {
 namespace {
@@ -73,6 +74,14 @@ Result<v1::BuilderOutputs> outputsOf(const JobSnapshot& snapshot, const v1::GetO
   return out;
 }
 
+Result<v1::JobLogs> logs(const Farm& farm, const v1::GetLogsRequest& request) {
+  const JobKey key{request.instance(), request.job()};
+  KILN_ASSIGN(const JobSnapshot job, load(farm, key, index::Evidence::kWith));
+  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(const auto attempts, index::attemptsOfJob(*connection, key));
+  return logsOf(job, attempts, request);
+}
+
 }  // namespace
 
 grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
@@ -102,9 +111,7 @@ grpc::Status JobService::GetOutputs(grpc::ServerContext*, const v1::GetOutputsRe
 
 grpc::Status JobService::GetLogs(grpc::ServerContext*, const v1::GetLogsRequest* request,
                                  v1::JobLogs* response) {
-  auto job = load(farm_, {request->instance(), request->job()}, index::Evidence::kWith);
-  if (!job) return toGrpc(job.error());
-  return answer(logsOf(*job, *request), response, [](const v1::JobLogs& logs) { return logs; });
+  return answer(logs(farm_, *request), response, [](const v1::JobLogs& logs) { return logs; });
 }
 
 grpc::Status JobService::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,

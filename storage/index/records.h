@@ -145,6 +145,18 @@ struct ResultRecord {
   bool disputed = false;
 };
 
+// One lease of a run, once it has ended.
+struct AttemptRecord {
+  std::string runId;
+  std::uint64_t epoch = 0;
+  Digest action;  // its size is 0
+  std::string worker, operatorName;
+  TimePoint leased, ended;
+  std::string outcome;  // done, failed, final, lost, cancelled
+  std::string error;
+  std::optional<ResultRecord> result;  // of one that is done
+};
+
 // Everything stored about one job.
 struct JobSnapshot {
   JobRecord job;

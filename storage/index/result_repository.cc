@@ -61,6 +61,29 @@ Result<std::vector<ResultRecord>> resultsOfJob(Connection& connection, const Job
   return rows.map(resultAt);
 }
 
+Result<std::vector<AttemptRecord>> attemptsOfJob(Connection& connection, const JobKey& key) {
+  KILN_ASSIGN(Rows results, connection.execute(
+                                "SELECT r.*, u.action_size FROM runs u JOIN action_results r ON r.instance = "
+                                "u.instance AND r.run_id = u.id WHERE u.instance = $1 AND u.job_id = $2",
+                                {key.instance, key.id}));
+  KILN_ASSIGN(const auto left, results.map(resultAt));
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT a.*, u.action_hash FROM runs u JOIN attempts a ON a.instance = "
+                                 "u.instance AND a.run_id = u.id WHERE u.instance = $1 AND u.job_id = $2 AND "
+                                 "a.ended IS NOT NULL ORDER BY a.leased, a.run_id, a.epoch",
+                                 {key.instance, key.id}));
+  return rows.map([&](const Row& row) {
+    AttemptRecord out{row.get<std::string>("run_id"),   row.get<std::uint64_t>("epoch"),
+                      hashAt(row, "action_hash"),       row.get<std::string>("worker"),
+                      row.get<std::string>("operator"), row.get<TimePoint>("leased"),
+                      row.get<TimePoint>("ended"),      row.get<std::string>("outcome"),
+                      row.get<std::string>("error"),    {}};
+    for (const ResultRecord& result : left)
+      if (result.runId == out.runId && result.epoch == out.epoch) out.result = result;
+    return out;
+  });
+}
+
 Result<std::vector<ResultRecord>> reusableResults(Connection& connection, const std::string& instance,
                                                   const std::vector<Digest>& actions) {
   KILN_ASSIGN(

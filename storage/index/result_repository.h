@@ -15,6 +15,8 @@ Status insertResult(postgres::Connection& connection, const ResultRecord& result
 // earlier jobs of the instance, but for tunes: a measurement is no function of its action. Oldest first.
 Result<std::vector<ResultRecord>> resultsOfJob(postgres::Connection& connection, const JobKey& key,
                                                bool reuse);
+// The job's own leases that have ended, with what they left. In the order in which they were given.
+Result<std::vector<AttemptRecord>> attemptsOfJob(postgres::Connection& connection, const JobKey& key);
 // The reusable ones for actions of a job that is not stored yet.
 Result<std::vector<ResultRecord>> reusableResults(postgres::Connection& connection,
                                                   const std::string& instance,

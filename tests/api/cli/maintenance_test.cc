@@ -136,6 +136,28 @@ TEST_F(KilnMaintenance, LogsPrintsWhatToolsWroteSafely) {
   EXPECT_EQ(json->at("logs").at(1).at("text"), "stage: capture\n?]0;owned? ?\nlast\n");
   EXPECT_EQ(json->at("logs").at(1).at("builder").at("worker"), "w2");
   EXPECT_EQ(kiln({"logs", "job-1", "--worker", "w9"}).exit, 6);
+
+  farm.script.logs.clear_logs();
+  auto& lost = add(v1::ACTION_COMPILE, "w1", 0, "");
+  lost.set_attempt(1);
+  lost.set_outcome("lost");
+  lost.set_error("worker w1 was silent\x1b");
+  auto& final = add(v1::ACTION_COMPILE, "w2", 0, "");
+  final.set_attempt(2);
+  final.set_outcome("final");
+  auto& done = add(v1::ACTION_COMPILE, "w3", 0, "well\n");
+  done.set_attempt(3);
+  done.set_outcome("done");
+  EXPECT_EQ(kiln({"logs", "job-1"}).out,
+            "compile, attempt 1 on w1: lost: worker w1 was silent?\n"
+            "  (no result, so nothing of what it said)\n"
+            "compile, attempt 2 on w2: failed\n  (no result, so nothing of what it said)\n"
+            "compile, attempt 3 on w3: exit code 0\n  well\n");
+  EXPECT_EQ(kiln({"logs", "job-1", "--attempt", "3"}).out, "compile, attempt 3 on w3: exit code 0\n  well\n");
+  EXPECT_EQ(parseJson(kiln({"logs", "job-1", "--json"}).out)->at("logs").at(0).at("outcome"), "lost");
+  EXPECT_EQ(kiln({"logs", "job-1", "--attempt", "4"}).exit, 6);
+  for (const char* attempt : {"0", "-1", "x", "99999999999"})
+    EXPECT_EQ(kiln({"logs", "job-1", "--attempt", attempt}).exit, 2) << attempt;
   EXPECT_EQ(kiln({"logs"}).exit, 2);
 }
 

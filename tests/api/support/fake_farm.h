@@ -87,7 +87,9 @@ class FakeJobs final : public v1::JobService::Service {
   }
   grpc::Status GetLogs(grpc::ServerContext*, const v1::GetLogsRequest* request, v1::JobLogs* logs) override {
     for (const auto& log : script_.logs.logs())
-      if (request->worker().empty() || request->worker() == log.builder().worker()) *logs->add_logs() = log;
+      if ((request->worker().empty() || request->worker() == log.builder().worker()) &&
+          (request->attempt() == 0 || request->attempt() == log.attempt()))
+        *logs->add_logs() = log;
     if (logs->logs().empty()) return {grpc::StatusCode::NOT_FOUND, "no log"};
     return grpc::Status::OK;
   }
