@@ -196,6 +196,98 @@ int calls() {
   return 0;
 }
 
+// Calls that reach others, the machine or the kernel's less trodden paths, by number: with the filter none
+// gets as far as its arguments.
+int kernel() {
+  const std::pair<const char*, long> all[] = {{"process_vm_writev", SYS_process_vm_writev},
+                                              {"pidfd_open", 434},
+                                              {"pidfd_getfd", 438},
+                                              {"pidfd_send_signal", 424},
+                                              {"process_madvise", 440},
+                                              {"kcmp", SYS_kcmp},
+                                              {"execveat", SYS_execveat},
+                                              {"clone3", 435},
+                                              {"openat2", 437},
+                                              {"io_uring_enter", 426},
+                                              {"io_uring_register", 427},
+                                              {"io_setup", SYS_io_setup},
+                                              {"seccomp", SYS_seccomp},
+                                              {"landlock_create_ruleset", 444},
+                                              {"memfd_secret", 447},
+                                              {"timer_create", SYS_timer_create},
+                                              {"timerfd_create", SYS_timerfd_create},
+                                              {"signalfd4", SYS_signalfd4},
+                                              {"shmget", SYS_shmget},
+                                              {"shmat", SYS_shmat},
+                                              {"semget", SYS_semget},
+                                              {"msgget", SYS_msgget},
+                                              {"mq_open", SYS_mq_open},
+                                              {"mq_unlink", SYS_mq_unlink},
+                                              {"request_key", SYS_request_key},
+                                              {"fsopen", 430},
+                                              {"open_tree", 428},
+                                              {"move_mount", 429},
+                                              {"mount_setattr", 442},
+                                              {"umount2", SYS_umount2},
+                                              {"pivot_root", SYS_pivot_root},
+                                              {"name_to_handle_at", SYS_name_to_handle_at},
+                                              {"fanotify_mark", SYS_fanotify_mark},
+                                              {"quotactl", SYS_quotactl},
+                                              {"setxattr", SYS_setxattr},
+                                              {"splice", SYS_splice},
+                                              {"tee", SYS_tee},
+                                              {"vmsplice", SYS_vmsplice},
+                                              {"sync", SYS_sync},
+                                              {"syncfs", SYS_syncfs},
+                                              {"sched_setscheduler", SYS_sched_setscheduler},
+                                              {"sched_setattr", SYS_sched_setattr},
+                                              {"setpriority", SYS_setpriority},
+                                              {"ioprio_set", SYS_ioprio_set},
+                                              {"migrate_pages", SYS_migrate_pages},
+                                              {"move_pages", SYS_move_pages},
+                                              {"setgroups", SYS_setgroups},
+                                              {"setresuid", SYS_setresuid},
+                                              {"capset", SYS_capset},
+                                              {"sethostname", SYS_sethostname},
+                                              {"clock_settime", SYS_clock_settime},
+                                              {"clock_adjtime", SYS_clock_adjtime},
+                                              {"acct", SYS_acct},
+                                              {"syslog", SYS_syslog},
+                                              {"swapon", SYS_swapon},
+                                              {"reboot", SYS_reboot},
+                                              {"kexec_load", SYS_kexec_load},
+                                              {"init_module", SYS_init_module},
+                                              {"finit_module", SYS_finit_module},
+                                              {"delete_module", SYS_delete_module},
+                                              {"lookup_dcookie", SYS_lookup_dcookie}};
+  for (const auto& [name, number] : all) report(name, syscall(number, 0, 0, 0, 0, 0, 0));
+  report("dumpable", prctl(PR_SET_DUMPABLE, 1, 0, 0, 0));
+  report("tracer", prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0));
+  report("subreaper", prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0));
+  report("filter", prctl(PR_SET_SECCOMP, 2, 0, 0, 0));
+  report("layout", prctl(PR_SET_MM, PR_SET_MM_BRK, 0, 0, 0));
+  report("fallocate beyond the end", syscall(SYS_fallocate, 1, 1 /* FALLOC_FL_KEEP_SIZE */, 0L, 4096L));
+  report("hole", syscall(SYS_fallocate, 1, 3 /* and FALLOC_FL_PUNCH_HOLE */, 0L, 4096L));
+  return 0;
+}
+
+// What a /proc gives: whom it shows, and what of it can be written to.
+int proc() {
+  if (DIR* stream = opendir("/proc")) {
+    while (const dirent* entry = readdir(stream))
+      if (entry->d_name[0] >= '1' && entry->d_name[0] <= '9' && std::atoi(entry->d_name) != getpid())
+        std::printf("process %s: seen\n", entry->d_name);
+  }
+  for (const char* path :
+       {"/proc/sysrq-trigger", "/proc/sys/kernel/core_pattern", "/proc/sys/kernel/hostname",
+        "/proc/sys/vm/drop_caches", "/proc/sys/fs/file-max", "/proc/irq/default_smp_affinity",
+        "/proc/acpi/wakeup", "/proc/kcore", "/proc/kmsg", "/proc/mtrr", "/proc/self/setgroups"})
+    report(path, open(path, O_WRONLY));
+  const int map = open("/proc/self/uid_map", O_WRONLY);
+  report("uid_map", map < 0 ? map : write(map, "0 0 1", 5));
+  return 0;
+}
+
 // Whatever shows or changes what the kernel keeps of a file for everybody who has it open.
 int share(const char* path) {
   const int fd = open(path, O_RDONLY);
@@ -315,6 +407,23 @@ int outputs(const std::string& kind) {
       close(fd);
     }
   }
+  // Without a name, and in a directory that keeps others out: neither is there for whoever only looks at
+  // names.
+  if (kind == "unlinked" || kind == "hidden") {
+    static char block[1 << 20];
+    if (kind == "hidden") {
+      mkdir("/work/output/d", 0300);
+      dir = "/work/output/d/";
+    }
+    for (int i = 0; i < 40; ++i) {
+      const std::string path = dir + std::to_string(i);
+      const int fd = open(path.c_str(), O_WRONLY | O_CREAT, 0644);
+      if (kind == "unlinked") unlink(path.c_str());
+      for (int j = 0; j < 4; ++j) report("write", write(fd, block, sizeof block));
+      if (kind == "hidden") close(fd);
+    }
+    while (true) pause();
+  }
   if (kind == "deep") {
     if (chdir("/work/output") != 0) return 1;
     for (int i = 0; i < 5000; ++i) {
@@ -363,6 +472,8 @@ int main(int argc, char** argv) {
   if (what == "open") return open_(first);
   if (what == "spoil") return spoil();
   if (what == "calls") return calls();
+  if (what == "kernel") return kernel();
+  if (what == "proc") return proc();
   if (what == "share") return share(first);
   if (what == "hold") return hold(first);
   if (what == "survive") return survive();

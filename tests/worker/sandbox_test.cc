@@ -130,6 +130,27 @@ TEST_F(SandboxFixture, Case18DangerousCallsAreRefused) {
   EXPECT_THAT(result.out, HasSubstr("clone: Function not implemented"));
 }
 
+TEST_F(SandboxFixture, Case18NoPolicyLetsACallReachOthersOrTheMachine) {
+  for (const Policy& policy : {compilePolicy(), tunePolicy(), checkPolicy(), fetchPolicy()}) {
+    policy_ = policy;
+    std::istringstream said(run({"kernel"}).out);
+    int count = 0;
+    for (std::string line; std::getline(said, line); ++count)
+      EXPECT_THAT(line, testing::EndsWith(": Function not implemented")) << policy.name;
+    EXPECT_GT(count, 60) << policy.name;
+  }
+}
+
+TEST_F(SandboxFixture, Case18AProcShowsNobodyElseAndChangesNothing) {
+  for (const Policy& policy : {tunePolicy(), checkPolicy()}) {
+    policy_ = policy;
+    const std::string out = run({"proc"}).out;
+    EXPECT_THAT(out, Not(HasSubstr("seen"))) << policy.name;
+    EXPECT_THAT(out, Not(HasSubstr("done"))) << policy.name;
+    EXPECT_THAT(out, HasSubstr("uid_map: ")) << policy.name;
+  }
+}
+
 // Parallel actions read the same files: whatever the kernel keeps of one for everybody is out of reach.
 TEST_F(SandboxFixture, NoStateOfASharedFileIsSeenOrChanged) {
   const auto lines = [](const std::string& text) {
@@ -402,6 +423,18 @@ TEST_F(SandboxFixture, Case18OutputTricksAreBounded) {
   const RunResult bytes = run({"outputs", "bytes"});
   EXPECT_EQ(bytes.ending, Ending::kOutputLimit);
   EXPECT_EQ(bytes.why, "output: more than 67108864 bytes in all");
+}
+
+// What is on the disk counts, whether or not a name leads to it.
+TEST_F(SandboxFixture, Case18OutputsThatNobodySeesAreBounded) {
+  policy_.limits.outputBytes = 64 << 20;
+  const RunOptions shortly{.timeLimit = std::chrono::seconds(60)};
+  const RunResult unlinked = run({"outputs", "unlinked"}, shortly);
+  EXPECT_EQ(unlinked.ending, Ending::kOutputLimit);
+  EXPECT_EQ(unlinked.why, "output: more than 67108864 bytes in all");
+  const RunResult hidden = run({"outputs", "hidden"}, shortly);
+  EXPECT_EQ(hidden.ending, Ending::kOutputLimit);
+  EXPECT_EQ(hidden.why, "output d: its mode keeps its own user out; refused");
 }
 
 TEST_F(SandboxFixture, LogsAreBoundedAndKeepTheEnd) {

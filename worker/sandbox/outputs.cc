@@ -16,6 +16,8 @@
 namespace kiln::sandbox {
 namespace {
 
+constexpr mode_t kMayLook = S_IRUSR | S_IXUSR;  // of a directory's owner
+
 UniqueFd openDir(int at, const char* name) {
   return UniqueFd(openat(at, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK));
 }
@@ -91,7 +93,7 @@ class Walk {
     }
     // Root could read it all the same, an ordinary user could not: the outcome must not depend on who the
     // worker is.
-    const mode_t needed = S_ISDIR(info.st_mode) ? S_IRUSR | S_IXUSR : S_ISREG(info.st_mode) ? S_IRUSR : 0;
+    const mode_t needed = S_ISDIR(info.st_mode) ? kMayLook : S_ISREG(info.st_mode) ? S_IRUSR : 0;
     if ((info.st_mode & needed) != needed) {
       return fail(Code::kInvalidArgument,
                   "output " + printable(path, 80) + ": its mode keeps its own user out; refused");
@@ -130,7 +132,7 @@ class Walk {
 
 class UseCheck {
  public:
-  explicit UseCheck(const Limits& limits) : limits_(limits) {}
+  UseCheck(const Limits& limits, std::uint64_t unseen) : limits_(limits), bytes_(unseen) {}
 
   Status directory(int dir, std::uint64_t depth) {
     if (depth > limits_.outputDepth) return over("levels of directories", limits_.outputDepth);
@@ -141,6 +143,9 @@ class UseCheck {
       struct stat info{};
       if (fstatat(dir, name.c_str(), &info, AT_SYMLINK_NOFOLLOW) != 0) continue;
       if (S_ISDIR(info.st_mode)) {
+        if ((info.st_mode & kMayLook) != kMayLook)
+          return fail(Code::kInvalidArgument,
+                      "output " + printable(name, 80) + ": its mode keeps its own user out; refused");
         if (const UniqueFd below = openDir(dir, name.c_str())) KILN_TRY(directory(below.get(), depth + 1));
         continue;
       }
@@ -153,7 +158,7 @@ class UseCheck {
 
  private:
   const Limits& limits_;
-  std::uint64_t count_ = 0, bytes_ = 0;
+  std::uint64_t bytes_, count_ = 0;
 };
 
 // Unlinks a file or an empty directory.
@@ -193,10 +198,11 @@ Status visitOutputs(const std::string& dir, const Limits& limits,
   return Walk(limits, visit).directory(root.get(), "", 1);
 }
 
-Status checkOutputUse(const std::string& dir, const Limits& limits) {
+Status checkOutputUse(const std::string& dir, const Limits& limits, std::uint64_t unseen) {
   const UniqueFd root = openDir(AT_FDCWD, dir.c_str());
   if (!root) return fail(errnoError(errno, "output directory"));
-  return UseCheck(limits).directory(root.get(), 1);
+  if (unseen > limits.outputBytes) return over("bytes in all", limits.outputBytes);
+  return UseCheck(limits, unseen).directory(root.get(), 1);
 }
 
 Status removeTree(const std::string& path) {

@@ -89,6 +89,7 @@ std::map<std::string, Alternatives> narrowed(bool gpu) {
           {"open", {{bitsClear(1, kCreating)}, {bitsClear(2, kSetId)}}},
           {"openat", {{bitsClear(2, kCreating)}, {bitsClear(3, kSetId)}}},
           {"clone", {{bitsClear(0, kNewNamespaces)}}},
+          {"fallocate", {{equals32(1, 0)}}},  // what lies beyond a file's size is in no limit of it
           {"fcntl", oneOf(1, kFcntls)},
           {"madvise", oneOf(2, kAdvice)},
           {"ioctl", ioctls},

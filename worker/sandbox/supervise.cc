@@ -2,6 +2,7 @@
 
 #include <poll.h>
 #include <signal.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 extern "C" {  // glibc 2.36's header does not say so itself
@@ -16,6 +17,7 @@ extern "C" {  // glibc 2.36's header does not say so itself
 
 #include "manifest/base/printable.h"
 #include "worker/sandbox/bounded_log.h"
+#include "worker/sandbox/held_files.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::sandbox {
@@ -96,7 +98,10 @@ class Supervisor {
   void checkOutput() {
     const auto begin = Steady::now();
     if (!watch_.outputDirectory.empty()) {
-      if (auto use = checkOutputUse(watch_.outputDirectory, *watch_.limits); !use) {
+      struct stat output{};
+      const bool there = stat(watch_.outputDirectory.c_str(), &output) == 0;
+      const auto unseen = there ? unlinkedBytes(watch_.bwrap, output.st_dev) : 0;
+      if (auto use = checkOutputUse(watch_.outputDirectory, *watch_.limits, unseen); !use) {
         return end(Ending::kOutputLimit, use.error().message);
       }
     }
