@@ -5,6 +5,7 @@
 #include "api/cli/source_name.h"
 #include "api/client/audit_client.h"
 #include "manifest/base/clock.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {
@@ -94,8 +95,9 @@ void print(const v1::ListAffectedResponse& found) {
   if (found.affected_size() == 0 && found.next_page_token().empty()) note("nothing is affected");
   if (!found.next_page_token().empty()) note("there is more: --page-token " + found.next_page_token());
   if (found.unread() > 0)
-    note(fmt::format("{}{} statements are not read into the index yet and may be missing here",
-                     found.unread() >= 1000 ? "at least " : "", found.unread()));
+    note(fmt::format("{}{} not read into the index yet and may be missing here",
+                     found.unread() >= 1000 ? "at least " : "",
+                     counted(found.unread(), "statement") + (found.unread() == 1 ? " is" : " are")));
 }
 
 // Pages until there are enough entries; a page may be empty and not the last.

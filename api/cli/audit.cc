@@ -7,6 +7,7 @@
 #include "api/cli/print.h"
 #include "api/client/audit_client.h"
 #include "api/node/trust.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 #include "signing/keys/files.h"
 #include "signing/trust/root_logs.h"
@@ -48,15 +49,11 @@ struct Options {
   std::uint64_t fromEntry = 0;
 };
 
-// "1 artifact", "2 artifacts", "no artifacts".
-std::string counted(std::uint64_t count, const std::string& what) {
-  return (count == 0 ? "no" : std::to_string(count)) + " " + what + (count == 1 ? "" : "s");
-}
-
 void showProgress(const Context& context, const audit::Counts& counts) {
   if (!context.terminal || counts.artifacts % kProgressEvery != 0) return;
-  noteText(fmt::format("\r{} log entries, {} artifacts, {} statements, {} findings", counts.log.entries,
-                       counts.artifacts, counts.statements, counts.findings));
+  noteText(fmt::format("\r{}, {}, {}, {}", counted(counts.log.entries, "log entry"),
+                       counted(counts.artifacts, "artifact"), counted(counts.statements, "statement"),
+                       counted(counts.findings, "finding")));
 }
 
 // The log to walk: nothing if the root names none.
@@ -100,8 +97,7 @@ void report(const Context& context, const audit::Audited& audited, bool logged, 
   std::string text = counted(counts.toolchains, "toolchain") + ", " + counted(counts.artifacts, "artifact") +
                      ", " + counted(counts.statements, "statement");
   if (logged) {
-    text +=
-        ", " + std::to_string(counts.log.entries) + (counts.log.entries == 1 ? " log entry" : " log entries");
+    text += ", " + counted(counts.log.entries, "log entry");
     const std::string recalls = counts.log.recalls > 0 ? counted(counts.log.recalls, "recall") : "";
     const std::string foreign =
         counts.log.foreign > 0 ? fmt::format("{} of other instances", counts.log.foreign) : "";

@@ -11,6 +11,7 @@
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
 #include "api/node/load.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/file.h"
 #include "signing/keys/files.h"
 
@@ -51,8 +52,8 @@ void print(const runtime::CheckReport& report) {
                         humanSeconds(report.steady.p90)));
   printLine(fmt::format("memory: planned {}, observed peak {}, weights {}", humanBytes(report.plannedBytes),
                         humanBytes(report.observedPeakBytes), humanBytes(report.weightBytes)));
-  printLine(fmt::format("on {}, {} threads, {}", report.processor.empty() ? "this machine" : report.processor,
-                        report.threads, report.path));
+  printLine(fmt::format("on {}, {}, {}", report.processor.empty() ? "this machine" : report.processor,
+                        counted(report.threads, "thread"), report.path));
   if (report.device) {
     printLine(fmt::format("with {} (compute capability {}), driver CUDA {}, memory planned {}, observed {}",
                           report.device->name, report.device->computeCapability, report.device->driver,

@@ -4,14 +4,15 @@
 
 #include "api/cli/json_text.h"
 #include "api/cli/print.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 std::vector<std::string> deviceLines(const Manifest& manifest) {
   std::vector<std::string> lines;
   for (const DeviceImageInfo& device : manifest.devices)
-    lines.push_back(fmt::format("{}: {} {}, {} kernels; compute capability {}{}, driver {} or later",
-                                device.target, device.image.path, humanBytes(device.image.digest.size),
-                                device.kernels.size(), device.computeCapability,
+    lines.push_back(fmt::format("{}: {} {}, {}; compute capability {}{}, driver {} or later", device.target,
+                                device.image.path, humanBytes(device.image.digest.size),
+                                counted(device.kernels.size(), "kernel"), device.computeCapability,
                                 device.exact ? " only" : " or later of that major version", device.driver));
   return lines;
 }

@@ -15,6 +15,7 @@
 #include "api/cli/run_program.h"
 #include "api/cli/trust_settings.h"
 #include "compiler_core/runtime/device/device_info.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 namespace {
@@ -125,9 +126,9 @@ void checkGpus(Report& report, const std::string& library) {
   if (!devices) return report.ok("gpus", "none: " + devices.error().message);
   std::string text;
   for (const runtime::DeviceInfo& device : *devices) {
-    text +=
-        fmt::format("{}device {}: {}, {}, {} multiprocessors, {}", text.empty() ? "" : "; ", device.ordinal,
-                    device.name, device.arch(), device.multiprocessors, humanBytes(device.memoryBytes));
+    text += fmt::format("{}device {}: {}, {}, {}, {}", text.empty() ? "" : "; ", device.ordinal, device.name,
+                        device.arch(), counted(device.multiprocessors, "multiprocessor"),
+                        humanBytes(device.memoryBytes));
   }
   report.ok("gpus",
             fmt::format("{}; driver CUDA {}", text,

@@ -8,6 +8,7 @@
 
 #include "api/cli/print.h"
 #include "api/client/blob_sample.h"
+#include "manifest/base/counted.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::cli {
@@ -41,8 +42,8 @@ BlobFinding checkStoredBlobs(client::Client& client) {
             "makes the artifact again"};
   if (found->artifacts == 0) return {true, "no artifact is stored yet", ""};
   return {true,
-          fmt::format("{} blobs of {} artifacts read back, {}: all have their hash", found->blobs,
-                      found->artifacts, humanBytes(found->bytes)),
+          fmt::format("{} of {} read back, {}: all have their hash", counted(found->blobs, "blob"),
+                      counted(found->artifacts, "artifact"), humanBytes(found->bytes)),
           ""};
 }
 

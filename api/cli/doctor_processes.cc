@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/json.h"
 
@@ -48,10 +49,8 @@ Finding about(const Json& process, const std::string& farm) {
   if (state == "running" && restarts == 0)
     return {"process " + name, "ok", fmt::format("runs as {}", number(process, "pid")), ""};
   if (state == "running")
-    return {
-        "process " + name, "warning",
-        fmt::format("was started again {} time{}, after it ended{}", restarts, restarts == 1 ? "" : "s", why),
-        log};
+    return {"process " + name, "warning",
+            fmt::format("was started again {}, after it ended{}", counted(restarts, "time"), why), log};
   if (state == "failed")
     return {"process " + name, "missing", "was given up after ten starts" + why,
             log + ", then run infra/up --dir " + farm};

@@ -5,6 +5,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
 #include "api/cli/trust_settings.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 namespace {
@@ -39,8 +40,9 @@ Status run(const Context& context, const Options& options) {
     printJson(summaryJson(*done, options.directory));
     return {};
   }
-  note(fmt::format("exported {} with {} bundle{}, {} fixture files and {} inputs", humanBytes(done->bytes),
-                   done->bundles, done->bundles == 1 ? "" : "s", done->fixtures, done->inputs));
+  note(fmt::format("exported {} with {}, {} and {}", humanBytes(done->bytes),
+                   counted(done->bundles, "bundle"), counted(done->fixtures, "fixture file"),
+                   counted(done->inputs, "input")));
   for (const auto& file : done->omitted)
     note(
         fmt::format("by digest only: toolchain/{} {}; --with-nvidia adds it", file.path, file.digest.text()));

@@ -5,6 +5,7 @@
 #include "api/cli/trust_settings.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/fetch.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 namespace {
@@ -30,7 +31,7 @@ Status run(const Context& context, const Options& options) {
                {"verified", true}});
     return {};
   }
-  note(fmt::format("verified and fetched {} in {} files", humanBytes(bytes), files.size()));
+  note(fmt::format("verified and fetched {} in {}", humanBytes(bytes), counted(files.size(), "file")));
   printLine(directory);
   return {};
 }

@@ -3,6 +3,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/duration_option.h"
 #include "api/cli/print.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/digest.h"
 
 namespace kiln::cli {
@@ -30,15 +31,16 @@ Json reportJson(const v1::CollectGarbageResponse& report) {
 }
 
 void printReport(const v1::CollectGarbageResponse& report) {
-  printLine(fmt::format("{} {} blobs, {}", report.dry_run() ? "would remove" : "removed",
-                        report.removed_blobs(), humanBytes(report.removed_bytes())));
-  printLine(
-      fmt::format("kept {} blobs, {}: what {} artifacts and the open jobs need, and {} younger than {} s",
-                  report.kept_blobs(), humanBytes(report.kept_bytes()), report.artifacts(),
-                  report.young_references(), report.grace().seconds()));
+  printLine(fmt::format("{} {}, {}", report.dry_run() ? "would remove" : "removed",
+                        counted(report.removed_blobs(), "blob"), humanBytes(report.removed_bytes())));
+  printLine(fmt::format("kept {}, {}: what {} and the open jobs need, and {} younger than {} s",
+                        counted(report.kept_blobs(), "blob"), humanBytes(report.kept_bytes()),
+                        counted(report.artifacts(), "artifact"), report.young_references(),
+                        report.grace().seconds()));
   if (report.tombstoned() > 0)
-    printLine(fmt::format("{} artifacts are tombstoned: kept without what they were built from",
-                          report.tombstoned()));
+    printLine(counted(report.tombstoned(), "artifact") +
+              (report.tombstoned() == 1 ? " is tombstoned: kept without what it was built from"
+                                        : " are tombstoned: kept without what they were built from"));
   for (const auto& blob : report.damaged()) note("missing or damaged: " + printable(blob));
 }
 

@@ -5,6 +5,7 @@
 #include "api/cli/commands.h"
 #include "api/cli/print.h"
 #include "api/client/model_report.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/dim_option.h"
 
@@ -20,9 +21,8 @@ void printReport(const client::ModelReport& report) {
   const auto line = [](std::string_view name, const std::string& text) {
     printLine(fmt::format("{:<10}{}", name, text));
   };
-  line("model",
-       fmt::format("{}: ONNX, IR version {}, {} in {} file{}", report.path, report.irVersion,
-                   humanBytes(report.bytes), report.files.size(), report.files.size() == 1 ? "" : "s"));
+  line("model", fmt::format("{}: ONNX, IR version {}, {} in {}", report.path, report.irVersion,
+                            humanBytes(report.bytes), counted(report.files.size(), "file")));
   if (!report.producer.empty())
     line("producer", report.producer + (report.producerVersion.empty() ? "" : " " + report.producerVersion));
   for (const auto& [domain, version] : report.opsets) line("opset", fmt::format("{} {}", domain, version));

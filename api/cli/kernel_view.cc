@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "api/cli/print.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 namespace {
@@ -49,7 +50,8 @@ void printKernels(const std::vector<kiln_kernel_time>& kernels, const Manifest& 
                ? 0.0
                : 100.0 * static_cast<double>(part) / static_cast<double>(counters.run_nanoseconds);
   };
-  printLine(fmt::format("{}, {} runs on {} threads", counters.path, counters.runs, counters.threads));
+  printLine(fmt::format("{}, {} on {}", counters.path, counted(counters.runs, "run"),
+                        counted(counters.threads, "thread")));
   printLine("  share          time    calls      tasks  kernel");
   std::uint64_t inside = 0;
   for (const kiln_kernel_time& kernel : sorted) {

@@ -3,13 +3,14 @@
 #include <fmt/format.h>
 
 #include "api/cli/json_text.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 std::vector<std::string> partitionLines(const Json& facts) {
   std::vector<std::string> lines;
   for (const Json& part : listOf(facts, "partitions")) {
-    lines.push_back(fmt::format("{:<20} {} operations {}", textOf(part, "target"), textOf(part, "operations"),
-                                firstOf(part, "nodes", 6)));
+    lines.push_back(fmt::format("{:<20} {} {} {}", textOf(part, "target"), textOf(part, "operations"),
+                                nounFor(textOf(part, "operations"), "operation"), firstOf(part, "nodes", 6)));
   }
   for (const Json& transfer : listOf(facts, "transfers"))
     lines.push_back(fmt::format("{:<20} {} from {} to {}, {} bytes", "transfer", textOf(transfer, "node"),

@@ -15,6 +15,7 @@
 #include "api/node/load.h"
 #include "compiler_core/runtime/batch/batch.h"
 #include "compiler_core/runtime/batch/run.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/output_directory.h"
 
 namespace kiln::cli {
@@ -95,8 +96,9 @@ Result<Score> score(const npy::Tensor& output, const std::string& labelsPath) {
   KILN_ASSIGN(const auto tensor, npy::read(labelsPath));
   KILN_ASSIGN(const auto labels, labelsOf(tensor));
   if (labels.size() != result.predicted.size()) {
-    return fail(Code::kInvalidArgument, fmt::format("--labels {}: {} labels for {} predictions", labelsPath,
-                                                    labels.size(), result.predicted.size()));
+    return fail(Code::kInvalidArgument,
+                fmt::format("--labels {}: {} for {}", labelsPath, counted(labels.size(), "label"),
+                            counted(result.predicted.size(), "prediction")));
   }
   for (std::size_t i = 0; i < labels.size(); ++i) result.correct += labels[i] == result.predicted[i];
   return result;

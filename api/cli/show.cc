@@ -7,6 +7,7 @@
 #include "api/cli/provenance_text.h"
 #include "api/cli/stage_view.h"
 #include "api/cli/trust_settings.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {
@@ -54,7 +55,8 @@ void printManifest(const signing::Verdict& verdict) {
   printOneLine(fmt::format("program     {} {}, ABI {}", manifest.program.path,
                            humanBytes(manifest.program.digest.size), manifest.programAbi));
   for (const std::string& line : deviceLines(manifest)) printOneLine("device      " + line);
-  printOneLine(fmt::format("weights     {} in {} files", humanBytes(weights), manifest.weights.size()));
+  printOneLine(
+      fmt::format("weights     {} in {}", humanBytes(weights), counted(manifest.weights.size(), "file")));
   for (const auto& profile : manifest.profiles) {
     printOneLine(fmt::format("memory      profile {}: arena {} and {} per thread{}", profile.name,
                              humanBytes(profile.arenaBytes), humanBytes(profile.scratchBytes),

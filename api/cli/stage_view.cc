@@ -13,6 +13,7 @@
 #include "api/cli/print.h"
 #include "api/cli/text_table.h"
 #include "api/cli/tuning_view.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 namespace {
@@ -60,7 +61,7 @@ void addRest(Lines& lines, const Json& facts, const std::set<std::string>& known
   for (const auto& [name, value] : facts.items()) {
     if (known.contains(name)) continue;
     add(lines, name,
-        value.is_structured() ? fmt::format("{} entries (--json lists them)", value.size())
+        value.is_structured() ? counted(value.size(), "entry") + " (--json lists them)"
                               : textOf(facts, name.c_str()));
   }
 }
@@ -75,7 +76,7 @@ void addPasses(Lines& lines, const Json& facts) {
       rows.push_back({textOf(pass, "name"), textOf(pass, "before"), textOf(pass, "after")});
   const std::size_t same = passes.size() - (rows.size() - 1);
   if (rows.size() > 1) addTable(lines, rows, {1, 2});
-  if (same > 0) lines.push_back(fmt::format("{} passes left the number of operations as it was", same));
+  if (same > 0) lines.push_back(counted(same, "pass") + " left the number of operations as it was");
 }
 
 Lines captureLines(const Json& facts) {
@@ -101,7 +102,9 @@ Lines captureLines(const Json& facts) {
 Lines analyseLines(const Json& facts) {
   Lines lines;
   addWrapped(lines, "dimensions", pairsOf(facts, "dims", "value"));
-  add(lines, "folded", textOf(facts, "foldedNodes") + " nodes, whose results are constants");
+  add(lines, "folded",
+      textOf(facts, "foldedNodes") + " " + nounFor(textOf(facts, "foldedNodes"), "node") +
+          ", whose results are constants");
   addRest(lines, facts, {"dims", "foldedNodes"});
   return lines;
 }
@@ -112,7 +115,7 @@ Lines rewriteLines(const Json& facts) {
   std::size_t nodes = 0;
   const Json& groups = listOf(facts, "fusionGroups");
   for (const Json& group : groups) nodes += listOf(group, "nodes").size();
-  add(lines, "fused", fmt::format("{} nodes in {} groups", nodes, groups.size()));
+  add(lines, "fused", counted(nodes, "node") + " in " + counted(groups.size(), "group"));
   addRest(lines, facts, {"passes", "fusionGroups"});
   return lines;
 }
@@ -149,14 +152,15 @@ void addKernels(Lines& lines, const Json& facts) {
                     textOf(kernel, "tasks"), textOf(kernel, "rule"), scheduleText(kernel),
                     textOf(kernel, "symbol"), firstOf(kernel, "nodes", 3)});
   }
-  lines.push_back(fmt::format("{} kernels by their share of bytes moved ({}) and of code ({})",
-                              kernels.size(), humanBytes(moved), humanBytes(code)));
+  lines.push_back(fmt::format("{} by {} share of bytes moved ({}) and of code ({})",
+                              counted(kernels.size(), "kernel"), kernels.size() == 1 ? "its" : "their",
+                              humanBytes(moved), humanBytes(code)));
   addTable(lines, rows, {0, 1, 2});
   if (order.size() <= kKernels) return;
   std::uint64_t rest = 0;
   for (std::size_t i = kKernels; i < order.size(); ++i) rest += movedBytes(*order[i]);
-  lines.push_back(fmt::format("and {} kernels more with {} of the bytes (--json lists all)",
-                              order.size() - kKernels, share(rest, moved)));
+  lines.push_back(fmt::format("and {} more with {} of the bytes (--json lists all)",
+                              counted(order.size() - kKernels, "kernel"), share(rest, moved)));
 }
 
 Lines scheduleLines(const Json& facts) {
@@ -173,8 +177,9 @@ Lines scheduleLines(const Json& facts) {
 Lines codegenLines(const Json& facts) {
   Lines lines;
   add(lines, "code",
-      fmt::format("{} in {} kernels; {} the program", humanBytes(countOf(facts, "codeBytes")),
-                  textOf(facts, "kernels"), humanBytes(countOf(facts, "programBytes"))));
+      fmt::format("{} in {} {}; {} the program", humanBytes(countOf(facts, "codeBytes")),
+                  textOf(facts, "kernels"), nounFor(textOf(facts, "kernels"), "kernel"),
+                  humanBytes(countOf(facts, "programBytes"))));
   add(lines, "for", textOf(facts, "triple") + ", " + textOf(facts, "cpu"));
   addWrapped(lines, "features", textsOf(listOf(facts, "features")));
   for (const Json& warning : listOf(facts, "warnings"))
@@ -186,9 +191,10 @@ Lines codegenLines(const Json& facts) {
 void addProfile(Lines& lines, const Json& plan) {
   add(lines, "profile", textOf(plan, "profile"));
   add(lines, "arena",
-      fmt::format("{} for {} buffers; {} alive at once, {} if none shared memory",
+      fmt::format("{} for {} {}; {} alive at once, {} if none shared memory",
                   humanBytes(countOf(plan, "peakBytes")), textOf(plan, "buffers"),
-                  humanBytes(countOf(plan, "lowerBoundBytes")), humanBytes(countOf(plan, "unsharedBytes"))));
+                  nounFor(textOf(plan, "buffers"), "buffer"), humanBytes(countOf(plan, "lowerBoundBytes")),
+                  humanBytes(countOf(plan, "unsharedBytes"))));
   add(lines, "besides",
       fmt::format("{} scratch per thread, {} inputs, {} outputs, {} weights",
                   humanBytes(countOf(plan, "scratchBytesPerSlot")), humanBytes(countOf(plan, "inputBytes")),

@@ -7,6 +7,7 @@
 #include "api/cli/print.h"
 #include "api/cli/toolchain_sources.h"
 #include "api/client/toolchain_lock.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/file.h"
 #include "manifest/base/printable.h"
 #include "storage/tree/upload_tree.h"
@@ -125,7 +126,8 @@ Result<std::optional<Digest>> uploadLock(const Context& context, client::Client&
   items.push_back({digest, "", std::move(text)});
   KILN_ASSIGN(const auto sent, client.upload(items));
   if (!context.json)
-    note(fmt::format("sent {} of lock and inputs in {} blobs", humanBytes(sent.doneBytes), sent.doneBlobs));
+    note(fmt::format("sent {} of lock and inputs in {}", humanBytes(sent.doneBytes),
+                     counted(sent.doneBlobs, "blob")));
   return std::optional(digest);
 }
 
@@ -143,7 +145,8 @@ Status add(const Context& context, const Options& options) {
   const auto tree = storage::uploadTree(client->blobs(), client->instance(), options.directory,
                                         [&](const storage::UploadProgress& now) { sent = now; });
   if (!tree) return fail(client->explain(tree.error()));
-  if (!context.json) note(fmt::format("sent {} in {} blobs", humanBytes(sent.doneBytes), sent.doneBlobs));
+  if (!context.json)
+    note(fmt::format("sent {} in {}", humanBytes(sent.doneBytes), counted(sent.doneBlobs, "blob")));
   KILN_ASSIGN(const auto toolchain, client->addToolchain(label, *tree, lock, options.makeDefault));
   if (context.json) {
     KILN_ASSIGN(const auto sources, findSources(context, *client, toolchain));

@@ -4,6 +4,7 @@
 
 #include "api/cli/print.h"
 #include "api/client/toolchain_lock.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/file.h"
 #include "signing/verify/admission.h"
@@ -28,7 +29,7 @@ std::string inputLine(const LockedInput& input) {
 }
 
 std::string lackText(std::size_t count) {
-  return "the farm lacks " + std::to_string(count) + (count == 1 ? " input" : " inputs");
+  return "the farm lacks " + counted(count, "input");
 }
 
 Result<std::optional<ToolchainAdmission>> readAdmission(const Context& context, client::Client& client,

@@ -8,6 +8,7 @@
 #include "api/cli/trust_settings.h"
 #include "api/node/load.h"
 #include "compiler_core/runtime/device/cuda_driver.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 namespace {
@@ -42,8 +43,8 @@ Status run(const Context& context, const Options& options) {
     return humanSeconds(static_cast<double>(nanoseconds) * 1e-9);
   };
   printLine(fmt::format("ready: {}", counters.path));
-  printLine(fmt::format("load {}, warmup {}, {} threads", seconds(counters.load_nanoseconds),
-                        seconds(counters.warmup_nanoseconds), counters.threads));
+  printLine(fmt::format("load {}, warmup {}, {}", seconds(counters.load_nanoseconds),
+                        seconds(counters.warmup_nanoseconds), counted(counters.threads, "thread")));
   printLine(fmt::format("memory: planned {}, observed peak {}, weights {}",
                         humanBytes(counters.planned_bytes), humanBytes(counters.observed_peak_bytes),
                         humanBytes(counters.weight_bytes)));

@@ -6,6 +6,7 @@
 
 #include "api/cli/job_view.h"
 #include "api/cli/print.h"
+#include "manifest/base/counted.h"
 
 namespace kiln::cli {
 namespace {
@@ -62,7 +63,8 @@ Rows targetsOf(std::span<const Worker> workers) {
 
 std::string nameOf(const v1::Device& device) {
   if (device.cores() == 0) return device.name();
-  return fmt::format("{}, {} core{}", device.name(), device.cores(), device.cores() == 1 ? "" : "s");
+  const std::string cores = std::to_string(device.cores());
+  return fmt::format("{}, {} {}", device.name(), cores, nounFor(cores, "core"));
 }
 
 Json listJson(const google::protobuf::RepeatedPtrField<std::string>& texts) {

@@ -23,7 +23,7 @@ TEST(PartitionView, ShowsMapTransfersAndFallback) {
   EXPECT_EQ(partitionLines(facts),
             (std::vector<std::string>{
                 "cpu:x86-64-v4        3 operations a, b",
-                "cpu:x86-64-v3        1 operations c",
+                "cpu:x86-64-v3        1 operation c",
                 "transfer             b from cpu:x86-64-v4 to cpu:x86-64-v3, 64 bytes",
                 "transferBytes        64",
                 "fallback             c (Softmax) from cpu:x86-64-v4 to cpu:x86-64-v3: excluded",

@@ -51,7 +51,7 @@ TEST(StageView, PassesAreATableOfWhatTheyChanged) {
                                       {{"name", "simplify"}, {"before", 9}, {"after", 9}}}},
                                     {"fusionGroups", {{{"nodes", {"a", "b"}}}, {{"nodes", {"c"}}}}}}}});
   EXPECT_THAT(text, HasSubstr("  pass  before  after\n  fold     120      9\n"));
-  EXPECT_THAT(text, HasSubstr("1 passes left the number of operations as it was"));
+  EXPECT_THAT(text, HasSubstr("1 pass left the number of operations as it was"));
   EXPECT_THAT(text, HasSubstr("fused      3 nodes in 2 groups"));
   EXPECT_THAT(text, HasSubstr("profile    p"));
 }
