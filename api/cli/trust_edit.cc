@@ -147,7 +147,7 @@ Status addKey(signing::TrustRoot& root, const NewKey& key) {
 
 Status rotateSigner(signing::TrustRoot& root, const NewKey& key, TimePoint oldUntil) {
   if (key.id.empty())
-    return fail(Code::kInvalidArgument, "--id is missing: whose key is it?" + signersOf(root));
+    return fail(Code::kInvalidArgument, "--id is missing: name a signer of the root" + signersOf(root));
   const signing::TrustedBuilder* builder = findBuilder(root, key.id);
   if (!builder)
     return fail(Code::kNotFound, "--id: the root lists no signer for " + printable(key.id) + signersOf(root));

@@ -434,7 +434,6 @@ TEST_F(KilnTrust, RotateSaysWhatARoleNeeds) {
 TEST_F(KilnTrust, EveryOptionThatAMessageNamesIsOneOfTheCommandsOwn) {
   init();
   const std::string key = signer("farm.pem"), stranger = signer("stranger.pem");
-  const std::vector<std::string> public_{"--public", key};
   const std::vector<std::vector<std::string>> wrong{
       {"init", "--out", next, "--keys", keys},
       {"init", "--out", root, "--keys", directory / "other"},
