@@ -4,6 +4,7 @@
 
 #include "api/client/artifact_ref.h"
 #include "manifest/artifact/oci.h"
+#include "manifest/base/exit_code.h"
 #include "manifest/spec/target.h"
 #include "storage/tree/digest_proto.h"
 
@@ -85,8 +86,10 @@ Status checkBuilt(Client& client, const v1::SubmitJobRequest& request, const v1:
                    std::to_string(job.artifacts_size()) + " artifacts");
   for (int i = 0; i < job.artifacts_size(); ++i) {
     const std::string& artifact = job.artifacts(i).digest();
-    KILN_ASSIGN(const CompileSpec built, builtSpec(client, artifact));
-    if (Status same = checkSpec(request, request.targets(i), built); !same)
+    const auto built = builtSpec(client, artifact);
+    if (!built && exitCodeOf(built.error().code) == kExitUsage) return fail(client.unreadable(built.error()));
+    if (!built) return fail(built.error());
+    if (Status same = checkSpec(request, request.targets(i), *built); !same)
       return fail(same.error().in("artifact " + artifact + " is not what was asked for"));
   }
   return {};

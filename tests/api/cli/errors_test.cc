@@ -284,6 +284,12 @@ TEST_F(KilnErrors, WhatTheFarmSendsIsNoUsageError) {
   refused({"jobs", "job-1", "--outputs", "w1", "--out", "left"});
   file->set_path("../manifest.json");
   refused({"jobs", "job-1", "--outputs", "w1", "--out", "right"});
+  farm.script.submit = [](const v1::SubmitJobRequest&, v1::Job* job) {
+    *job = jobIn(v1::JOB_SUCCEEDED, 1);
+    job->mutable_artifacts(0)->set_digest("garbage");
+    return grpc::Status::OK;
+  };
+  refused({"build", "model.onnx", "--target", "cpu:x86-64-v3"});
 }
 
 }  // namespace
