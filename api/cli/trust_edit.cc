@@ -181,6 +181,11 @@ Status revokeKey(signing::TrustRoot& root, signing::Revocation revocation) {
   for (const auto& log : revocation.logs)
     if (std::ranges::find(root.logs, log.origin, &signing::TrustedLog::origin) == root.logs.end())
       return fail(Code::kNotFound, "--log: the root lists no log " + printable(log.origin) + logsOf(root));
+  const auto known = std::ranges::find(root.revocations, revocation.keyId, &signing::Revocation::keyId);
+  if (known != root.revocations.end() && revocation.at > known->at)
+    return fail(Code::kAlreadyExists, "key " + revocation.keyId + " is revoked already, since " +
+                                          rfc3339(known->at) +
+                                          "; --at names an earlier time if that is too late");
   std::erase_if(root.revocations, [&](auto& one) { return one.keyId == revocation.keyId; });
   root.revocations.push_back(std::move(revocation));
   return {};

@@ -31,8 +31,8 @@ Status rotateSigner(signing::TrustRoot& root, const NewKey& key, TimePoint oldUn
 // Puts `key` in the place of `oldKeyId` among the root keys or the recall keys. kNotFound if it is not there.
 Status replaceKey(signing::TrustRoot& root, const NewKey& key, const std::string& oldKeyId);
 
-// Adds or tightens a revocation. kNotFound if no key has this id, or for a log that the root does not list,
-// naming those that it does.
+// Adds a revocation, or has one begin earlier. kAlreadyExists if it began before; kNotFound if no key has
+// this id, or for a log that the root does not list, naming those that it does.
 Status revokeKey(signing::TrustRoot& root, signing::Revocation revocation);
 
 }  // namespace kiln::cli

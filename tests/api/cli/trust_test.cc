@@ -131,6 +131,10 @@ TEST_F(KilnTrust, ARotatedSignerOverlapsTheOldOne) {
   EXPECT_EQ(unlisted.exit, 6) << "it would count for nothing";
   EXPECT_NE(unlisted.err.find("log.exmple; it lists log.example"), std::string::npos) << unlisted.err;
   edit({"revoke", root, "--keyid", idOf(first), "--reason", "stolen", "--log", "log.example:17"});
+  const auto again = trust({"revoke", root, "--keyid", idOf(first), "--reason", "stolen", "--out", next});
+  EXPECT_EQ(again.exit, 2) << "a later time would let more of it count";
+  EXPECT_NE(again.err.find("revoked already"), std::string::npos) << again.err;
+  EXPECT_FALSE(std::filesystem::exists(next));
   const signing::TrustRoot revoked = signing::TrustRoot::load(root).value();
   EXPECT_FALSE(revoked.checkSigner(idOf(first), "urn:farm", now));
   const signing::LogPosition early{"log.example", 16, {}}, late{"log.example", 17, {}};
