@@ -2,6 +2,7 @@
 
 #include <openssl/pem.h>
 
+#include <algorithm>
 #include <boost/asio/post.hpp>
 #include <boost/asio/write.hpp>
 #include <boost/beast/http/empty_body.hpp>
@@ -9,14 +10,19 @@
 #include <boost/beast/http/serializer.hpp>
 #include <boost/beast/http/write.hpp>
 #include <future>
+#include <span>
 
 #include "api/gateway/request_check.h"
+#include "api/gateway/request_line.h"
 
 namespace kiln::gateway {
 namespace asio = boost::asio;
 namespace beast = boost::beast;
 
 namespace {
+
+// RFC 9112 2.2 wants one empty line before a request to be passed over.
+constexpr std::size_t kMostEmptyBytes = 16;
 
 std::string pemOf(SSL* ssl) {
   const std::unique_ptr<X509, void (*)(X509*)> certificate(SSL_get1_peer_certificate(ssl), X509_free);
@@ -101,6 +107,39 @@ void Connection::readHeader() {
   parser_->header_limit(options_.maxHeaderBytes);
   parser_->body_limit(options_.maxBodyBytes);
   socket().expires_after(options_.headerTimeout);
+  passedOver_ = 0;
+  readLine();
+}
+
+void Connection::readLine() {
+  const auto bytes = [this] {
+    const auto data = buffer_.data();
+    return std::span<char>(static_cast<char*>(data.data()), data.size());
+  };
+  const std::size_t empty = emptyLines({bytes().data(), bytes().size()});
+  passedOver_ += empty;
+  if (passedOver_ > kMostEmptyBytes)
+    return refuse(httpError(400, "UNSUPPORTED", "empty lines and no request"));
+  buffer_.consume(empty);
+  const auto line = bytes();
+  const auto end = std::ranges::find(line, '\n');
+  if (end != line.end()) {
+    if (const auto told = settleVersion(line.first(static_cast<std::size_t>(end - line.begin()) + 1)))
+      return refuse(*told);
+    return readFields();
+  }
+  if (line.size() >= options_.maxHeaderBytes) return readFields();  // the parser says so
+  withStream([&](auto& stream) {
+    stream.async_read_some(buffer_.prepare(std::min<std::size_t>(1024, buffer_.max_size() - buffer_.size())),
+                           [self = shared_from_this()](beast::error_code error, std::size_t size) {
+                             if (error) return self->onRead(error);
+                             self->buffer_.commit(size);
+                             self->readLine();
+                           });
+  });
+}
+
+void Connection::readFields() {
   withStream([&](auto& stream) {
     http::async_read_header(stream, buffer_, *parser_,
                             [self = shared_from_this()](beast::error_code error, std::size_t) {
@@ -151,7 +190,8 @@ void Connection::onRead(beast::error_code error) {
 
 void Connection::refuse(const HttpError& told) {
   const bool withBody = parser_->get().method() != http::verb::head;
-  reply(wholeAnswer(told.status, "application/json", told.body, withBody, false), false);
+  reply(wholeAnswer(options_.clock->now(), told.status, "application/json", told.body, withBody, false),
+        false);
 }
 
 void Connection::reply(std::string bytes, bool keep) {

@@ -76,6 +76,8 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   void handshake();
   void next();  // on any thread: reads the next request
   void readHeader();
+  void readLine();  // the first one, from where the parser goes on
+  void readFields();
   void onHeader();
   void readBody();
   void onRead(boost::beast::error_code error);
@@ -92,6 +94,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   ConnectionHost& host_;
   std::string certificate_;  // of the client; set before the first request is read
   boost::beast::flat_buffer buffer_;
+  std::size_t passedOver_ = 0;  // bytes before the request that is being read
   std::optional<http::request_parser<http::string_body>> parser_;
   Request request_;  // the one that was read last
 };

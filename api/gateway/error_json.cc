@@ -2,6 +2,7 @@
 
 #include <boost/beast/http/status.hpp>
 
+#include "api/gateway/http_date.h"
 #include "manifest/json/json.h"
 
 namespace kiln::gateway {
@@ -39,13 +40,14 @@ HttpError httpError(const Error& error, RouteKind route) {
   }
 }
 
-std::string wholeAnswer(unsigned status, std::string_view type, std::string_view body, bool withBody,
-                        bool keep) {
+std::string wholeAnswer(TimePoint now, unsigned status, std::string_view type, std::string_view body,
+                        bool withBody, bool keep) {
   const auto reason = boost::beast::http::obsolete_reason(boost::beast::http::int_to_status(status));
-  std::string out =
-      "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason.data(), reason.size()) +
-      "\r\nContent-Type: " + std::string(type) + "\r\nContent-Length: " + std::to_string(body.size()) +
-      "\r\nX-Content-Type-Options: nosniff" + (keep ? "" : "\r\nConnection: close") + "\r\n\r\n";
+  std::string out = "HTTP/1.1 " + std::to_string(status) + " " + std::string(reason.data(), reason.size()) +
+                    "\r\nDate: " + httpDate(now) + "\r\nContent-Type: " + std::string(type) +
+                    "\r\nContent-Length: " + std::to_string(body.size()) +
+                    "\r\nX-Content-Type-Options: nosniff" + (keep ? "" : "\r\nConnection: close") +
+                    "\r\n\r\n";
   if (withBody) out += body;
   return out;
 }

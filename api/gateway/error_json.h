@@ -4,6 +4,7 @@
 #include <string>
 
 #include "api/gateway/route.h"
+#include "manifest/base/clock.h"
 #include "manifest/base/result.h"
 
 namespace kiln::gateway {
@@ -17,9 +18,9 @@ struct HttpError {
 HttpError httpError(const Error& error, RouteKind route);
 HttpError httpError(unsigned status, std::string_view ociCode, std::string_view message);
 
-// An HTTP/1.1 answer; of its body the length alone if not `withBody`. Unless `keep`, it says that the
-// connection closes.
-std::string wholeAnswer(unsigned status, std::string_view type, std::string_view body, bool withBody,
-                        bool keep);
+// An HTTP/1.1 answer at this time; of its body the length alone if not `withBody`. Unless `keep`, it says
+// that the connection closes.
+std::string wholeAnswer(TimePoint now, unsigned status, std::string_view type, std::string_view body,
+                        bool withBody, bool keep);
 
 }  // namespace kiln::gateway

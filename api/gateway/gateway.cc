@@ -31,7 +31,7 @@ struct Gateway::Server final : ConnectionHost {
                    .Help("Connections closed to make room for others, by what they did, and refused.")
                    .Register(*backend.metrics)),
         health(io, backend.health, o.healthTimeout),
-        responder(std::move(backend)),
+        responder(std::move(backend), o.clock),
         acceptor(io),
         pause(io),
         look(io),

@@ -18,6 +18,7 @@
 #include "api/gateway/places.h"
 #include "api/gateway/route.h"
 #include "api/gateway/tls.h"
+#include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 #include "storage/blob/blob_store.h"
@@ -105,6 +106,7 @@ struct GatewayOptions {
   std::chrono::milliseconds idleTimeout{15000};    // between requests
   std::chrono::milliseconds writeTimeout{30000};   // for each chunk of an answer
   std::chrono::milliseconds healthTimeout{2000};   // for what `health` says; then it counts as an error
+  std::shared_ptr<const Clock> clock = std::make_shared<const SystemClock>();  // of the Date of answers
 };
 
 // A running server. Thread safe. Destroying it stops it.

@@ -3,6 +3,7 @@
 #include <prometheus/text_serializer.h>
 
 #include "api/gateway/error_json.h"
+#include "api/gateway/http_date.h"
 #include "api/gateway/request_check.h"
 #include "manifest/artifact/media_types.h"
 #include "manifest/artifact/oci_layout.h"
@@ -42,8 +43,9 @@ struct Responder::Answer {
   }
 };
 
-Responder::Responder(GatewayBackend backend)
+Responder::Responder(GatewayBackend backend, std::shared_ptr<const Clock> clock)
     : backend_(std::move(backend)),
+      clock_(std::move(clock)),
       requests_(prometheus::BuildCounter()
                     .Name("kiln_gateway_requests_total")
                     .Help("Answers of the read-only HTTP side, by status.")
@@ -56,6 +58,7 @@ Responder::Responder(GatewayBackend backend)
 
 bool Responder::respond(const Request& request, const std::string& certificate, ResponseWriter& writer) {
   Answer answer{request, writer, {}, keepsConnection(request)};
+  answer.head.set(http::field::date, httpDate(clock_->now()));
   const auto target = request.target();
   if (request.method() != http::verb::get && request.method() != http::verb::head) {
     const auto told = httpError(405, "UNSUPPORTED", "this side is read-only: GET and HEAD are served");
@@ -86,7 +89,7 @@ bool Responder::asksForHealth(const Request& request) const {
 std::string Responder::health(const Request& request, const Status& healthy) {
   const unsigned status = healthy ? 200 : 503;
   requests_.Add({{"status", std::to_string(status)}}).Increment();
-  return wholeAnswer(status, "text/plain; charset=utf-8",
+  return wholeAnswer(clock_->now(), status, "text/plain; charset=utf-8",
                      healthy ? "ok\n" : "the database is not available\n",
                      request.method() != http::verb::head, keepsConnection(request));
 }

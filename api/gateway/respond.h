@@ -13,7 +13,7 @@ namespace kiln::gateway {
 // Thread safe. The backend's interfaces outlive it.
 class Responder {
  public:
-  explicit Responder(GatewayBackend backend);
+  Responder(GatewayBackend backend, std::shared_ptr<const Clock> clock);
   // Answers one request of a client that showed this certificate; true if the connection may be used again.
   bool respond(const Request& request, const std::string& certificate, ResponseWriter& writer);
   // Whether the request asks for health where that is served: such a one goes to health() instead.
@@ -41,6 +41,7 @@ class Responder {
   void logFile(Answer& answer, const Route& route);
 
   GatewayBackend backend_;
+  const std::shared_ptr<const Clock> clock_;
   prometheus::Family<prometheus::Counter>& requests_;
   prometheus::Counter& bytes_;
 };

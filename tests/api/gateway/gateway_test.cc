@@ -15,6 +15,7 @@
 #include "storage/blob/local_blob_store.h"
 #include "tests/api/gateway/http.h"
 #include "tests/api/gateway/raw_socket.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::gateway {
@@ -113,6 +114,7 @@ class GatewayTest : public testing::Test {
   }
 
   void start(GatewayOptions options = {}) {
+    options.clock = std::make_shared<testing_support::ManualClock>();
     gateway_ = std::move(*Gateway::start(options, {lookup_,
                                                    blobs_,
                                                    std::make_shared<prometheus::Registry>(),
@@ -123,7 +125,10 @@ class GatewayTest : public testing::Test {
     base_ = "http://127.0.0.1:" + std::to_string(gateway_->port());
   }
   HttpReply get(const std::string& path, std::vector<std::string> headers = {}, const char* method = "GET") {
-    return httpGet(base_ + path, std::move(headers), method);
+    HttpReply reply = httpGet(base_ + path, std::move(headers), method);
+    // RFC 9110 6.6.1 wants it of every answer.
+    if (reply.status != 0) EXPECT_EQ(reply.headers["date"], "Fri, 15 Jan 2027 08:00:00 GMT") << path;
+    return reply;
   }
   // A connected socket, for what libcurl would not send.
   int connectRaw() { return testing_support::connectTo(gateway_->port()); }

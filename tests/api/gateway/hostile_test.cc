@@ -4,6 +4,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <cstring>
+
 #include "api/gateway/gateway.h"
 #include "tests/api/gateway/http.h"
 #include "tests/api/gateway/raw_socket.h"
@@ -85,8 +87,17 @@ TEST_F(HostileTest, MalformedRequests) {
       {"a space before the colon", get + "Content-Length : 4\r\n\r\nhell", "400"},
       {"bare line feeds", "GET /v2/ HTTP/1.1\nHost: localhost\n\n", "400"},
       {"a null byte", std::string("GET /v2/\0 HTTP/1.1\r\nHost: localhost\r\n\r\n", 39), "400"},
-      {"another protocol", "GET /v2/ HTTP/2.0\r\nHost: localhost\r\n\r\n", "400"},
-      {"HTTP/2's preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"},
+      {"another version", "GET /v2/ HTTP/2.0\r\nHost: localhost\r\n\r\n", "505"},
+      {"HTTP/2's preface", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "505"},
+      {"a version of the past", "GET /v2/ HTTP/0.9\r\n\r\n", "505"},
+      {"a version of two digits", "GET /v2/ HTTP/1.10\r\nHost: localhost\r\n\r\n", "400"},
+      {"a version in small letters", "GET /v2/ http/1.1\r\nHost: localhost\r\n\r\n", "400"},
+      {"another protocol", "GET /v2/ RTSP/1.0\r\nHost: localhost\r\n\r\n", "400"},
+      {"a version and more", "GET /v2/ HTTP/2.0 \r\nHost: localhost\r\n\r\n", "400"},
+      {"a later HTTP/1 without Host", "GET /v2/ HTTP/1.2\r\n\r\n", "400"},
+      {"empty lines without end", std::string(5'000, '\r') + "\n", "400"},
+      {"empty lines and no request", "\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n\r\n" + get + "\r\n", "400"},
+      {"an empty line of a line feed", "\n" + get + "\r\n", "400"},
       {"no version", "GET /v2/\r\n\r\n", "400"},
       {"absolute form", "GET http://elsewhere/v2/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
        "421"},
@@ -160,6 +171,36 @@ TEST_F(HostileTest, AnAbsoluteTargetIsServed) {
   EXPECT_EQ(
       send("GET http://localhost HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n").substr(9, 3),
       "404");
+}
+
+// RFC 9112 2.2: some clients end a body with a line that no length counts.
+TEST_F(HostileTest, AnEmptyLineBeforeARequestIsPassedOver) {
+  start();
+  const std::string get = "GET /v2/ HTTP/1.1\r\nHost: localhost\r\n\r\n";
+  const std::string last = "GET /v2/ HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+  for (const char* empty : {"", "\r\n", "\r\n\r\n"}) {
+    const std::string answers = send(empty + get + empty + get + empty + last);
+    EXPECT_EQ(answersIn(answers), 3) << answers;
+    EXPECT_EQ(answers.find("400"), std::string::npos) << answers;
+  }
+  // In pieces, too: each is read before the next comes.
+  const int fd = connectRaw();
+  for (const char* piece :
+       {"\r", "\n", "GET /v2/ HT", "TP/1.1\r", "\nHost: localhost\r\nConnection: close\r\n\r\n"})
+    ASSERT_GT(::send(fd, piece, std::strlen(piece), MSG_NOSIGNAL), 0);
+  EXPECT_NE(readAll(fd).find(" 200 "), std::string::npos);
+  ::close(fd);
+}
+
+// RFC 9110 2.5: what a later HTTP/1 adds may be ignored.
+TEST_F(HostileTest, ALaterMinorVersionIsAnsweredAsHttp11) {
+  start();
+  for (const char* version : {"HTTP/1.2", "HTTP/1.9"}) {
+    const std::string get = "GET /v2/ " + std::string(version) + "\r\nHost: localhost\r\n";
+    const std::string answers = send(get + "\r\n" + get + "Connection: close\r\n\r\n");
+    EXPECT_EQ(answersIn(answers), 2) << "it keeps the connection: " << answers;
+    EXPECT_EQ(answers.substr(0, 13), "HTTP/1.1 200 ") << version;
+  }
 }
 
 // Several requests in one write are answered in their order; after one that is refused as malformed, none.

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "api/gateway/http_date.h"
 #include "api/gateway/request_check.h"
 
 namespace kiln::gateway {
@@ -49,6 +50,12 @@ TEST(GatewayRoute, HostsOfAuthorities) {
   EXPECT_EQ(originForm("http://a?x"), "/?x");
   EXPECT_EQ(originForm("ftp://a/v2/"), "ftp://a/v2/");
   EXPECT_EQ(originForm("*"), "*");
+}
+
+TEST(GatewayRoute, DatesAreThoseOfHttp) {
+  const auto at = [](const char* time) { return httpDate(parseRfc3339(time).value()); };
+  EXPECT_EQ(at("1994-11-06T08:49:37Z"), "Sun, 06 Nov 1994 08:49:37 GMT");
+  EXPECT_EQ(at("2024-02-29T23:59:59Z"), "Thu, 29 Feb 2024 23:59:59 GMT");
 }
 
 TEST(GatewayRoute, EntityTags) {
