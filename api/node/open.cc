@@ -41,6 +41,16 @@ Result<VerifiedArtifact> openExport(const std::string& directory, const Digest& 
   return artifact;
 }
 
+// Whether ".." follows a name: that leads where whoever owns the name wants, and not where it is spelled to.
+bool turnsBack(const fs::path& path) {
+  bool named = false;
+  for (const fs::path& part : path) {
+    if (part == ".." && named) return true;
+    named = named || (part != ".." && part != ".");
+  }
+  return false;
+}
+
 }  // namespace
 
 bool isPrivate(const std::string& directory) {
@@ -48,6 +58,7 @@ bool isPrivate(const std::string& directory) {
   struct stat facts{};
   // Who may write a folder on the way may put another directory in this one's place; a sticky one prevents
   // that. The path is without links, or whoever owns a link could turn it.
+  if (turnsBack(directory)) return false;
   auto path = fs::absolute(directory, error).lexically_normal();
   if (!path.has_filename()) path = path.parent_path();
   if (error || fs::canonical(path, error) != path || error) return false;

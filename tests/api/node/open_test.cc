@@ -137,6 +137,17 @@ TEST_F(AttackCases, Case31AWayThatOthersMayChangeIsCopiedFirst) {
   EXPECT_TRUE(isPrivate(fetched + "/"));
   fs::create_directory_symlink(directory.path(), directory / "link");
   EXPECT_FALSE(isPrivate(directory / "link/out"));
+  // By its spelling this one is as good as the first, and it is another one.
+  fs::create_directories(directory / "open/deep");
+  ASSERT_EQ(::chmod((directory / "open").c_str(), 0777), 0);
+  fs::copy(fetched, directory / "open/out", fs::copy_options::recursive);
+  fs::create_directory_symlink(directory / "open/deep", directory / "turned");
+  EXPECT_FALSE(isPrivate(directory / "turned/../out"));
+  const fs::path before = fs::current_path();
+  fs::current_path(fetched + "/weights");
+  EXPECT_TRUE(isPrivate(".."));
+  EXPECT_TRUE(isPrivate("./../../out/"));
+  fs::current_path(before);
   fs::create_directories(directory / "shared/mine");
   fs::rename(fetched, directory / "shared/mine/out");
   fetched = directory / "shared/mine/out";
