@@ -1,5 +1,7 @@
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "api/cli/backup_check.h"
 #include "api/cli/commands.h"
 #include "api/cli/exit_code.h"
@@ -41,6 +43,9 @@ Status backup(Context& context, const Options& options) {
   request.now = clock.now();
   request.dumpDatabase = [&](const std::string& path) { return dumpDatabase(options.database, path); };
   request.check = checkBackup;
+  std::error_code error;
+  if (!std::filesystem::exists(options.farm, error))
+    return fail(Code::kNotFound, options.farm + ": no such folder; name the farm's, as infra/up --dir");
   KILN_TRY(checkFarmDatabase(options.database, options.farm));
   KILN_ASSIGN(const auto document, storage::makeBackup(request));
   if (context.json)

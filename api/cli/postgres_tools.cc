@@ -57,8 +57,11 @@ Result<std::string> run(const std::string& name, const std::vector<std::string>&
   if (output.exitCode == 0) return output.text;
   if (output.exitCode == kNoProgram)
     return fail(Code::kUnavailable, name + " is not there; install PostgreSQL's client programs");
-  return fail(codeOf(output.text), name + " ended with " + std::to_string(output.exitCode) + ": " +
-                                       printable(output.text.substr(0, output.text.find('\n')), 500));
+  const Code code = codeOf(output.text);
+  const char* next =
+      code == Code::kUnavailable ? "; infra/postgres start DIR starts a server, and status DIR names it" : "";
+  return fail(code, name + " ended with " + std::to_string(output.exitCode) + ": " +
+                        printable(output.text.substr(0, output.text.find('\n')), 500) + next);
 }
 
 Result<std::string> ask(const std::string& conninfo, const std::string& sql) {

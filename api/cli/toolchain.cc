@@ -101,6 +101,7 @@ Result<std::string> labelOf(const std::string& directory) {
   const auto path = std::filesystem::path(directory) / "toolchain.json";
   constexpr std::size_t kMaxDescriptionBytes = 1 << 20;
   const auto bytes = readRegular(path.string(), kMaxDescriptionBytes);
+  std::error_code error;
   if (!bytes)
     return fail(bytes.error().code,
                 bytes.error().message + "; a toolchain tree is what infra/toolchain/build makes");

@@ -341,7 +341,8 @@ TEST_F(KilnBuild, WorkersAndToolchains) {
   EXPECT_NE(kiln({"toolchain", "list"}).out.find("kiln-9"), std::string::npos);
   EXPECT_EQ(kiln({"toolchain", "show", "kiln-9"}).exit, 0);
   EXPECT_EQ(kiln({"toolchain", "show", "kiln-8"}).exit, 6);
-  EXPECT_EQ(kiln({"toolchain", "add", "nowhere"}).exit, 2);
+  EXPECT_EQ(kiln({"toolchain", "add", "nowhere"}).exit, 6);
+  EXPECT_EQ(kiln({"toolchain", "add", "."}).exit, 2) << "no tree";
 }
 
 }  // namespace

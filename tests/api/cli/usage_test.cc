@@ -1,6 +1,8 @@
 // What needs no farm: help, usage errors, a coordinator that is not there.
 #include <gtest/gtest.h>
+
 #include <sys/resource.h>
+#include <filesystem>
 
 #include "manifest/json/json.h"
 #include "tests/api/cli/kiln_process.h"
@@ -92,6 +94,27 @@ TEST(KilnUsage, EmptyAndNegativeValuesAreRefusedWhateverTheOptionIs) {
 TEST(KilnUsage, WhatGoesWithAnotherOptionIsToldBeforeTheWork) {
   EXPECT_EQ(runKiln({"affected", "--since", "2027-01-01", "--until", "2026-01-01"}).exit, 2);
   EXPECT_EQ(runKiln({"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"}).exit, 2);
+}
+
+// No usage error: the words are right, and what they name is not there.
+TEST(KilnUsage, WhatIsNamedAndNotThereIsNotFound) {
+  const testing_support::TempDirectory directory;
+  const std::vector<std::vector<std::string>> lines = {
+      {"rebuild", "--offline", "nowhere"},
+      {"backup", "--farm", "nowhere", "--database", "dbname=x", "--out", "b"},
+      {"restore", "--from", "nowhere", "--farm", "f", "--database", "dbname=x"},
+      {"toolchain", "add", "nowhere"},
+      {"inspect", "nowhere"},
+      {"diff", "nowhere", "nowhere"},
+      {"trust", "show", "nowhere"},
+      {"verify", "nowhere", "--trust-root", "nowhere"}};
+  for (const auto& words : lines) {
+    const auto result = runKiln(
+        words, {{"KILN_ENDPOINT", "unix:/nowhere/coordinator.sock"}, {"KILN_WAIT", "0s"}}, directory.path());
+    EXPECT_EQ(result.exit, 6) << testing::PrintToString(words) << result.err;
+    EXPECT_NE(result.err.find("nowhere"), std::string::npos) << result.err;
+  }
+  EXPECT_TRUE(std::filesystem::is_empty(directory.path())) << "nothing is made for it";
 }
 
 // An option that would do nothing is a mistake, told before any work.
