@@ -1,6 +1,7 @@
 #include "compiler_core/frontend/onnx/node_context.h"
 
 #include "compiler_core/frontend/onnx/node_name.h"
+#include "compiler_core/frontend/onnx/utf8.h"
 #include "compiler_core/reference/element.h"
 
 namespace kiln::onnx {
@@ -9,6 +10,12 @@ namespace {
 tl::unexpected<Error> wrongType(std::string_view name, std::string_view expected) {
   return fail(Code::kInvalidArgument,
               "attribute '" + std::string(name) + "' is not " + std::string(expected));
+}
+
+// Operators put words that they do not know into messages.
+Status checkWord(std::string_view name, std::string_view word) {
+  if (isUtf8(word)) return {};
+  return wrongType(name, "UTF-8 text without control characters");
 }
 
 }  // namespace
@@ -45,7 +52,10 @@ Result<float> NodeContext::real(std::string_view name, float fallback) {
 Result<std::string> NodeContext::text(std::string_view name, std::string_view fallback) {
   const Attribute* found = attribute(name);
   if (!found) return std::string(fallback);
-  if (found->s) return std::string(*found->s);
+  if (found->s) {
+    KILN_TRY(checkWord(name, *found->s));
+    return std::string(*found->s);
+  }
   if (found->type == 3) return std::string();
   return wrongType(name, "a string");
 }
@@ -55,6 +65,7 @@ Result<std::vector<std::string_view>> NodeContext::texts(std::string_view name) 
   if (!found) return std::vector<std::string_view>();
   if (found->strings.empty() && found->type != 8 && found->type != 0)
     return wrongType(name, "a list of strings");
+  for (const std::string_view word : found->strings) KILN_TRY(checkWord(name, word));
   return found->strings;
 }
 

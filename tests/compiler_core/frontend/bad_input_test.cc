@@ -218,6 +218,32 @@ TEST(BadInput, Names) {
   expectRefused(output, {"nothing"});
 }
 
+// What a text attribute holds goes into messages: it cannot forge a line of a log or end one early.
+TEST(BadInput, TextsWithControlCharacters) {
+  for (const std::string& word : {std::string("a\0b", 3), std::string("a\nb"), std::string("\xff")}) {
+    SCOPED_TRACE(word);
+    const std::string part = "is not UTF-8 text without control characters";
+    expectRefused(one("Conv", {1, 1, 4, 4}, {onnxText("auto_pad", word)}), {"culprit", part});
+    expectRefused(one("Einsum", {2, 2}, {onnxText("equation", word)}), {"culprit", part});
+    OnnxBuilder recurrent(14);
+    recurrent.input("x", {1, 1, 2}).input("w", {1, 2, 2}).input("r", {1, 2, 2}).output("y");
+    recurrent.node("RNN", {"x", "w", "r"}, {"y"},
+                   {onnxTexts("activations", {word}), onnxInt("hidden_size", 2)}, "culprit");
+    expectRefused(recurrent, {"culprit", part});
+  }
+}
+
+// Tuples of no index name no dimension.
+TEST(BadInput, IndexTuplesWithoutAnIndex) {
+  OnnxBuilder gather(13), scatter(16);
+  gather.input("x", {2, 3}).input("i", {0}, kOnnxInt64).output("y");
+  gather.node("GatherND", {"x", "i"}, {"y"}, {}, "culprit");
+  expectRefused(gather, {"culprit", "index tuples of length 0"});
+  scatter.input("x", {2, 3}).input("i", {4, 0}, kOnnxInt64).input("u", {4, 2, 3}).output("y");
+  scatter.node("ScatterND", {"x", "i", "u"}, {"y"}, {}, "culprit");
+  expectRefused(scatter, {"culprit", "index tuples of length 0"});
+}
+
 TEST(BadInput, SubgraphsThatCaptureNothing) {
   const auto branch = [](std::string_view attribute, std::string_view captured) {
     ProtoMessage graph;

@@ -116,6 +116,7 @@ Result<Tuples> tuplePositions(NodeContext& node, Value indices, const Shape& sha
     return fail(Code::kUnimplemented, "the length of index tuples must be known");
   Tuples result;
   result.length = indexShape.back().value();
+  if (result.length < 1) return fail(Code::kUnimplemented, "index tuples of length 0 are not served");
   if (first + result.length > static_cast<std::int64_t>(shape.size()))
     return invalid("index tuples of length " + std::to_string(result.length) + " for data of shape " +
                    node.describe(shape));

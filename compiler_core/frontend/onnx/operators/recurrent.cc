@@ -156,25 +156,20 @@ struct Options {
   std::vector<Activation> activations;  // form.activations.size() per direction
 };
 
-Result<std::vector<float>> reals(NodeContext& node, std::string_view name) {
-  const Attribute* found = node.attribute(name);
-  if (!found) return std::vector<float>();
-  return found->floats;
-}
-
 // Each function takes the next alpha and beta if it has such a parameter.
 Status readActivations(NodeContext& node, Options& options) {
   std::vector<std::string> names;
   for (std::int64_t d = 0; d < options.directions; ++d)
     names.insert(names.end(), options.form.activations.begin(), options.form.activations.end());
-  if (const Attribute* given = node.attribute("activations")) {
-    if (given->strings.size() != names.size())
-      return invalid("attribute 'activations' has " + std::to_string(given->strings.size()) +
-                     " entries, expected " + std::to_string(names.size()));
-    names.assign(given->strings.begin(), given->strings.end());
+  if (node.hasAttribute("activations")) {
+    KILN_ASSIGN(const std::vector<std::string_view> given, node.texts("activations"));
+    if (given.size() != names.size())
+      return invalid("attribute 'activations' has " + std::to_string(given.size()) + " entries, expected " +
+                     std::to_string(names.size()));
+    names.assign(given.begin(), given.end());
   }
-  KILN_ASSIGN(const std::vector<float> alphas, reals(node, "activation_alpha"));
-  KILN_ASSIGN(const std::vector<float> betas, reals(node, "activation_beta"));
+  KILN_ASSIGN(const std::vector<float> alphas, node.reals("activation_alpha", {}));
+  KILN_ASSIGN(const std::vector<float> betas, node.reals("activation_beta", {}));
   auto alpha = alphas.begin(), beta = betas.begin();
   for (const std::string& name : names) {
     const auto* row = llvm::find_if(
