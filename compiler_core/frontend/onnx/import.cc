@@ -23,6 +23,12 @@ std::string quoted(std::string_view text) {
   return (llvm::Twine("'") + llvm::StringRef(text) + "'").str();
 }
 
+// The tensors of a sequence "x" are called "x.0", "x.1"...: names that the model may give to others.
+std::string sharedName(std::string_view kind, const std::string& name) {
+  return "two " + std::string(kind) + "s would be called " + quoted(name) +
+         ", one as part of a sequence; rename one in the model";
+}
+
 // One import: the boundary of the model; GraphImporter does what is in between.
 class Importer {
  public:
@@ -70,7 +76,7 @@ class Importer {
   GraphImporter graph_;
   Scope scope_;
   llvm::SmallVector<mlir::Type> argumentTypes_;
-  std::set<std::string> argumentNames_;
+  std::set<std::string> argumentNames_, outputNames_;
   Values results_;
   std::vector<std::string> symbolNames_;  // when all nodes are imported
   std::map<std::string, unsigned> symbols_;
@@ -101,8 +107,7 @@ Status Importer::argument(const std::string& name, std::int32_t elementType,
   if (shape.size() > kMaxRank)
     return fail(Code::kUnimplemented, "input " + quoted(name) + " has rank " + std::to_string(shape.size()) +
                                           "; at most " + std::to_string(kMaxRank) + " is served");
-  if (!argumentNames_.insert(name).second)
-    return fail(Code::kInvalidArgument, "two inputs are called " + quoted(name));
+  if (!argumentNames_.insert(name).second) return fail(Code::kUnimplemented, sharedName("input", name));
   std::vector<analysis::DeclaredDim> dims;
   for (const DeclaredDim& dim : shape) dims.push_back({dim.value, std::string(dim.name)});
   // A list whose length the model leaves open is as long as its pin.
@@ -317,6 +322,7 @@ Status Importer::checkGiven() const {
 }
 
 Status Importer::output(const std::string& name, Value value, const ValueInfo& declared) {
+  if (!outputNames_.insert(name).second) return fail(Code::kUnimplemented, sharedName("output", name));
   auto dtype = *ir::dtypeOf(elementOf(value));
   if (declared.type != 0 && toDType(declared.type) != dtype)
     return fail(Code::kInvalidArgument, "output " + quoted(name) + " is declared as " +

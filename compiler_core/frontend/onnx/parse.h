@@ -22,7 +22,8 @@ Result<Model> parseModel(Bytes bytes, const ParseLimits& limits = {});
 Result<Tensor> parseTensor(Bytes bytes, const ParseLimits& limits = {});
 
 // Names are unique, every input is defined, the graph has no cycle. Nodes are put into execution order
-// (stable: a graph that is already in order keeps it). kInvalidArgument names node and value.
+// (stable: a graph that is already in order keeps it). kInvalidArgument names node and value; kUnimplemented
+// names an output that is listed twice.
 Status validate(Model& model);
 
 }  // namespace kiln::onnx

@@ -159,10 +159,11 @@ Result<Names> check(Graph& graph, const Scope* outer) {
                   "the graph output " + quoted(output.name) + " is defined by nothing");
     if (!defined.contains(output.name)) captured.insert(output.name);
     if (!outputs.insert(output.name).second && !outer)
-      return fail(Code::kInvalidArgument,
-                  "the graph output " + quoted(output.name) +
-                      " is listed twice; leave one out, or give the second a name of its own "
-                      "(an Identity node)");
+      return fail(
+          Code::kUnimplemented,
+          "the graph output " + quoted(output.name) +
+              " is listed twice, and results are asked for by name; leave one out, or give the second "
+              "a name of its own (an Identity node)");
   }
   KILN_TRY(order(graph, defined, uses));
   return captured;
@@ -186,7 +187,9 @@ Status validate(Model& model) {
   Status result = checkFunctions(model);
   if (result)
     if (auto names = check(model.graph, nullptr); !names) result = fail(names.error());
-  if (!result) return fail(result.error().in("invalid ONNX model"));
+  if (!result)
+    return fail(
+        result.error().in(result.error().code == Code::kUnimplemented ? "ONNX model" : "invalid ONNX model"));
   return {};
 }
 

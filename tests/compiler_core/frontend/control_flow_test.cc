@@ -535,6 +535,23 @@ TEST(Sequences, InputsAndOutputsAreFlattened) {
   ASSERT_FALSE(refused);
 }
 
+// What a sequence holds gets names of Kiln's own: a model may use them already.
+TEST(Sequences, PartsThatShareTheirNameAreNotServed) {
+  OnnxBuilder model;
+  model.sequenceInput("xs", {2}).input("xs.0", {2}).output("y");
+  model.node("SequenceInsert", {"xs", "xs.0"}, {"all"})
+      .node("ConcatFromSequence", {"all"}, {"y"}, {onnxInt("axis", 0)});
+  const auto inputs = import(model.build(), {}, "", {}, {{"xs", {true, {std::nullopt}}}});
+  ASSERT_FALSE(inputs);
+  EXPECT_EQ(inputs.error().code, Code::kUnimplemented);
+  EXPECT_THAT(inputs.error().message, HasSubstr("two inputs would be called 'xs.0'"));
+  OnnxBuilder made;
+  made.input("x", {2}).output("ys").output("ys.0");
+  made.node("SequenceConstruct", {"x"}, {"ys"}).node("Neg", {"x"}, {"ys.0"});
+  EXPECT_EQ(errorOf(made).code, Code::kUnimplemented);
+  EXPECT_THAT(errorOf(made).message, HasSubstr("two outputs would be called 'ys.0'"));
+}
+
 TEST(Optionals, KnowWhetherTheyHoldAValue) {
   OnnxBuilder onTrue, onFalse, model;
   onTrue.output("a").node("OptionalGetElement", {"maybe"}, {"a"});
