@@ -170,7 +170,8 @@ class Model:
 # --- writing small models -------------------------------------------------------------------------------------------
 
 def value_info(name, dims, dtype=FLOAT):
-    shape = b"".join(field(1, field(1, dim)) for dim in dims)
+    """A ValueInfoProto; a dimension is a number or a name."""
+    shape = b"".join(field(1, field(2 if isinstance(dim, str) else 1, dim)) for dim in dims)
     return field(1, name) + field(2, field(1, field(1, dtype) + field(2, shape)))
 
 
