@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cstring>
+#include <limits>
 
 #include "compiler_core/frontend/onnx/utf8.h"
 #include "compiler_core/frontend/onnx/wire.h"
@@ -61,6 +62,13 @@ Status expectType(const WireField& field, WireType type) {
   return fail(Code::kInvalidArgument, "field " + std::to_string(field.number) + " has wire type " +
                                           std::to_string(static_cast<int>(field.type)) + ", expected " +
                                           std::to_string(static_cast<int>(type)));
+}
+
+// Versions go into documents, whose integers have 53 bits; real ones have two digits.
+Status checkVersion(std::string_view what, std::int64_t version) {
+  if (version >= 0 && version <= std::numeric_limits<std::int32_t>::max()) return {};
+  return fail(Code::kInvalidArgument,
+              std::string(what) + " is " + std::to_string(version) + ", which is no version");
 }
 
 std::string at(std::string_view what, std::size_t index) {
@@ -484,6 +492,7 @@ Status Parser::opset(Bytes bytes, Opsets& opsets) {
     }
   }
   if (domain == "ai.onnx") domain = "";
+  KILN_TRY(checkVersion("the version of domain '" + std::string(domain) + "'", version));
   // Tools that join models repeat an entry; two versions would leave open what a node means.
   const auto [known, isNew] = opsets.emplace(domain, version);
   if (!isNew && known->second != version)
@@ -502,6 +511,7 @@ Result<Model> Parser::model(Bytes bytes) {
       case 1:
         KILN_TRY(expectType(field, WireType::kVarint));
         model.irVersion = static_cast<std::int64_t>(field.value);
+        KILN_TRY(checkVersion("the IR version", model.irVersion));
         break;
       case 2: {
         KILN_ASSIGN(model.producer, text(field));

@@ -29,11 +29,23 @@ std::string quoted(std::string_view text) {
   return "'" + std::string(text) + "'";
 }
 
+// Which of two values is meant nobody could say.
+Status checkAttributes(const Node& node, std::size_t index) {
+  Names names;
+  for (const Attribute& attribute : node.attributes)
+    if (!names.insert(attribute.name).second)
+      return fail(Code::kInvalidArgument,
+                  nodeTitle(node, index) + " has the attribute " + quoted(attribute.name) + " twice");
+  return {};
+}
+
 Result<Definitions> definitions(const Graph& graph, const Scope* outer) {
   Definitions defined;
-  for (std::size_t i = 0; i < graph.nodes.size(); ++i)
+  for (std::size_t i = 0; i < graph.nodes.size(); ++i) {
     if (graph.nodes[i].op.empty())
       return fail(Code::kInvalidArgument, nodeTitle(graph.nodes[i], i) + " has no operator");
+    KILN_TRY(checkAttributes(graph.nodes[i], i));
+  }
   for (const ValueInfo& input : graph.inputs) {
     if (input.name.empty()) return fail(Code::kInvalidArgument, "a graph input has no name");
     if (!defined.emplace(input.name, kGiven).second)

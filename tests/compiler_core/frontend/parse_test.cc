@@ -235,6 +235,25 @@ TEST(Validate, Names) {
                 "initializer 'w' is given twice");
 }
 
+TEST(Validate, AttributesAreGivenOnce) {
+  expectInvalid(OnnxBuilder()
+                    .input("x", {1})
+                    .output("y")
+                    .node("Softmax", {"x"}, {"y"}, {onnxInt("axis", 0), onnxInt("axis", 1)}, "n")
+                    .build(),
+                "node 'n' (Softmax, node[0]) has the attribute 'axis' twice");
+}
+
+// A document holds integers of 53 bits.
+TEST(Parse, VersionsAreSmallNumbers) {
+  for (const std::int64_t version : {std::int64_t{-1}, INT64_MIN, INT64_MAX, std::int64_t{1} << 31}) {
+    expectInvalid(OnnxBuilder(version).input("x", {1}).output("x").build(), "the version of domain '' is");
+    const std::string model =
+        ProtoMessage().varint(1, static_cast<std::uint64_t>(version)).bytes() + tinyModel();
+    expectInvalid(model, "the IR version is " + std::to_string(version));
+  }
+}
+
 // They are not served, but they define their names.
 TEST(Validate, SparseInitializers) {
   const auto model = [] { return OnnxBuilder().input("x", {1}).output("y").node("Add", {"x", "w"}, {"y"}); };
