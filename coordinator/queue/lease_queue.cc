@@ -339,6 +339,18 @@ Result<std::vector<index::JobKey>> LeaseQueue::failAbandoned(Connection& connect
   return jobs;
 }
 
+Status LeaseQueue::startAnew(Connection& connection, TimePoint before) const {
+  const TimePoint now = clock_.now();
+  KILN_TRY(connection.execute(
+      "UPDATE runs SET expires = $1, deadline = $2::timestamptz + make_interval(secs => time_limit + "
+      "$3::double precision) WHERE state = 1",
+      {now + settings_.lease, now, seconds(settings_.overhead)}));
+  const Duration live = liveFor(settings_);
+  KILN_TRY(connection.execute("UPDATE fleet SET last_contact = $1 WHERE last_contact BETWEEN $2 AND $3",
+                              {now, before - live, before + live}));
+  return {};
+}
+
 Status LeaseQueue::extendAll(Connection& connection) const {
   KILN_TRY(connection.execute(
       "UPDATE runs SET expires = $1, deadline = CASE WHEN deadline < $1 THEN $1 ELSE deadline END "

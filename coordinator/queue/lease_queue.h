@@ -112,6 +112,10 @@ class LeaseQueue {
   // report, because no coordinator or no database was there to listen.
   Status extendAll(postgres::Connection& connection) const;
 
+  // (T) Gives every lease its whole time and limit from now, and has whoever was there `before` be there now:
+  // after the clock was set, since when what it has set says nothing. Again it changes nothing.
+  Status startAnew(postgres::Connection& connection, TimePoint before) const;
+
   const Settings& settings() const { return settings_; }
 
  private:

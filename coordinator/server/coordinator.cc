@@ -201,7 +201,8 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
 
   // What callers see. The server answers at once; until the database is migrated and its generation opened,
   // health is NOT_SERVING and whatever needs the database is UNAVAILABLE.
-  service::JobDriver driver(farm);
+  const SteadyClock steady;
+  service::JobDriver driver(farm, {.steady = &steady});
   service::JobService jobs(farm, driver);
   service::WorkerService workers(farm, driver);
   service::FleetService fleet(farm);
@@ -222,7 +223,6 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   KILN_ASSIGN(access::AccessRules rules, loadAccess(options));
   const bool tokens = !rules.tokenIssuers().empty();
   access::Gate gate(clock, workerAuthority, std::move(rules));
-  SteadyClock steady;
   CallWatch calls(steady);
   service::Instances instances(pool);
   GuardedServices guarded({gate, calls, instances}, {jobs, workers, fleet, artifacts, toolchains, maintenance,

@@ -127,7 +127,25 @@ Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& deli
   return planStoredJob(farm_, snapshot, delivery);
 }
 
+void JobDriver::lookAtClocks() {
+  if (!options_.steady) return;
+  const std::pair now(farm_.clock.now(), options_.steady->now());
+  const auto last = std::exchange(sweptAt_, now);
+  if (!last) return;
+  const Duration by = (now.first - last->first) - (now.second - last->second);
+  if (std::chrono::abs(by) < farm_.queue.settings().lease / 2) return;
+  setFrom_ = last->first;
+  fleetKnownFrom_ = std::min(fleetKnownFrom_, now.first + farm_.queue.settings().lease);
+  logWarning("the clock was set: leases begin anew",
+             {{"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(by).count())}});
+}
+
 Status JobDriver::sweep() {
+  lookAtClocks();
+  if (setFrom_) {
+    KILN_TRY(farm_.database.transact([&](Connection& c) { return farm_.queue.startAnew(c, *setFrom_); }));
+    setFrom_.reset();
+  }
   if (interrupted_) {
     KILN_TRY(farm_.database.transact([&](Connection& c) { return farm_.queue.extendAll(c); }));
     fleetKnownFrom_ = std::max(farm_.graceUntil, farm_.clock.now() + farm_.queue.settings().lease);

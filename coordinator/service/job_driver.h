@@ -7,9 +7,11 @@
 #include <deque>
 #include <map>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "coordinator/service/checker.h"
@@ -22,6 +24,9 @@ namespace kiln::service {
 struct DriverOptions {
   int threads = 2;
   std::chrono::milliseconds sweepEvery{1000};
+  // Its time is from anywhere, and nobody sets it: what tells the farm's clock being set from time that went
+  // by. Null: the farm's clock is never set.
+  const Clock* steady = nullptr;
 };
 
 // Thread safe.
@@ -41,12 +46,14 @@ class JobDriver {
   Status advance(const index::JobKey& key);
 
   // Queues expired leases again, fails runs that nobody can take any more, and advances every open job. After
-  // a time in which the database was away, leases first get a full term.
+  // a time in which the database was away, leases first get a full term; after the clock was set, all of
+  // their time.
   Status sweep();
 
  private:
   void work();
   void sweepForEver();
+  void lookAtClocks();
   Status logHeldBack(postgres::Connection& connection);
   Status carryOut(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::Step& step);
 
@@ -62,6 +69,10 @@ class JobDriver {
   std::set<index::JobKey> busy_;       // guarded by mutex_: one thread per job
   bool stopping_ = false;              // guarded by mutex_
   bool interrupted_ = true;            // of the sweeping thread alone: leases are to be extended first
+  std::optional<std::pair<TimePoint, TimePoint>>
+      sweptAt_;  // likewise: by the farm's clock, by the steady one
+  std::optional<TimePoint>
+      setFrom_;  // likewise: the farm's clock was set from then; leases are to begin anew
   std::map<std::string, TimePoint>
       heldBack_;                // of the sweeping thread alone: "operator/name" that was logged
   TimePoint fleetKnownFrom_{};  // of the sweeping thread alone: every live worker has called by then

@@ -508,6 +508,29 @@ TEST_F(LeaseQueueTest, AfterAnOutageLeasesGetAFullTerm) {
   EXPECT_TRUE(complete(*run));
 }
 
+TEST_F(LeaseQueueTest, AfterTheClockWasSetLeasesBeginAnew) {
+  for (const Duration by : {Duration(std::chrono::hours(5)), Duration(-std::chrono::hours(5))}) {
+    const std::string name = by > Duration::zero() ? "forward" : "back";
+    insert(jobWithRuns(name, name, 1));
+    auto run = acquire(claim("w1"));
+    ASSERT_TRUE(run);
+    const TimePoint before = clock_.now();
+    clock_.advance(by);
+    for (int i = 0; i < 2; ++i)
+      ASSERT_TRUE(connection_.transact([&](Connection& c) { return queue_.startAnew(c, before); }));
+    clock_.advance(seconds(29));
+    EXPECT_TRUE(expire().empty()) << name;
+    EXPECT_TRUE(*queue_.extend(connection_, keyOf(*run), "x"));
+    clock_.advance(seconds(31));
+    EXPECT_EQ(expire().size(), 1u) << name << ": silence still ends a lease";
+    EXPECT_EQ(
+        connection_.execute("SELECT FROM attempts WHERE outcome = 'lost' AND run_id = $1", {run->id})->size(),
+        1)
+        << "which is not its limit";
+    ASSERT_TRUE(connection_.execute("DELETE FROM jobs"));
+  }
+}
+
 TEST_F(LeaseQueueTest, CancellingTheJobEndsItsLeases) {
   insert(jobWithRuns("a", "a", 2));
   auto run = acquire(claim("w1"));

@@ -299,6 +299,51 @@ TEST_F(Refusal, Case17ACacheRowThatPointsAtAnotherArtifactIsNoHit) {
   EXPECT_EQ(get(again.id()).artifacts(0).digest(), right);
 }
 
+// The coordinator's clock is set while a worker is at work: that is no time in which it was silent.
+class SetClock : public Refusal {
+ protected:
+  void goesBy(Duration time) {
+    clock_.advance(time);
+    steady_.advance(time);
+    ASSERT_TRUE(watching_.sweep());
+  }
+  void setBy(Duration by) {
+    auto one = worker("w1");
+    ASSERT_TRUE(watching_.sweep());
+    v1::Job job = submitted(request("k1"));
+    auto leases = one->poll();
+    ASSERT_EQ(leases.size(), 2u);
+    goesBy(std::chrono::seconds(1));
+    clock_.advance(by);
+    goesBy(std::chrono::seconds(1));
+    goesBy(std::chrono::seconds(28));
+    auto response = one->synchronize({*one->run(leases[0]), *one->run(leases[1])});
+    ASSERT_TRUE(response) << response.error().message;
+    EXPECT_EQ(response->forget_size(), 0);
+    settle(job.id(), {one.get()});
+    EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
+
+    job = submitted(request("k2", 1, "another model"));
+    leases = one->poll();
+    ASSERT_EQ(leases.size(), 2u);
+    goesBy(std::chrono::seconds(31));
+    response = one->synchronize({*one->run(leases[0]), *one->run(leases[1])});
+    ASSERT_TRUE(response);
+    EXPECT_EQ(response->forget_size(), 2) << "time that went by still counts";
+  }
+
+  testing_support::ManualClock steady_;
+  JobDriver watching_{farm_, {.steady = &steady_}};
+};
+
+TEST_F(SetClock, ForwardEndsNoLease) {
+  setBy(std::chrono::hours(5));
+}
+
+TEST_F(SetClock, BackEndsNoLease) {
+  setBy(-std::chrono::minutes(30));
+}
+
 TEST_F(Refusal, AStaleEpochIsForgottenAndTheNewLeaseStands) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));
