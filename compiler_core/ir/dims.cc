@@ -391,12 +391,15 @@ std::optional<Range> rangeOf(const Dim& dim, llvm::ArrayRef<Range> symbols) {
 Dim substitute(const Dim& dim, llvm::ArrayRef<std::optional<std::int64_t>> values) {
   if (dim.isStatic()) return dim;
   AffineExpr expression = dim.expression(nullptr);
-  llvm::SmallVector<AffineExpr> replacements;
-  for (auto [i, value] : llvm::enumerate(values))
-    replacements.push_back(
-        value ? mlir::getAffineConstantExpr(*value, expression.getContext())
-              : mlir::getAffineSymbolExpr(static_cast<unsigned>(i), expression.getContext()));
-  return Dim(expression.replaceSymbols(replacements));
+  llvm::DenseMap<AffineExpr, AffineExpr>
+      replacements;  // of the symbols it names: a module may have thousands
+  expression.walk([&](AffineExpr part) {
+    auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(part);
+    if (symbol && symbol.getPosition() < values.size() && values[symbol.getPosition()])
+      replacements.try_emplace(
+          part, mlir::getAffineConstantExpr(*values[symbol.getPosition()], expression.getContext()));
+  });
+  return Dim(expression.replace(replacements));
 }
 
 }  // namespace kiln::ir

@@ -4,66 +4,100 @@
 
 namespace kiln::ir {
 
-llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module) {
-  llvm::SmallVector<Symbol> symbols;
-  auto list = module->getAttrOfType<mlir::ArrayAttr>(kSymbolsAttr);
-  if (!list) return symbols;
-  for (mlir::Attribute entry : list) {
-    auto members = llvm::cast<mlir::DictionaryAttr>(entry);
-    auto number = [&](llvm::StringRef name) {
-      auto value = members.getAs<mlir::IntegerAttr>(name);
-      return value ? std::optional(value.getInt()) : std::nullopt;
-    };
-    Symbol& symbol = symbols.emplace_back();
-    symbol.name = members.getAs<mlir::StringAttr>("name").str();
-    symbol.range = {number("min").value_or(0), number("max").value_or(0)};
-    symbol.element = number("element").has_value();
-    symbol.index = number("element").value_or(number("dim").value_or(0));
-    if (auto input = members.getAs<mlir::StringAttr>("input")) symbol.input = input.str();
-    if (auto bound = members.getAs<mlir::AffineMapAttr>("bound"))
-      symbol.bound = Dim(bound.getValue().getResult(0));
-  }
-  return symbols;
-}
-
 namespace {
 
-void setSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols) {
-  mlir::Builder b(module.getContext());
-  llvm::SmallVector<mlir::Attribute> entries;
-  for (const Symbol& symbol : symbols) {
-    mlir::NamedAttrList members;
-    members.set("name", b.getStringAttr(symbol.name));
-    members.set("min", b.getI64IntegerAttr(symbol.range.min));
-    members.set("max", b.getI64IntegerAttr(symbol.range.max));
-    if (symbol.isGiven()) {
-      members.set("input", b.getStringAttr(symbol.input));
-      members.set(symbol.element ? "element" : "dim", b.getI64IntegerAttr(symbol.index));
-    } else {
-      members.set("bound", mlir::AffineMapAttr::get(symbolicMap(module.getContext(), symbol.bound)));
-    }
-    entries.push_back(members.getDictionary(module.getContext()));
+llvm::ArrayRef<mlir::Attribute> entriesOf(mlir::ModuleOp module) {
+  auto list = module->getAttrOfType<mlir::ArrayAttr>(kSymbolsAttr);
+  return list ? list.getValue() : llvm::ArrayRef<mlir::Attribute>();
+}
+
+std::optional<std::int64_t> numberIn(mlir::DictionaryAttr entry, llvm::StringRef name) {
+  auto value = entry.getAs<mlir::IntegerAttr>(name);
+  return value ? std::optional(value.getInt()) : std::nullopt;
+}
+
+Range rangeIn(mlir::Attribute entry) {
+  auto members = llvm::cast<mlir::DictionaryAttr>(entry);
+  return {numberIn(members, "min").value_or(0), numberIn(members, "max").value_or(0)};
+}
+
+Symbol symbolIn(mlir::Attribute entry) {
+  auto members = llvm::cast<mlir::DictionaryAttr>(entry);
+  Symbol symbol;
+  symbol.name = members.getAs<mlir::StringAttr>("name").str();
+  symbol.range = rangeIn(entry);
+  const auto element = numberIn(members, "element");
+  symbol.element = element.has_value();
+  symbol.index = element.value_or(numberIn(members, "dim").value_or(0));
+  if (auto input = members.getAs<mlir::StringAttr>("input")) symbol.input = input.str();
+  if (auto bound = members.getAs<mlir::AffineMapAttr>("bound"))
+    symbol.bound = Dim(bound.getValue().getResult(0));
+  return symbol;
+}
+
+mlir::Attribute entryOf(mlir::MLIRContext* context, const Symbol& symbol) {
+  mlir::Builder b(context);
+  mlir::NamedAttrList members;
+  members.set("name", b.getStringAttr(symbol.name));
+  members.set("min", b.getI64IntegerAttr(symbol.range.min));
+  members.set("max", b.getI64IntegerAttr(symbol.range.max));
+  if (symbol.isGiven()) {
+    members.set("input", b.getStringAttr(symbol.input));
+    members.set(symbol.element ? "element" : "dim", b.getI64IntegerAttr(symbol.index));
+  } else {
+    members.set("bound", mlir::AffineMapAttr::get(symbolicMap(context, symbol.bound)));
   }
-  module->setAttr(kSymbolsAttr, b.getArrayAttr(entries));
+  return members.getDictionary(context);
+}
+
+void setEntries(mlir::ModuleOp module, llvm::ArrayRef<mlir::Attribute> entries) {
+  module->setAttr(kSymbolsAttr, mlir::ArrayAttr::get(module.getContext(), entries));
 }
 
 }  // namespace
 
+llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module) {
+  return llvm::map_to_vector(entriesOf(module), symbolIn);
+}
+
+std::size_t symbolCount(mlir::ModuleOp module) {
+  return entriesOf(module).size();
+}
+
+std::optional<Range> rangeOf(const Dim& dim, mlir::ModuleOp module) {
+  if (dim.isStatic()) return Range{dim.value(), dim.value()};
+  const llvm::ArrayRef<mlir::Attribute> entries = entriesOf(module);
+  llvm::SmallVector<Range> limits;
+  for (const unsigned symbol : symbolsIn(dim.expression(nullptr))) {
+    if (symbol >= entries.size()) return std::nullopt;
+    limits.resize(symbol + 1);
+    limits[symbol] = rangeIn(entries[symbol]);
+  }
+  return rangeOf(dim, limits);
+}
+
+void addSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols) {
+  if (symbols.empty()) return;
+  llvm::SmallVector<mlir::Attribute> entries(entriesOf(module));
+  for (const Symbol& symbol : symbols) entries.push_back(entryOf(module.getContext(), symbol));
+  setEntries(module, entries);
+}
+
 std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol) {
-  auto symbols = symbolsOf(module);
-  symbols.push_back(symbol);
-  setSymbols(module, symbols);
-  return static_cast<std::int64_t>(symbols.size()) - 1;
+  addSymbols(module, symbol);
+  return static_cast<std::int64_t>(symbolCount(module)) - 1;
 }
 
 void boundSymbol(mlir::ModuleOp module, std::int64_t number, const Dim& bound, std::int64_t most) {
-  auto symbols = symbolsOf(module);
-  if (number < 0 || number >= static_cast<std::int64_t>(symbols.size())) return;
-  Symbol& symbol = symbols[static_cast<std::size_t>(number)];
+  if (number < 0 || number >= static_cast<std::int64_t>(symbolCount(module))) return;
+  llvm::SmallVector<mlir::Attribute> entries(entriesOf(module));
+  mlir::Attribute& entry = entries[static_cast<std::size_t>(number)];
+  Symbol symbol = symbolIn(entry);
   if (symbol.isGiven() || symbol.range.max != 0) return;
   symbol.bound = bound;
   symbol.range.max = most;
-  setSymbols(module, symbols);
+  entry = entryOf(module.getContext(), symbol);
+  setEntries(module, entries);
 }
 
 llvm::SmallVector<SymbolRange> profileOf(mlir::Operation* function) {

@@ -19,8 +19,13 @@ struct Symbol {
   bool isGiven() const { return !input.empty(); }
 };
 
-// In the order of their numbers.
+// In the order of their numbers. Reads all of them: ask rangeOf() where it is asked once per operation.
 llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module);
+std::size_t symbolCount(mlir::ModuleOp module);
+// What `dim` can be over all profiles; nullopt where nothing bounds it. Looks at the symbols it names alone.
+std::optional<Range> rangeOf(const Dim& dim, mlir::ModuleOp module);
+// Makes the module's list anew: give all that are known at once.
+void addSymbols(mlir::ModuleOp module, llvm::ArrayRef<Symbol> symbols);
 // The number it gets. Those that the caller gives come first.
 std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol);
 // Says how large one that the program finds out can get; what was said first stands.

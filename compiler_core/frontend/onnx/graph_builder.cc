@@ -531,7 +531,7 @@ mlir::ModuleOp GraphBuilder::module() const {
 }
 
 std::int64_t GraphBuilder::newSymbol() {
-  const std::size_t number = ir::symbolsOf(module()).size();
+  const std::size_t number = ir::symbolCount(module());
   return ir::addSymbol(
       module(), {"size" + std::to_string(number) + "@" + ir::nodeName(location_), "", 0, false, 0, {0, 0}});
 }

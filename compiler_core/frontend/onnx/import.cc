@@ -57,11 +57,11 @@ class Importer {
   ir::Shape shapeOf(const std::string& input, const analysis::BoundShape& bound);
   ir::Dim symbol(std::string name, std::string_view input, std::int64_t index, bool element,
                  analysis::DimBounds bounds);
-  Result<Value> symbolicValue(const ir::Signature& input);
+  Result<ir::Shape> elementsOf(const ir::Signature& input);
+  Result<Value> symbolicValue(const ir::Signature& input, const ir::Shape& values);
   Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
   Status checkGiven() const;
   Status output(const std::string& name, Value value, const ValueInfo& declared);
-  llvm::SmallVector<ir::Range> limits() const;
   llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
   Status outputs();
   Status indexChecks();
@@ -80,6 +80,7 @@ class Importer {
   Values results_;
   std::vector<std::string> symbolNames_;  // when all nodes are imported
   std::map<std::string, unsigned> symbols_;
+  llvm::SmallVector<ir::Range> limits_;  // of the symbols
 };
 
 void Importer::describe() {
@@ -119,7 +120,7 @@ Status Importer::argument(const std::string& name, std::int32_t elementType,
   auto type = ir::tensorTypeOf(extents, ir::elementType(builder_.getContext(), *toDType(elementType)));
   // As large as the profiles let it be.
   Dims most;
-  for (const ir::Dim& dim : extents) most.push_back(ir::rangeOf(dim, limits())->max);
+  for (const ir::Dim& dim : extents) most.push_back(ir::rangeOf(dim, limits_)->max);
   auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(most, type.getElementType()));
   if (!bytes || *bytes > std::int64_t{1} << 40)
     return fail(Code::kInvalidArgument, "input " + quoted(name) + " has the absurd shape " + shapeText(most));
@@ -187,6 +188,13 @@ Status Importer::inputs() {
   scope_.block = body;
   builder_.setInsertionPointToEnd(body);
   main_.setAllArgAttrs(namesOf(captured_.inputs));
+  std::vector<ir::Shape> elements;
+  for (const ir::Signature& input : captured_.inputs) {
+    elements.emplace_back();
+    if (options_.pins.contains(input.name)) continue;
+    KILN_ASSIGN(elements.back(), elementsOf(input));
+  }
+  ir::addSymbols(*captured_.module, captured_.symbols);
   Items values;
   for (unsigned i = 0; i < argumentTypes_.size(); ++i) {
     const std::string& name = captured_.inputs[i].name;
@@ -201,8 +209,9 @@ Status Importer::inputs() {
       }
       values.back() = Item::tensor(*value);
     } else {
-      KILN_ASSIGN(Value value, symbolicValue(captured_.inputs[i]));
-      if (value) values.back() = Item::tensor(value);
+      if (elements[i].empty()) continue;
+      KILN_ASSIGN(Value value, symbolicValue(captured_.inputs[i], elements[i]));
+      values.back() = Item::tensor(value);
     }
   }
   KILN_TRY(binder_.finish());
@@ -222,12 +231,6 @@ Status Importer::inputs() {
   return checkGiven();
 }
 
-llvm::SmallVector<ir::Range> Importer::limits() const {
-  llvm::SmallVector<ir::Range> limits;
-  for (const ir::Symbol& symbol : captured_.symbols) limits.push_back(symbol.range);
-  return limits;
-}
-
 // The symbol called `name`, made when it is first met.
 ir::Dim Importer::symbol(std::string name, std::string_view input, std::int64_t index, bool element,
                          analysis::DimBounds bounds) {
@@ -235,7 +238,7 @@ ir::Dim Importer::symbol(std::string name, std::string_view input, std::int64_t 
   if (isNew) {
     captured_.symbols.push_back(
         {std::move(name), std::string(input), index, element, {}, {bounds.min, bounds.max}});
-    ir::addSymbol(*captured_.module, captured_.symbols.back());
+    limits_.push_back(captured_.symbols.back().range);
   }
   return binder_.ranges().contains(place->first) ? ir::Dim::symbol(builder_.getContext(), place->second)
                                                  : ir::Dim(bounds.min);
@@ -254,12 +257,12 @@ ir::Shape Importer::shapeOf(const std::string& input, const analysis::BoundShape
   return shape;
 }
 
-// What the uses of an integer input see whose elements a profile gives; null for any other.
-Result<Value> Importer::symbolicValue(const ir::Signature& input) {
+// The elements of an integer input that a profile gives; empty for any other.
+Result<ir::Shape> Importer::elementsOf(const ir::Signature& input) {
   constexpr std::int64_t kMostElements = 64;
   if ((input.dtype != DType::kI64 && input.dtype != DType::kI32) ||
       llvm::is_contained(input.shape, analysis::kSymbolic))
-    return Value();
+    return ir::Shape();
   std::int64_t elements = 1;
   for (std::int64_t dim : input.shape) elements *= dim;
   ir::Shape values;
@@ -271,10 +274,14 @@ Result<Value> Importer::symbolicValue(const ir::Signature& input) {
                                               " but not " + quoted(name) + "; give all of them");
     if (bounds) values.push_back(symbol(name, input.name, i, /*element=*/true, *bounds));
   }
-  if (values.empty()) return Value();
-  if (static_cast<std::int64_t>(values.size()) != elements)
+  if (!values.empty() && static_cast<std::int64_t>(values.size()) != elements)
     return fail(Code::kInvalidArgument,
                 "the profile gives only some elements of input " + quoted(input.name));
+  return values;
+}
+
+// What the uses of an integer input see whose elements a profile gives.
+Result<Value> Importer::symbolicValue(const ir::Signature& input, const ir::Shape& values) {
   GraphBuilder build(builder_, location(input.name));
   KILN_ASSIGN(Value value,
               build.cast(build.shapeValue(values), ir::elementType(builder_.getContext(), input.dtype)));
@@ -309,8 +316,7 @@ Status Importer::checkGiven() const {
       return fail(Code::kFailedPrecondition, "--sequence is given for " + quoted(name) +
                                                  ", which is no input of sequence or optional type");
   for (const auto& [name, values] : options_.pins) {
-    if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
-      continue;
+    if (argumentNames_.contains(name)) continue;
     if (scope_.names.contains(name)) continue;  // reported as not served
     std::string known;
     for (const ir::Signature& input : captured_.inputs)

@@ -54,8 +54,7 @@ Element fractionOf(double value) {
 
 class Follower {
  public:
-  explicit Follower(llvm::ArrayRef<ir::Range> symbols, std::size_t mostValues)
-      : symbols_(symbols), mostValues_(mostValues) {}
+  Follower(mlir::Operation* place, std::size_t mostValues) : place_(place), mostValues_(mostValues) {}
 
   Elements of(mlir::Value value) {
     if (auto found = known_.find(value); found != known_.end()) return found->second;
@@ -66,7 +65,7 @@ class Follower {
   }
 
  private:
-  std::optional<ir::Range> range(const Dim& dim) const { return ir::rangeOf(dim, symbols_); }
+  std::optional<ir::Range> range(const Dim& dim) const { return onnx::rangeOf(dim, place_); }
 
   Elements find(mlir::Value value) {
     auto type = ir::tensorType(value);
@@ -408,32 +407,28 @@ class Follower {
     return Numbers{result};
   }
 
-  llvm::ArrayRef<ir::Range> symbols_;
+  mlir::Operation* place_;  // in the module whose symbols bound the extents
   std::size_t mostValues_;
   llvm::DenseMap<mlir::Value, Elements> known_;  // looked up only, never iterated
 };
 
-llvm::SmallVector<ir::Range> limitsAt(mlir::Operation* place) {
-  llvm::SmallVector<ir::Range> limits;
+mlir::ModuleOp moduleAt(mlir::Operation* place) {
   auto module = llvm::dyn_cast_or_null<mlir::ModuleOp>(place);
-  if (place && !module) module = place->getParentOfType<mlir::ModuleOp>();
-  if (module)
-    for (const ir::Symbol& symbol : ir::symbolsOf(module)) limits.push_back(symbol.range);
-  return limits;
+  return module || !place ? module : place->getParentOfType<mlir::ModuleOp>();
 }
 
 }  // namespace
 
 std::optional<ir::Range> rangeOf(const ir::Dim& dim, mlir::Operation* place) {
   if (dim.isStatic()) return ir::Range{dim.value(), dim.value()};
-  return ir::rangeOf(dim, limitsAt(place));
+  mlir::ModuleOp module = moduleAt(place);
+  return module ? ir::rangeOf(dim, module) : std::nullopt;
 }
 
 namespace {
 
-std::optional<ir::Shape> wholeElements(mlir::Value value, llvm::ArrayRef<ir::Range> limits,
-                                       std::size_t mostValues) {
-  const Elements elements = Follower(limits, mostValues).of(value);
+std::optional<ir::Shape> wholeElements(mlir::Value value, std::size_t mostValues) {
+  const Elements elements = Follower(value.getDefiningOp(), mostValues).of(value);
   if (!elements) return std::nullopt;
   Shape result;
   for (const Number& element : *elements) {
@@ -451,12 +446,12 @@ bool isInteger(mlir::Value value) {
 
 std::optional<ir::Shape> symbolicElements(mlir::Value value) {
   if (!value.getDefiningOp() || !isInteger(value)) return std::nullopt;
-  return wholeElements(value, limitsAt(value.getDefiningOp()), std::numeric_limits<std::size_t>::max());
+  return wholeElements(value, std::numeric_limits<std::size_t>::max());
 }
 
 std::optional<ir::Shape> symbolicReals(mlir::Value value) {
   if (!value.getDefiningOp() || isInteger(value)) return std::nullopt;
-  return wholeElements(value, limitsAt(value.getDefiningOp()), std::numeric_limits<std::size_t>::max());
+  return wholeElements(value, std::numeric_limits<std::size_t>::max());
 }
 
 mlir::Value foldExtents(mlir::OpBuilder& builder, mlir::Operation* operation) {
@@ -466,9 +461,9 @@ mlir::Value foldExtents(mlir::OpBuilder& builder, mlir::Operation* operation) {
   const auto type = ir::tensorType(value);
   const auto bytes = type.hasStaticShape() ? ir::checkedBytes(type) : std::nullopt;
   if (!isInteger(value) || !bytes || *bytes > ir::kMaxConstantBytes) return {};
-  const auto limits = limitsAt(operation);
-  if (limits.empty()) return {};
-  const auto elements = wholeElements(value, limits, kMostValues);
+  mlir::ModuleOp module = moduleAt(operation);
+  if (!module || ir::symbolCount(module) == 0) return {};
+  const auto elements = wholeElements(value, kMostValues);
   if (!elements || !ir::isStatic(*elements)) return {};
   const unsigned width = type.getElementType().getIntOrFloatBitWidth();
   llvm::SmallVector<llvm::APInt> numbers;

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "compiler_core/ir/profile.h"
 #include "mlir/IR/MLIRContext.h"
 
 namespace kiln::ir {
@@ -76,6 +77,31 @@ TEST_F(Dims, WordsHoldNothingOfMlir) {
       EXPECT_EQ(text.find(word), std::string::npos) << text;
     EXPECT_EQ(std::ranges::count(text, '('), std::ranges::count(text, ')')) << text;
   }
+}
+
+// A module may have thousands of symbols: an expression asks for those it names.
+TEST_F(Dims, AModuleBoundsWhatNamesItsSymbols) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
+  EXPECT_EQ(rangeOf(Dim(7), *module), (Range{7, 7}));
+  EXPECT_EQ(rangeOf(n_, *module), std::nullopt);
+  addSymbols(*module, {{"N", "x", 0, false, {}, {1, 8}}, {"M", "x", 1, false, {}, {2, 4}}});
+  EXPECT_EQ(addSymbol(*module, {"size2", "", 0, false, 0, {0, 0}}), 2);
+  EXPECT_EQ(symbolCount(*module), 3u);
+  EXPECT_EQ(rangeOf(n_ * m_, *module), (Range{2, 32}));
+  EXPECT_EQ(rangeOf(Dim::symbol(&context_, 3), *module), std::nullopt);
+  boundSymbol(*module, 2, n_ * Dim(2), 16);
+  boundSymbol(*module, 2, n_, 8);  // what was said first stands
+  EXPECT_EQ(rangeOf(Dim::symbol(&context_, 2), *module), (Range{0, 16}));
+  const auto symbols = symbolsOf(*module);
+  ASSERT_EQ(symbols.size(), 3u);
+  EXPECT_EQ(symbols[1].name, "M");
+  EXPECT_EQ(symbols[2].bound, n_ * Dim(2));
+}
+
+TEST_F(Dims, OnlyKnownSymbolsAreReplaced) {
+  EXPECT_EQ(substitute(n_ * m_ + Dim(1), {std::nullopt, 3}), n_ * Dim(3) + Dim(1));
+  EXPECT_EQ(substitute(n_ + m_, {5}), m_ + Dim(5));
+  EXPECT_EQ(substitute(n_ + m_, {5, 6}), Dim(11));
 }
 
 }  // namespace
