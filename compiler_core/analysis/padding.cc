@@ -103,24 +103,57 @@ class Rows {
   ir::Dim row_;
 };
 
+// The symbols that an operation has to do with: those of its types, and of the extents it calculates with.
+llvm::SmallVector<unsigned> symbolsOf(mlir::Operation* op) {
+  llvm::SmallVector<unsigned> symbols;
+  const auto add = [&](mlir::AffineMap map) {
+    for (mlir::AffineExpr expression : map.getResults())
+      llvm::append_range(symbols, ir::symbolsIn(expression));
+  };
+  const auto addShape = [&](mlir::Value value) {
+    auto type = llvm::dyn_cast<mlir::RankedTensorType>(value.getType());
+    if (auto shape = type ? llvm::dyn_cast_or_null<mlir::AffineMapAttr>(type.getEncoding()) : nullptr)
+      add(shape.getValue());
+  };
+  llvm::for_each(op->getOperands(), addShape);
+  llvm::for_each(op->getResults(), addShape);
+  if (auto values = llvm::dyn_cast<ir::ShapeValueOp>(op)) add(values.getValues());
+  if (auto slice = llvm::dyn_cast<ir::SliceOp>(op))
+    if (auto offsets = slice.getSymbolicOffsets()) add(*offsets);
+  llvm::sort(symbols);
+  symbols.erase(std::unique(symbols.begin(), symbols.end()), symbols.end());
+  return symbols;
+}
+
 }  // namespace
 
-std::optional<std::string> whyNotPadded(mlir::ModuleOp module, unsigned symbol) {
-  const Rows rows(module.getContext(), symbol);
-  std::optional<std::string> reason;
+std::vector<std::optional<std::string>> whyNotPadded(mlir::ModuleOp module, unsigned count) {
+  std::vector<Rows> rows;
+  for (unsigned symbol = 0; symbol < count; ++symbol) rows.emplace_back(module.getContext(), symbol);
+  std::vector<std::optional<std::string>> reasons(count);
   // What padding adds to the counts reaches no output.
   const auto counters = ir::countersOf(module.lookupSymbol<mlir::func::FuncOp>(ir::kMain));
+  const auto look = [&](mlir::Operation* op, unsigned symbol) {
+    if (symbol >= count || reasons[symbol]) return;
+    const bool mixed =
+        llvm::any_of(op->getResults(), [&](mlir::Value value) { return rows[symbol].isMixed(value); });
+    if (!mixed && rows[symbol].keepsApart(op)) return;
+    const std::string node = ir::nodeName(op->getLoc());
+    reasons[symbol] = op->getName().getStringRef().str() + (node.empty() ? "" : " of node '" + node + "'") +
+                      (mixed ? " mixes it with other dimensions" : " looks across it");
+  };
   module.walk([&](mlir::Operation* op) {
     if (llvm::isa<mlir::ModuleOp, mlir::func::FuncOp, mlir::func::ReturnOp>(op) || counters.contains(op))
       return mlir::WalkResult::advance();
-    const bool mixed = llvm::any_of(op->getResults(), [&](mlir::Value value) { return rows.isMixed(value); });
-    if (!mixed && rows.keepsApart(op)) return mlir::WalkResult::advance();
-    const std::string node = ir::nodeName(op->getLoc());
-    reason = op->getName().getStringRef().str() + (node.empty() ? "" : " of node '" + node + "'") +
-             (mixed ? " mixes it with other dimensions" : " looks across it");
+    if (op->getNumRegions() == 0) {
+      for (const unsigned symbol : symbolsOf(op)) look(op, symbol);
+      return mlir::WalkResult::advance();
+    }
+    // What holds a body keeps no rows apart: now every symbol has its reason.
+    for (unsigned symbol = 0; symbol < count; ++symbol) look(op, symbol);
     return mlir::WalkResult::interrupt();
   });
-  return reason;
+  return reasons;
 }
 
 }  // namespace kiln::analysis

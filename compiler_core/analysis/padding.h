@@ -3,13 +3,14 @@
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "compiler_core/ir/ir.h"
 
 namespace kiln::analysis {
 
-// Null when every operation treats the positions along symbol number `symbol` as rows that do not see each
-// other, like a batch; else the reason, with the node.
-std::optional<std::string> whyNotPadded(mlir::ModuleOp module, unsigned symbol);
+// For each of the first `count` symbols: null when every operation treats the positions along it as rows that
+// do not see each other, like a batch; else the reason, with the node.
+std::vector<std::optional<std::string>> whyNotPadded(mlir::ModuleOp module, unsigned count);
 
 }  // namespace kiln::analysis

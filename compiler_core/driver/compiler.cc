@@ -62,12 +62,14 @@ class IrWriter {
 // are captured apart.
 Result<std::vector<SymbolEvidence>> symbolsOf(const onnx::Captured& captured, bool mustPad, bool isApart) {
   std::vector<SymbolEvidence> symbols;
+  const auto reasons =
+      analysis::whyNotPadded(*captured.module, static_cast<unsigned>(captured.symbols.size()));
   for (auto [i, symbol] : llvm::enumerate(captured.symbols)) {
     SymbolEvidence& evidence = symbols.emplace_back(SymbolEvidence{
         .name = symbol.name, .input = symbol.input, .index = symbol.index, .element = symbol.element});
     // A number in the graph says no longer where it came from.
     if (symbol.element || isApart || (symbol.range.min == symbol.range.max && !mustPad)) continue;
-    const auto reason = analysis::whyNotPadded(*captured.module, static_cast<unsigned>(i));
+    const std::optional<std::string>& reason = reasons[i];
     if (reason && mustPad)
       return fail(Code::kUnimplemented,
                   fmt::format("outOfProfile \"pad\": dimension '{}' cannot be padded, {}; give \"fail\"",

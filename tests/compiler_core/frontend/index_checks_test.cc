@@ -243,7 +243,7 @@ TEST(IndexChecks, CountsDoNotStandInTheWayOfPadding) {
   auto made = importRanged(model.build(), {{"N", {1, 9}}});
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_THAT(checksOf(**made), ElementsAre("rows"));
-  EXPECT_EQ(analysis::whyNotPadded(*(*made)->captured.module, 0), std::nullopt);
+  EXPECT_EQ(analysis::whyNotPadded(*(*made)->captured.module, 1).front(), std::nullopt);
 }
 
 TEST(IndexChecks, ModulesAreMadeToCountTheSame) {

@@ -4,6 +4,7 @@
 
 #include <random>
 
+#include "compiler_core/analysis/padding.h"
 #include "compiler_core/frontend/onnx/symbolic_values.h"
 #include "tests/compiler_core/frontend/run_model.h"
 
@@ -254,6 +255,37 @@ TEST(Symbolic, WhatIsFollowedIsWhatARunCalculates) {
     }
   }
   EXPECT_GT(followed, 80);
+}
+
+// One look at the module answers for all symbols, each by itself.
+TEST(Padding, EachSymbolHasItsOwnReason) {
+  OnnxBuilder model(13);
+  model.input("a", {"N", 4}).input("b", {"M", 4}).input("c", {"K", 4}).output("x").output("y").output("z");
+  model.node("Relu", {"a"}, {"x"}, {}, "keeps")
+      .node("Softmax", {"b"}, {"y"}, {onnxInt("axis", 0)}, "across")
+      .node("Concat", {"b", "c"}, {"z"}, {onnxInt("axis", 0)}, "joins");
+  auto made = importRanged(model.build(), {{"N", {1, 8}}, {"M", {1, 8}}, {"K", {1, 8}}});
+  ASSERT_TRUE(made) << made.error().message;
+  const auto reasons = analysis::whyNotPadded(*(*made)->captured.module, 3);
+  ASSERT_EQ(reasons.size(), 3u);
+  EXPECT_EQ(reasons[0], std::nullopt);
+  EXPECT_THAT(reasons[1].value_or(""), HasSubstr("node 'across' looks across it"));
+  EXPECT_THAT(reasons[2].value_or(""), HasSubstr("node 'joins' mixes it with other dimensions"));
+}
+
+// A body may do anything with what it captures.
+TEST(Padding, NothingIsPaddedBesideABody) {
+  OnnxBuilder body, model(13);
+  body.input("i", {}, kOnnxInt64).input("more", {}, kOnnxBool).input("s", {"N", 4});
+  body.output("again", kOnnxBool).output("t");
+  body.node("Identity", {"more"}, {"again"}).node("Relu", {"s"}, {"t"});
+  model.input("x", {"N", 4}).input("trips", {}, kOnnxInt64).input("other", {"M"}).output("y").output("z");
+  model.node("Loop", {"trips", "", "x"}, {"y"}, {onnxGraph("body", body)}, "steps");
+  model.node("Relu", {"other"}, {"z"});
+  auto made = importRanged(model.build(), {{"N", {1, 8}}, {"M", {1, 8}}});
+  ASSERT_TRUE(made) << made.error().message;
+  for (const auto& reason : analysis::whyNotPadded(*(*made)->captured.module, 2))
+    EXPECT_THAT(reason.value_or(""), HasSubstr("node 'steps' looks across it"));
 }
 
 }  // namespace
