@@ -84,17 +84,38 @@ struct BatchNorm : mlir::OpRewritePattern<ir::BatchNormOp> {
   }
 };
 
+// Concatenations of concatenations. The parts of one are inserted one into another, and the bufferiser
+// compares each with each along that chain: its time grows with the cube of their number.
+struct Concat : mlir::OpRewritePattern<ir::ConcatOp> {
+  using OpRewritePattern::OpRewritePattern;
+  mlir::LogicalResult matchAndRewrite(ir::ConcatOp op, mlir::PatternRewriter& rewriter) const override {
+    constexpr std::size_t kMostParts = 32;
+    if (op.getInputs().size() <= kMostParts || !ir::tensorType(op.getResult()).hasStaticShape())
+      return mlir::failure();
+    const llvm::SmallVector<Value> inputs(op.getInputs());
+    llvm::SmallVector<Value> parts;
+    for (llvm::ArrayRef<Value> rest = inputs; !rest.empty();) {
+      const llvm::ArrayRef<Value> some = rest.take_front(kMostParts);
+      rest = rest.drop_front(some.size());
+      parts.push_back(some.size() == 1 ? some.front()
+                                       : ir::ConcatOp::create(rewriter, op.getLoc(), some, op.getAxis()));
+    }
+    rewriter.replaceOpWithNewOp<ir::ConcatOp>(op, parts, op.getAxis());
+    return mlir::success();
+  }
+};
+
 class Decompose : public mlir::PassWrapper<Decompose, mlir::OperationPass<mlir::func::FuncOp>> {
  public:
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Decompose)
   llvm::StringRef getArgument() const final { return "kiln-decompose"; }
   llvm::StringRef getDescription() const final {
-    return "Softmax and batch normalisation as simpler operations";
+    return "Softmax, batch normalisation and long concatenations as simpler operations";
   }
 
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
-    patterns.add<Softmax, BatchNorm>(&getContext());
+    patterns.add<Softmax, BatchNorm, Concat>(&getContext());
     if (failed(mlir::applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
   }
 };

@@ -60,6 +60,30 @@ Rewritten rewriteNetwork() {
   return {std::move(*model), std::move(*evidence)};
 }
 
+TEST(Rewrite, NoConcatenationHasManyParts) {
+  OnnxBuilder model(13);
+  std::vector<std::string> parts;
+  model.input("x", {2, 3}).output("y");
+  for (int i = 0; i < 1100; ++i) {
+    const std::string number = std::to_string(i);
+    model.initializer(onnxTensor("w" + number, {}, std::vector<float>{static_cast<float>(i)}));
+    model.node("Mul", {"x", "w" + number}, {"p" + number});
+    parts.push_back("p" + number);
+  }
+  model.node("Concat", parts, {"y"}, {onnxInt("axis", 0)});
+  auto made = import(model.build());
+  ASSERT_TRUE(made) << made.error().message;
+  onnx::Captured& captured = (*made)->captured;
+  ASSERT_TRUE(transforms::rewrite(*captured.module, captured.weights));
+  captured.module->walk([](ir::ConcatOp op) { EXPECT_LE(op.getInputs().size(), 32u); });
+  const auto result =
+      reference::evaluate(*captured.module, captured.weights, {floats({2, 3}, {1, 2, 3, 4, 5, 6})});
+  ASSERT_TRUE(result) << result.error().message;
+  for (int i = 0; i < 1100; ++i)
+    for (int j = 0; j < 6; ++j)
+      EXPECT_EQ(result->front().data<float>()[6 * i + j], static_cast<float>(i * (j + 1)));
+}
+
 TEST(Rewrite, ResultsStay) {
   auto before = import(smallNetwork());
   ASSERT_TRUE(before) << before.error().message;
