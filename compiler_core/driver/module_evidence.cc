@@ -43,6 +43,9 @@ void shareWeights(ModuleOp module, const ir::WeightTable& weights, std::uint32_t
                   std::vector<package::WeightUse>& uses) {
   auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
   const std::size_t before = uses.size();
+  SmallVector<DictionaryAttr> all;  // set at once: each by itself makes the whole list anew
+  main.getAllArgAttrs(all);
+  Builder b(module.getContext());
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     if (!main.getArgAttr(i, "kiln.weight")) continue;
     package::WeightUse use = useOf(main, i);
@@ -56,10 +59,11 @@ void shareWeights(ModuleOp module, const ir::WeightTable& weights, std::uint32_t
       number = uses.size();
       uses.push_back(use);
     }
-    main.setArgAttr(
-        i, "kiln.weight",
-        IntegerAttr::get(IntegerType::get(module.getContext(), 64), static_cast<std::int64_t>(number)));
+    NamedAttrList attributes(all[i]);
+    attributes.set("kiln.weight", b.getI64IntegerAttr(static_cast<std::int64_t>(number)));
+    all[i] = attributes.getDictionary(module.getContext());
   }
+  if (!all.empty()) main.setAllArgAttrs(all);
 }
 
 void readPlan(ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUse>& uses) {

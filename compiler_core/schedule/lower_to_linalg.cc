@@ -19,37 +19,60 @@ namespace {
 
 using namespace mlir;
 
+// The arguments of the function that is made. Its type and their attributes are set once, at the end: each
+// argument by itself would make both lists anew.
+class Arguments {
+ public:
+  explicit Arguments(func::FuncOp to) : to_(to), b_(to.getContext()) {}
+
+  // For the next one that the block has already.
+  void describe(ArrayRef<NamedAttribute> attributes) {
+    attributes_.push_back(b_.getDictionaryAttr(attributes));
+  }
+  Value add(Type type, ArrayRef<NamedAttribute> attributes, Location loc) {
+    describe(attributes);
+    return to_.front().addArgument(type, loc);
+  }
+  void finish(TypeRange results) {
+    to_.setFunctionType(b_.getFunctionType(to_.front().getArgumentTypes(), results));
+    to_.setAllArgAttrs(attributes_);
+  }
+
+ private:
+  func::FuncOp to_;
+  Builder b_;
+  SmallVector<DictionaryAttr> attributes_;
+};
+
 // The weights of a program: each combination of table entry and layout is one argument of @main.
 class Weights {
  public:
-  Weights(func::FuncOp to) : to_(to) {}
+  explicit Weights(Arguments& arguments) : arguments_(arguments) {}
 
   Value get(std::int64_t source, ArrayRef<std::int64_t> permutation, ArrayRef<std::int64_t> words, Type type,
             Location loc) {
     auto [place, isNew] = slots_.try_emplace({source, permutation.vec(), words.vec()});
     if (!isNew) return place->second;
-    Builder b(to_.getContext());
+    Builder b(type.getContext());
     SmallVector<NamedAttribute> attributes = {
         b.getNamedAttr(kWeightAttr, b.getI64IntegerAttr(static_cast<std::int64_t>(slots_.size()) - 1)),
         b.getNamedAttr("kiln.source", b.getI64IntegerAttr(source))};
     if (!permutation.empty())
       attributes.push_back(b.getNamedAttr(kPermutationAttr, b.getDenseI64ArrayAttr(permutation)));
     if (!words.empty()) attributes.push_back(b.getNamedAttr("kiln.words", b.getDenseI64ArrayAttr(words)));
-    const unsigned index = to_.getNumArguments();
-    (void)to_.insertArgument(index, Lowering::convert(type), b.getDictionaryAttr(attributes), loc);
-    return place->second = to_.getArgument(index);
+    return place->second = arguments_.add(Lowering::convert(type), attributes, loc);
   }
 
  private:
-  func::FuncOp to_;
+  Arguments& arguments_;
   using Layout = std::tuple<std::int64_t, std::vector<std::int64_t>, std::vector<std::int64_t>>;
   std::map<Layout, Value> slots_;
 };
 
 class FunctionLowering {
  public:
-  FunctionLowering(OpBuilder& builder, func::FuncOp to, bool forDevice, DotProducts dots)
-      : lowering_(builder, forDevice, dots), weights_(to) {
+  FunctionLowering(OpBuilder& builder, Arguments& arguments, bool forDevice, DotProducts dots)
+      : lowering_(builder, forDevice, dots), weights_(arguments) {
     if (forDevice || dots.any())
       lowering_.setWeightLayouts([this](ir::WeightOp weight, ArrayRef<std::int64_t> permutation,
                                         std::optional<Lowering::Words> words) {
@@ -132,7 +155,7 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
   }
 
   // One index argument for each symbol that the caller knows.
-  static void addSymbols(func::FuncOp from, func::FuncOp to, Lowering& lowering) {
+  static void addSymbols(func::FuncOp from, func::FuncOp to, Arguments& arguments, Lowering& lowering) {
     const auto profile = ir::profileOf(from);
     if (profile.empty()) return;
     ir::setProfile(to, profile);
@@ -141,11 +164,9 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     Builder b(from.getContext());
     for (unsigned i = 0; i < profile.size(); ++i) {
       if (found.contains(i)) continue;
-      const unsigned index = to.getNumArguments();
-      (void)to.insertArgument(index, b.getIndexType(),
-                              b.getDictionaryAttr(b.getNamedAttr("kiln.symbol", b.getI64IntegerAttr(i))),
-                              from.getLoc());
-      lowering.defineSymbol(i, to.getArgument(index));
+      lowering.defineSymbol(
+          i, arguments.add(b.getIndexType(), b.getNamedAttr("kiln.symbol", b.getI64IntegerAttr(i)),
+                           from.getLoc()));
     }
   }
 
@@ -164,28 +185,30 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     auto to = func::FuncOp::create(builder, from.getLoc(), from.getName(), type);
     Block* entry = to.addEntryBlock();
     const DotProducts dots{byteDots, bf16Dots};
-    FunctionLowering lowering(builder, to, device, dots);
-    SmallVector<DictionaryAttr> all;  // set at once: each by itself makes the whole list anew
+    Arguments arguments(to);
+    FunctionLowering lowering(builder, arguments, device, dots);
     for (unsigned i = 0; i < from.getNumArguments(); ++i) {
       SmallVector<NamedAttribute> attributes;
       if (DictionaryAttr given = from.getArgAttrDict(i)) llvm::append_range(attributes, given);
       attributes.push_back(builder.getNamedAttr("kiln.input", builder.getI64IntegerAttr(i)));
       if (Attribute shape = cast<RankedTensorType>(from.getArgumentTypes()[i]).getEncoding())
         attributes.push_back(builder.getNamedAttr(kShapeAttr, shape));
-      all.push_back(builder.getDictionaryAttr(attributes));
+      arguments.describe(attributes);
       lowering.lowering().map(from.getArgument(i), entry->getArgument(i));
     }
-    to.setAllArgAttrs(all);
-    addSymbols(from, to, lowering.lowering());
+    addSymbols(from, to, arguments, lowering.lowering());
     builder.setInsertionPointToStart(entry);
     if (failed(lowering.block(from.front()))) return signalPassFailure();
     auto terminator = from.front().getTerminator();
     SmallVector<Value> results, extents;
+    SmallVector<DictionaryAttr> attributes;
     bool symbolic = false;
-    for (auto [i, value] : llvm::enumerate(terminator->getOperands())) {
+    for (Value value : terminator->getOperands()) {
       auto given = cast<RankedTensorType>(value.getType());
       results.push_back(lowering.lowering().values().lookup(value));
-      if (Attribute shape = given.getEncoding()) to.setResultAttr(i, kShapeAttr, shape);
+      NamedAttrList named;
+      if (Attribute shape = given.getEncoding()) named.set(kShapeAttr, shape);
+      attributes.push_back(named.getDictionary(&getContext()));
       symbolic |= !given.hasStaticShape();
     }
     // A program of symbolic shape returns the dimensions of its results too.
@@ -196,14 +219,12 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
           extents.push_back(getValueOrCreateConstantIndexOp(builder, terminator->getLoc(), size));
     SmallVector<Type> types(to.getResultTypes());
     types.append(extents.size(), builder.getIndexType());
-    SmallVector<DictionaryAttr> attributes;
-    to.getAllResultAttrs(attributes);
     attributes.resize(types.size(), builder.getDictionaryAttr({}));
     results.append(extents);
     func::ReturnOp::create(builder, terminator->getLoc(), results);
-    if (device || dots.any()) dropUnusedWeights(to);
-    to.setType(builder.getFunctionType(to.getArgumentTypes(), types));
+    arguments.finish(types);
     to.setAllResultAttrs(attributes);
+    if (device || dots.any()) dropUnusedWeights(to);
     from.erase();
   }
 

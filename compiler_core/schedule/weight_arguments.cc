@@ -60,16 +60,23 @@ void dropUnusedWeights(func::FuncOp function) {
   for (Operation* op : llvm::reverse(ops))
     if (isOpTriviallyDead(op)) op->erase();
   Builder b(function.getContext());
+  // At once: each argument by itself makes the function's type and attributes anew.
+  llvm::BitVector unused(function.getNumArguments());
+  SmallVector<DictionaryAttr> kept;
   std::int64_t slot = 0;
-  for (unsigned i = 0; i < function.getNumArguments();) {
-    if (!function.getArgAttr(i, kWeightAttr)) {
-      ++i;
-    } else if (function.getArgument(i).use_empty()) {
-      (void)function.eraseArgument(i);
-    } else {
-      function.setArgAttr(i++, kWeightAttr, b.getI64IntegerAttr(slot++));
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    NamedAttrList attributes(function.getArgAttrDict(i));
+    if (attributes.get(kWeightAttr)) {
+      if (function.getArgument(i).use_empty()) {
+        unused.set(i);
+        continue;
+      }
+      attributes.set(kWeightAttr, b.getI64IntegerAttr(slot++));
     }
+    kept.push_back(attributes.getDictionary(function.getContext()));
   }
+  (void)function.eraseArguments(unused);
+  if (!kept.empty()) function.setAllArgAttrs(kept);
 }
 
 }  // namespace kiln::schedule
