@@ -99,18 +99,18 @@ std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use) {
 }
 
 Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const WeightUse& use) {
-  std::vector<std::uint8_t> turned;
+  std::vector<std::uint8_t> rearranged;
   std::vector<std::int64_t> shape = weight.shape;
   std::size_t width = dtypeBytes(weight.dtype);
   if (!use.permutation.empty()) {
-    KILN_ASSIGN(turned, permuted(weight, use.permutation));
+    KILN_ASSIGN(rearranged, permuted(weight, use.permutation));
     for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = weight.shape[use.permutation[i]];
   } else if (use.words) {
-    KILN_ASSIGN(turned, asWords(weight, *use.words));
+    KILN_ASSIGN(rearranged, asWords(weight, *use.words));
     shape[use.words->axis] = wordsOf(shape[use.words->axis], *use.words);
     width = 4;
   }
-  const Bytes bytes = use.permutation.empty() && !use.words ? weight.bytes : Bytes(turned);
+  const Bytes bytes = use.permutation.empty() && !use.words ? weight.bytes : Bytes(rearranged);
   if (use.winogradResults != 0) {
     if (weight.dtype != DType::kF32 || shape.size() != 4 || use.words)
       return fail(Code::kInternal, fmt::format("weight {}: no windows of f32", weight.name));

@@ -82,9 +82,9 @@ class FunctionLowering {
           const Type type = ir::tensorTypeOf(shape, IntegerType::get(weight.getContext(), 32));
           return weights_.get(weight.getIndex(), {}, {words->axis, words->steps}, type, weight.getLoc());
         }
-        ir::Shape turned;
-        for (const std::int64_t dim : permutation) turned.push_back(shape[dim]);
-        const Type type = ir::tensorTypeOf(turned, ir::tensorType(weight).getElementType());
+        ir::Shape permutedShape;
+        for (const std::int64_t dim : permutation) permutedShape.push_back(shape[dim]);
+        const Type type = ir::tensorTypeOf(permutedShape, ir::tensorType(weight).getElementType());
         return weights_.get(weight.getIndex(), permutation, {}, type, weight.getLoc());
       });
   }

@@ -77,10 +77,10 @@ class Narrowing {
 
  private:
   std::optional<Bytes> bytesOf(Value factor) {
-    SmallVector<ir::TransposeOp> turns;
-    while (auto turn = factor.getDefiningOp<ir::TransposeOp>()) {
-      turns.push_back(turn);
-      factor = turn.getInput();
+    SmallVector<ir::TransposeOp> transposes;
+    while (auto transpose = factor.getDefiningOp<ir::TransposeOp>()) {
+      transposes.push_back(transpose);
+      factor = transpose.getInput();
     }
     Value zero;
     if (auto less = factor.getDefiningOp<ir::BinaryOp>(); less && less.getKind() == ir::BinaryKind::Sub) {
@@ -94,9 +94,10 @@ class Narrowing {
       found.zero = repeatedIn(formula_, zero);
       found.number = integerOf(found.zero);
     }
-    for (ir::TransposeOp turn : llvm::reverse(turns)) {
-      found.codes = formula_.transpose(found.codes, turn.getPermutation());
-      if (found.zero && !found.number) found.zero = formula_.transpose(found.zero, turn.getPermutation());
+    for (ir::TransposeOp transpose : llvm::reverse(transposes)) {
+      found.codes = formula_.transpose(found.codes, transpose.getPermutation());
+      if (found.zero && !found.number)
+        found.zero = formula_.transpose(found.zero, transpose.getPermutation());
     }
     return found;
   }
@@ -187,13 +188,13 @@ class Narrowing {
   Value constantSums(const Bytes& bytes, ArrayRef<std::int64_t> axes, ArrayRef<ir::Dim> left) {
     Value source = bytes.codes;
     bool isFlipped = false;
-    SmallVector<SmallVector<std::int64_t>> turns;
+    SmallVector<SmallVector<std::int64_t>> transposes;
     while (!readsConstant(source)) {
       Operation* op = source.getDefiningOp();
       if (auto binary = dyn_cast<ir::BinaryOp>(op))
         isFlipped = true, source = binary.getLhs();
-      else if (auto turn = dyn_cast<ir::TransposeOp>(op))
-        turns.emplace_back(turn.getPermutation()), source = turn.getInput();
+      else if (auto transpose = dyn_cast<ir::TransposeOp>(op))
+        transposes.emplace_back(transpose.getPermutation()), source = transpose.getInput();
       else
         source = cast<ir::BitcastOp>(op).getInput();
     }
@@ -203,9 +204,9 @@ class Narrowing {
     const auto rank = static_cast<std::int64_t>(values->shape.size());
     SmallVector<std::int64_t> order(rank);
     for (std::int64_t i = 0; i < rank; ++i) order[i] = i;
-    for (const auto& turn : llvm::reverse(turns)) {
+    for (const auto& transpose : llvm::reverse(transposes)) {
       const SmallVector<std::int64_t> before = order;
-      for (std::int64_t i = 0; i < rank; ++i) order[i] = before[turn[i]];
+      for (std::int64_t i = 0; i < rank; ++i) order[i] = before[transpose[i]];
     }
     const SmallVector<std::int64_t> shape = ir::numbers(left);
     auto sums = reference::HostTensor::zeros(DType::kI32, {shape.begin(), shape.end()});

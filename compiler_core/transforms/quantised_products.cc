@@ -23,10 +23,10 @@ std::optional<std::int64_t> mostOf(Type code, std::optional<std::int64_t> zero) 
 }
 
 std::optional<Dequantised> dequantised(Formula& formula, Value factor) {
-  SmallVector<ir::TransposeOp> turns;
-  while (auto turn = factor.getDefiningOp<ir::TransposeOp>()) {
-    turns.push_back(turn);
-    factor = turn.getInput();
+  SmallVector<ir::TransposeOp> transposes;
+  while (auto transpose = factor.getDefiningOp<ir::TransposeOp>()) {
+    transposes.push_back(transpose);
+    factor = transpose.getInput();
   }
   auto scaled = factor.getDefiningOp<ir::BinaryOp>();
   if (!scaled || scaled.getKind() != ir::BinaryKind::Mul) return std::nullopt;
@@ -45,9 +45,9 @@ std::optional<Dequantised> dequantised(Formula& formula, Value factor) {
   if (!code.isInteger(8)) return std::nullopt;
   if (whole == codes) whole = formula.cast(whole, formula.builder().getI32Type());
   Dequantised found{whole, repeatedIn(formula, scaled.getRhs()), *mostOf(code, zero)};
-  for (ir::TransposeOp turn : llvm::reverse(turns)) {
-    found.whole = formula.transpose(found.whole, turn.getPermutation());
-    found.scale = formula.transpose(found.scale, turn.getPermutation());
+  for (ir::TransposeOp transpose : llvm::reverse(transposes)) {
+    found.whole = formula.transpose(found.whole, transpose.getPermutation());
+    found.scale = formula.transpose(found.scale, transpose.getPermutation());
   }
   return found;
 }

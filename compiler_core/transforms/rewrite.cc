@@ -100,7 +100,7 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
   // While scales and zero points stand beside the bytes.
   if (options.quantised) KILN_TRY(pipeline.run(createQuantisedProductsPass()));
-  // While weights are bytes and zero points stand beside them; then weights of the other sign, or turned,
+  // While weights are bytes and zero points stand beside them; then weights of the other sign, or transposed,
   // become weights again, before their transposes move.
   if (options.byteDots) {
     KILN_TRY(pipeline.run(createByteProductsPass(weights)));

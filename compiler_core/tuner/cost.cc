@@ -27,8 +27,9 @@ double cyclesPerResult(double rows, double vectors) {
 // Of all tasks of a convolution by Winograd's tiles.
 double winogradCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
                       double points, double rows, double vectors) {
-  // Cycles for a register of numbers: turned; as points, with what is loaded, computed and stored; and back.
-  constexpr double kTurned = 4, kToPoint = 6, kFromPoint = 4, kResult = 6;
+  // Cycles for a register of numbers: transposed; transformed, with what is loaded, computed and stored; and
+  // back.
+  constexpr double kTransposed = 4, kToPoint = 6, kFromPoint = 4, kResult = 6;
   constexpr double kFarBytes = 10;  // of weights, from beyond the core's own caches, in a cycle
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
   const schedule::WinogradTiles tiles{schedule::numberOf(schedule, schedule::kWinogradKnob, 0),
@@ -48,7 +49,7 @@ double winogradCycles(const Schedule& schedule, const schedule::Site& site, cons
   double products = each * count * inputs * results / lanes * cyclesPerResult(block, vectors) * (1 + 4 / run);
   if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
   products = std::max(products, each * inputs * results * kElementBytes / kFarBytes);
-  double cycles = products + inputs / lanes * (window * kTurned + count * each * kToPoint) +
+  double cycles = products + inputs / lanes * (window * kTransposed + count * each * kToPoint) +
                   results / lanes * (count * each * kFromPoint + positions * kResult);
   if (static_cast<double>(tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes,
                                              site.registers.bits / 32)) > static_cast<double>(machine.l2))
@@ -92,7 +93,7 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
     double positions = 1;
     for (std::size_t i = tile.size() - std::min(tile.size(), site.shape.window); i < tile.size(); ++i)
       positions *= static_cast<double>(tile[i]);
-    // Results of channels are turned, positions may leave lanes empty.
+    // Results of channels are transposed, positions may leave lanes empty.
     cycles *= schedule::numberOf(schedule, schedule::kLanesKnob, 0) == 1
                   ? 1 + 16 / steps
                   : std::ceil(positions / lanes) * lanes / std::max(positions, 1.0);

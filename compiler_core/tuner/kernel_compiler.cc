@@ -166,15 +166,15 @@ std::vector<KernelWeight> weightsOf(func::FuncOp main, func::FuncOp isolated) {
     const auto panels = main.getArgAttrOfType<IntegerAttr>(i, schedule::kPanelsAttr);
     if (!panels) continue;
     weight.panelLanes = panels.getValue().getZExtValue();
-    weight.turned = main.getArgAttr(i, "kiln.permutation") ? 1 : 0;
+    weight.transposed = main.getArgAttr(i, "kiln.permutation") ? 1 : 0;
     if (const auto winograd = main.getArgAttrOfType<IntegerAttr>(i, schedule::kWinogradAttr))
       weight.winogradResults = winograd.getValue().getZExtValue();
     for (unsigned j = 0; j < isolated.getNumArguments(); ++j)
       if (isolated.getArgAttr(j, schedule::kWeightAttr) == source) {
         const ArrayRef<std::int64_t> shape =
             cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getShape();
-        weight.columns = static_cast<std::uint64_t>(weight.turned || weight.winogradResults ? shape.front()
-                                                                                            : shape.back());
+        weight.columns = static_cast<std::uint64_t>(
+            weight.transposed || weight.winogradResults ? shape.front() : shape.back());
       }
   }
   return weights;

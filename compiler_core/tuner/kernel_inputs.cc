@@ -92,7 +92,7 @@ Result<KernelInputs> KernelInputs::make(const KernelTensors& tensors, std::uint6
 namespace {
 
 // [rows][columns] of what is [columns][rows].
-std::vector<std::uint8_t> turned(Bytes matrix, const package::MatrixSize& size) {
+std::vector<std::uint8_t> transposed(Bytes matrix, const package::MatrixSize& size) {
   const auto rows = static_cast<std::size_t>(size.rows), columns = static_cast<std::size_t>(size.columns);
   std::vector<std::uint8_t> result(matrix.size());
   for (std::size_t row = 0; row < rows; ++row)
@@ -111,8 +111,8 @@ Result<std::vector<std::uint8_t>> laidOut(const std::uint8_t* plain, const Kerne
   if (weight.winogradResults != 0)
     return package::asPoints({plain, tensor.bytes()}, size.columns, size.rows / 9,
                              static_cast<std::int64_t>(weight.winogradResults), lanes);
-  const std::vector<std::uint8_t> matrix = weight.turned != 0
-                                               ? turned({plain, tensor.bytes()}, size)
+  const std::vector<std::uint8_t> matrix = weight.transposed != 0
+                                               ? transposed({plain, tensor.bytes()}, size)
                                                : std::vector<std::uint8_t>(plain, plain + tensor.bytes());
   return package::inPanels(matrix, size, lanes);
 }
@@ -123,7 +123,7 @@ Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::v
   std::vector<std::vector<const void*>> all(weightCopies_);
   for (const KernelWeight& weight : wanted) {
     if (weight.number >= weightTensors_.size() || (weight.columns == 0) != (weight.panelLanes == 0) ||
-        weight.turned > 1 || (weight.winogradResults != 0 && weight.panelLanes == 0) ||
+        weight.transposed > 1 || (weight.winogradResults != 0 && weight.panelLanes == 0) ||
         (weight.columns != 0 && weightTensors_[weight.number].elements % weight.columns != 0))
       return fail(Code::kInvalidArgument, "a program reads a weight that its kernel does not have");
     std::vector<const void*>& made = weights_[weight];

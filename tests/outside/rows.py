@@ -39,7 +39,7 @@ CASES = (
          "FROM statements t WHERE s.artifact_hash = {X} AND t.artifact_hash = {Y} AND s.predicate_type = t.predicate_type", True),
     Case("no mentions", "mentions", "DELETE FROM mentions", True, ("affected",)),
     Case("builders are others", "builders", "UPDATE builders SET operator = 'acme', worker = 'w9'", True, ("provenance",)),
-    Case("the verdict is turned", "verdicts", "UPDATE verdicts SET passed = NOT passed", None, ("show",)),
+    Case("the verdict is flipped", "verdicts", "UPDATE verdicts SET passed = NOT passed", None, ("show",)),
     Case("materials are others", "materials", "UPDATE materials SET hash = decode(repeat('aa', 32), 'hex')", True, ("provenance",)),
     Case("a leaf of the log is another", "signatures", "UPDATE signatures SET leaf = leaf || '\\x20'::bytea WHERE log_index = 1", None,
          ("log",)),

@@ -135,11 +135,11 @@ std::int64_t GatheredPanel::widthOf(unsigned inner, bool alongDepth) const {
   auto type = cast<MemRefType>(source_.buffer.getType());
   const Type element = type.getElementType();
   if (!shape_.codes && source_.unpack) return 1;
-  // What turns on its way is put down one by one, and the more neighbours an access takes, the more of them
-  // go to one bank.
-  const bool turns = alongDepth != (shape_.order == PanelOrder::kDepthInside);
-  if (turns && !shape_.codes) return 1;
-  const std::int64_t width = turns ? 2 : kAccessBytes * 8 / element.getIntOrFloatBitWidth();
+  // A panel that is transposed on its way is stored element by element, and a wide access would send many
+  // elements to one bank.
+  const bool transposes = alongDepth != (shape_.order == PanelOrder::kDepthInside);
+  if (transposes && !shape_.codes) return 1;
+  const std::int64_t width = transposes ? 2 : kAccessBytes * 8 / element.getIntOrFloatBitWidth();
   const ArrayRef<unsigned> loops = alongDepth ? ArrayRef(nest_.reductions) : ArrayRef(source_.rows);
   if (loops.empty() || (alongDepth ? shape_.depth : shape_.rows) % width != 0) return 1;
   const auto extent = getConstantIntValue(nest_.sizes[inner]);

@@ -28,16 +28,16 @@ Value Lowering::attention(ir::AttentionOp op) {
 
   // scale * query as [B, H, E, L]
   const ir::Dim size = shapeOf(get(op.getQuery()))[3];
-  Value turned = generic(get(op.getQuery()), empty({batch, heads, size, queries}, element),
-                         {map(4, {0, 1, 3, 2}), map(4, {0, 1, 2, 3})}, 0,
-                         [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
-                           Value scale = numberOf(b, loc, element, op.getScale().convertToDouble());
-                           return arith::MulFOp::create(b, loc, v[0], scale);
-                         });
+  Value transposedQuery = generic(get(op.getQuery()), empty({batch, heads, size, queries}, element),
+                                  {map(4, {0, 1, 3, 2}), map(4, {0, 1, 2, 3})}, 0,
+                                  [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
+                                    Value scale = numberOf(b, loc, element, op.getScale().convertToDouble());
+                                    return arith::MulFOp::create(b, loc, v[0], scale);
+                                  });
   nextGroup();
   const ir::Shape table = {batch, heads, keys, queries}, row = {batch, heads, queries};
   // Loops: b, h, s, l, e.
-  Value scores = generic({get(op.getKey()), turned}, fill(scalar(element, 0), table),
+  Value scores = generic({get(op.getKey()), transposedQuery}, fill(scalar(element, 0), table),
                          {map(5, {0, 1, 2, 4}), map(5, {0, 1, 4, 3}), map(5, {0, 1, 2, 3})}, 1, multiplyAdd);
   if (op.getMask())
     scores = generic(get(op.getMask()), scores, {map(4, {0, 1, 3, 2}), map(4, {0, 1, 2, 3})}, 0,

@@ -568,9 +568,9 @@ class BlockEmitter {
       return loadVector(panel_, panelIndex(panelNumber_, step, piece.offset), piece);
     }
     if (lane == Lane::kContiguous) return loadVector(source, indices(operand, row, piece.offset), piece);
-    if (const auto turned = turned_.find({operand.getOperandNumber(), {row, piece.offset}});
-        operand.getOwner() == op_ && turned != turned_.end())
-      return turned->second[turnedStep_];
+    if (const auto square = transposed_.find({operand.getOperandNumber(), {row, piece.offset}});
+        operand.getOwner() == op_ && square != transposed_.end())
+      return square->second[transposedStep_];
     if (piece.lanes > 1 && flat_.contains(&operand)) return loadEverySecond(operand, row, piece);
     SmallVector<Value> values;
     for (std::int64_t i = 0; i < piece.lanes; ++i) values.push_back(scalar(piece.offset + i));
@@ -632,17 +632,17 @@ class BlockEmitter {
     OpFoldResult from = reductionFrom_[depth];
     const OpFoldResult to =
         affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {from, reductionSize_[depth]});
-    const SmallVector<OpOperand*> turnable = findTurnable(depth, pieces);
-    if (!turnable.empty()) {
+    const SmallVector<OpOperand*> transposable = findTransposable(depth, pieces);
+    if (!transposable.empty()) {
       const AffineExpr whole = d0 + (d1 - d0).floorDiv(roles_.width) * roles_.width;
       const OpFoldResult until = affine::makeComposedFoldedAffineApply(b_, loc_, whole, {from, to});
       values = steps(from, until, roles_.width, values, [&](Value iv, SmallVector<Value> inner) {
-        turn(turnable, dim, iv, rows, pieces);
-        for (turnedStep_ = 0; turnedStep_ < roles_.width; ++turnedStep_) {
-          ivs_[dim] = plus(iv, turnedStep_);
+        loadTransposed(transposable, dim, iv, rows, pieces);
+        for (transposedStep_ = 0; transposedStep_ < roles_.width; ++transposedStep_) {
+          ivs_[dim] = plus(iv, transposedStep_);
           inner = step(rows, pieces, inner);
         }
-        turned_.clear();
+        transposed_.clear();
         return inner;
       });
       from = until;
@@ -671,9 +671,9 @@ class BlockEmitter {
   }
 
   // Operands whose elements lie side by side along the innermost reduction loop, not along the lanes: a
-  // square of lanes and steps is loaded as vectors and turned in registers, instead of one load per lane and
-  // step.
-  SmallVector<OpOperand*> findTurnable(std::size_t depth, ArrayRef<Piece> pieces) {
+  // square of lanes and steps is loaded as vectors and transposed in registers, instead of one load per lane
+  // and step.
+  SmallVector<OpOperand*> findTransposable(std::size_t depth, ArrayRef<Piece> pieces) {
     SmallVector<OpOperand*> found;
     if (depth + 1 != roles_.reductions.size() || !isAtLeast(reductionSize_[depth], roles_.width) ||
         !llvm::isPowerOf2_64(static_cast<std::uint64_t>(roles_.width)) || roles_.width < 4 ||
@@ -687,8 +687,8 @@ class BlockEmitter {
     return found;
   }
 
-  void turn(ArrayRef<OpOperand*> operands, unsigned dim, OpFoldResult from, std::int64_t rows,
-            ArrayRef<Piece> pieces) {
+  void loadTransposed(ArrayRef<OpOperand*> operands, unsigned dim, OpFoldResult from, std::int64_t rows,
+                      ArrayRef<Piece> pieces) {
     const OpFoldResult before = std::exchange(ivs_[dim], from);
     for (OpOperand* operand : operands) {
       const bool byRow = roles_.rows && op_.getMatchingIndexingMap(operand).isFunctionOfDim(*roles_.rows);
@@ -699,7 +699,7 @@ class BlockEmitter {
           for (std::int64_t lane = 0; lane < roles_.width; ++lane)
             lanes.push_back(vector::LoadOp::create(b_, loc_, type, operand->get(),
                                                    indices(*operand, row, piece.offset + lane)));
-          turned_[{operand->getOperandNumber(), {row, piece.offset}}] =
+          transposed_[{operand->getOperandNumber(), {row, piece.offset}}] =
               transposed(b_, loc_, std::move(lanes));
         }
     }
@@ -773,8 +773,8 @@ class BlockEmitter {
   std::optional<WeightPanels> weight_;  // the operand that is read from the panels of the artifact
   llvm::SmallDenseMap<std::int64_t, std::pair<Value, Value>> places_;  // by first lane: panel, and lane in it
   // By operand, row and first lane: the vectors of `width` steps of the reduction.
-  llvm::DenseMap<std::pair<unsigned, std::pair<std::int64_t, std::int64_t>>, SmallVector<Value>> turned_;
-  std::int64_t turnedStep_ = 0;
+  llvm::DenseMap<std::pair<unsigned, std::pair<std::int64_t, std::int64_t>>, SmallVector<Value>> transposed_;
+  std::int64_t transposedStep_ = 0;
   SmallVector<bool> used_;             // per operand: the body reads it
   std::optional<OpFoldResult> ahead_;  // first lane of what is fetched ahead
   bool masks_;

@@ -75,7 +75,7 @@ std::optional<ChannelRoles> findChannelRoles(linalg::LinalgOp op, const LoopNest
       if (nest.loops[i].strides[found.weight] != 1) return std::nullopt;
       break;
     }
-  // Positions whose results lie side by side are turned together.
+  // Positions whose results lie side by side are transposed together.
   found.places = takeSideBySide(nest, contraction->right.loops, op.getDpsInitOperand(0)->getOperandNumber(),
                                 found.outer);
   llvm::sort(found.outer);
@@ -130,8 +130,8 @@ class ChannelEmitter {
     const std::int64_t steps = numberOf(options_.schedule, kStepsKnob, kLongestReduction);
     walkSteps(b_, sums, nest_, roles_.steps, steps, [&](bool isFirst, bool) { emitSums(sums, isFirst); });
     const unsigned result = product_.op.getDpsInitOperand(0)->getOperandNumber();
-    emitTurned(b_, loc_, {sums_, roles_.lanes, options_.shape.bits / kFloatBits, b_.getIndexAttr(0)},
-               positions_, nest_.operands[result], nest_.loops[roles_.channels].strides[result]);
+    emitTransposed(b_, loc_, {sums_, roles_.lanes, options_.shape.bits / kFloatBits, b_.getIndexAttr(0)},
+                   positions_, nest_.operands[result], nest_.loops[roles_.channels].strides[result]);
     if (!product_.epilogue) return;
     LoopNest nest = nest_;
     for (unsigned i : roles_.outer) nest.loops[i].extent = 1;

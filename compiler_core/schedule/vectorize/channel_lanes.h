@@ -14,8 +14,8 @@ std::int64_t mayTakeChannelLanes(mlir::linalg::LinalgOp product, const VectorSha
 
 // Writes a convolution as the product of its weights, which lie in panels of channels in the artifact, with
 // the numbers of its window where they are: results are summed up in scratch as [position][channel], in the
-// order of the operation, and turned in registers at the end. Erases the parts of `product`, at the builder's
-// place; false where it has no such form: they stay.
+// order of the operation, and transposed in registers at the end. Erases the parts of `product`, at the
+// builder's place; false where it has no such form: they stay.
 bool emitChannelLanes(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options);
 
 }  // namespace kiln::schedule

@@ -10,8 +10,8 @@ namespace kiln::schedule {
 
 using namespace mlir;
 
-void emitTurned(OpBuilder& b, Location loc, const ChannelSums& sums, std::int64_t positions,
-                const LoopNest::Place& results, std::int64_t stride) {
+void emitTransposed(OpBuilder& b, Location loc, const ChannelSums& sums, std::int64_t positions,
+                    const LoopNest::Place& results, std::int64_t stride) {
   const std::int64_t width = sums.width, lanes = sums.lanes;
   const auto type = VectorType::get({width}, b.getF32Type());
   auto layout = StridedLayoutAttr::get(b.getContext(), ShapedType::kDynamic, {stride, 1});

@@ -14,9 +14,9 @@ struct ChannelSums {
 };
 
 // Writes the sums of `positions` to `results`, whose positions lie side by side and whose channels lie
-// `stride` elements apart: squares of them are turned in registers.
-void emitTurned(mlir::OpBuilder& builder, mlir::Location loc, const ChannelSums& sums, std::int64_t positions,
-                const LoopNest::Place& results, std::int64_t stride);
+// `stride` elements apart: squares of them are transposed in registers.
+void emitTransposed(mlir::OpBuilder& builder, mlir::Location loc, const ChannelSums& sums,
+                    std::int64_t positions, const LoopNest::Place& results, std::int64_t stride);
 
 // The product's epilogue by itself, over what is left of the parallel loops of `nest` (the product's).
 void emitEpilogue(mlir::RewriterBase& builder, const FusedProduct& product, const LoopNest& nest,

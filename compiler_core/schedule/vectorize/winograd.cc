@@ -158,7 +158,7 @@ class WinogradEmitter {
     walkLoop(b_, loc_, nest_, roles_.channels, {0, nest_.loops[roles_.channels].extent, roles_.lanes}, [&] {
       emitProducts();
       emitResults();
-      emitTurns();
+      emitTransposedSums();
       if (!product_.epilogue) return;
       LoopNest nest = nest_;
       for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
@@ -169,15 +169,15 @@ class WinogradEmitter {
   // The window's numbers as points, a register of channels at a time.
   void emitInput() {
     inputs_ = scratch(tiles_.points() * tiles_.pitch(steps_));
-    turned_ = scratch(tiles_.windowRows() * tiles_.windowColumns() * width_);
+    transposed_ = scratch(tiles_.windowRows() * tiles_.windowColumns() * width_);
     loop(steps_, width_, [&](OpFoldResult channel) {
-      emitTurnedWindow(channel);
+      emitTransposedWindow(channel);
       overTiles([&](OpFoldResult tile, OpFoldResult row, OpFoldResult column) {
         SmallVector<Value> numbers;
         const std::int64_t line = tiles_.windowColumns();
         for (std::int64_t i = 0; i < tiles_.points(); ++i) {
           const std::int64_t at = i / tiles_.side() * line + i % tiles_.side();
-          numbers.push_back(load(turned_, index((d(0) * line + d(1) + at) * width_, {row, column})));
+          numbers.push_back(load(transposed_, index((d(0) * line + d(1) + at) * width_, {row, column})));
         }
         numbers = inputPoints(b_, loc_, tiles_.results, numbers, options_.contraction);
         for (auto [i, value] : llvm::enumerate(numbers))
@@ -189,7 +189,7 @@ class WinogradEmitter {
   }
 
   // The window of a register of channels as [row][column][channel].
-  void emitTurnedWindow(OpFoldResult channel) {
+  void emitTransposedWindow(OpFoldResult channel) {
     const auto& place = nest_.operands[roles_.window];
     const std::int64_t plane = nest_.loops[roles_.steps].strides[roles_.window],
                        line = nest_.loops[roles_.rows].strides[roles_.window];
@@ -210,7 +210,7 @@ class WinogradEmitter {
         for (std::int64_t i = 0; i < width_; ++i) values.push_back(loadPart(view, i, position, count));
         values = transposed(b_, loc_, std::move(values));
         for (std::int64_t i = 0; i < count; ++i)
-          store(values[static_cast<std::size_t>(i)], turned_,
+          store(values[static_cast<std::size_t>(i)], transposed_,
                 index((d(0) * columns + d(1) + i) * width_, {number, position}));
       };
       // The last whole square may begin within the one before.
@@ -318,7 +318,7 @@ class WinogradEmitter {
     emitBlocks(b_, {made, {}, {}, {}}, options_);
   }
 
-  void emitTurns() {
+  void emitTransposedSums() {
     const NestLoop& rows = nest_.loops[roles_.rows];
     const std::int64_t stride = nest_.loops[roles_.channels].strides[roles_.result];
     const bool isOnePiece = rows.strides[roles_.result] == tiles_.columns;
@@ -328,8 +328,8 @@ class WinogradEmitter {
                   {nest_.operands[roles_.result], {sums_, b_.getIndexAttr(0)}}};
     const std::int64_t positions = tiles_.rows * tiles_.columns / nest.loops.front().extent;
     walkLoop(b_, loc_, nest, 0, {0, nest.loops.front().extent, 1}, [&] {
-      emitTurned(b_, loc_, {sums_, roles_.lanes, width_, nest.operands[1].offset}, positions,
-                 nest.operands[0], stride);
+      emitTransposed(b_, loc_, {sums_, roles_.lanes, width_, nest.operands[1].offset}, positions,
+                     nest.operands[0], stride);
     });
   }
 
@@ -356,12 +356,12 @@ class WinogradEmitter {
   WinogradTiles tiles_;
   std::int64_t steps_, width_;  // channels of the input, lanes of a register
   VectorType vector_;
-  Value weights_;   // [panel][point][channel][lane]
-  Value turned_;    // [row][column][lane]
-  Value inputs_;    // [point][tile][channel], points a pitch apart
-  Value products_;  // [point][tile][lane], likewise
-  Value start_;     // [lane]
-  Value sums_;      // [position][lane]
+  Value weights_;     // [panel][point][channel][lane]
+  Value transposed_;  // [row][column][lane]
+  Value inputs_;      // [point][tile][channel], points a pitch apart
+  Value products_;    // [point][tile][lane], likewise
+  Value start_;       // [lane]
+  Value sums_;        // [position][lane]
 };
 
 }  // namespace

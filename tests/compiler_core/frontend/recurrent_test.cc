@@ -146,10 +146,10 @@ TEST(Recurrent, TheReverseDirectionIsTheForwardOneOnReversedSteps) {
   auto in = inputs("GRU", s);
   const auto backward = outputs(model("GRU", s, {onnxText("direction", "reverse")}), in);
   auto x = floatsOf(in[0]);
-  std::vector<float> turned;
+  std::vector<float> reversed;
   for (std::size_t step = 6; step-- > 0;)
-    turned.insert(turned.end(), x.begin() + step * 2, x.begin() + step * 2 + 2);
-  in[0] = floats({6, 1, 2}, turned);
+    reversed.insert(reversed.end(), x.begin() + step * 2, x.begin() + step * 2 + 2);
+  in[0] = floats({6, 1, 2}, reversed);
   const auto forward = outputs(model("GRU", s, {}), in);
   ASSERT_EQ(backward.size(), 2u);
   EXPECT_EQ(backward[1], forward[1]);

@@ -142,16 +142,16 @@ TEST_F(Weights, AsWinogradsPointsPanelsOfResultsHaveThePointsOfAllChannels) {
   }
 }
 
-TEST_F(Weights, WinogradsPointsAreOfTheEntryAsTheProgramTurnsIt) {
+TEST_F(Weights, WinogradTransformsTheEntryAsTheProgramTransposesIt) {
   ir::WeightTable table;
   table.addOwned("w", DType::kF32, {2, 3, 3, 1}, one(2, 9 + 5));
-  table.addOwned("turned", DType::kF32, {1, 3, 3, 2}, one(2, 5 * 2 + 1));
+  table.addOwned("transposed", DType::kF32, {1, 3, 3, 2}, one(2, 5 * 2 + 1));
   const auto plain = laidOut(
       *table.find(0), {.source = 0, .permutation = {0, 3, 1, 2}, .panelLanes = 2, .winogradResults = 4});
-  const auto turned = laidOut(
+  const auto transposed = laidOut(
       *table.find(1), {.source = 1, .permutation = {3, 0, 1, 2}, .panelLanes = 2, .winogradResults = 4});
-  ASSERT_TRUE(plain && turned);
-  EXPECT_EQ(*plain, *turned);
+  ASSERT_TRUE(plain && transposed);
+  EXPECT_EQ(*plain, *transposed);
 }
 
 TEST_F(Weights, WhatIsNoWindowHasNoPoints) {

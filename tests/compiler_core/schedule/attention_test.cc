@@ -36,7 +36,7 @@ TEST(Attention, MatchesTheReferenceInAnyShape) {
 TEST(Attention, ScoresStayInTheScratchOfASlot) {
   auto checked = checkText(attention(1024, 512, "f32", false));
   ASSERT_TRUE(checked) << checked.error().message;
-  // One kernel turns the queries, one does the rest.
+  // One kernel transposes the queries, one does the rest.
   EXPECT_NE(checked->ir.find("@kiln_k1"), std::string::npos);
   EXPECT_EQ(checked->ir.find("@kiln_k2"), std::string::npos) << checked->ir;
   EXPECT_LE(checked->arenaBytes, 2 * 3 * 1024 * 16 * 4u + 4096);

@@ -125,7 +125,7 @@ func.func @main(%a: tensor<9x20xui8>, %x: tensor<9x1xui8>, %b: tensor<20x34xi8>,
         {}, kBytes);
 }
 
-TEST_F(Dot, BatchesAndTurnedWeights) {
+TEST_F(Dot, BatchesAndTransposedWeights) {
   check(R"(
 func.func @main(%a: tensor<2x5x64xi8>, %b: tensor<2x64x24xi8>) -> tensor<2x5x24xi32> {
   %0 = kiln.cast %a : tensor<2x5x64xi8> to tensor<2x5x64xi32>

@@ -204,9 +204,9 @@ func.func @main(%q: tensor<2x4x256x32xf32>, %k: tensor<2x4x256x32xf32>, %v: tens
 })",
                            options);
   ASSERT_TRUE(checked) << checked.error().message;
-  // One kernel turns the queries, one does the rest.
+  // One kernel transposes the queries, one does the rest.
   EXPECT_EQ(kernelsIn(checked->ir), 2) << checked->ir;
-  EXPECT_LE(checked->arenaBytes, 2 * 4 * 256 * 32 * 4u);  // the turned queries; all scores would be 2 MiB
+  EXPECT_LE(checked->arenaBytes, 2 * 4 * 256 * 32 * 4u);  // the transposed queries; all scores would be 2 MiB
   EXPECT_LT(checked->scratchBytes, 256 * 256 * 4u);       // less than the scores of one head
 }
 

@@ -105,14 +105,14 @@ TEST(Knobs, ABlockSharesPanelsOfAProductWhereTheDefaultDoes) {
 
 TEST(Knobs, ChannelsLieAlongLanesWhereImagesAreSmallAndTilesAreWholePanels) {
   Site site = convolution();
-  Schedule turned = defaultSchedule(site).schedule;
-  setNumber(turned, kLanesKnob, 1);
-  EXPECT_NE(refusal(turned, site).find("'lanes' is 1, from 0 to 0 is allowed"), std::string::npos);
+  Schedule alongChannels = defaultSchedule(site).schedule;
+  setNumber(alongChannels, kLanesKnob, 1);
+  EXPECT_NE(refusal(alongChannels, site).find("'lanes' is 1, from 0 to 0 is allowed"), std::string::npos);
   site.shape.channelLanes = 64;
   EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kLanesKnob, -1), 0);
-  EXPECT_EQ(refusal(turned, site), "");
-  setList(turned, kTileKnob, {1, 32, 7, 56});
-  EXPECT_NE(refusal(turned, site).find("'lanes' is 1, which needs tiles of a multiple of 64 channels"),
+  EXPECT_EQ(refusal(alongChannels, site), "");
+  setList(alongChannels, kTileKnob, {1, 32, 7, 56});
+  EXPECT_NE(refusal(alongChannels, site).find("'lanes' is 1, which needs tiles of a multiple of 64 channels"),
             std::string::npos);
   site.shape.loops[2].extent = site.shape.loops[3].extent = 7;
   EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kLanesKnob, -1), 1);

@@ -89,7 +89,7 @@ func.func @main(%x: tensor<4x5x23xf32>) -> tensor<5xf32> {
 }
 
 // Vectors lie across the rows where those are side by side in memory.
-TEST(Sums, OfWhatWasTurned) {
+TEST(Sums, OfTransposedOperands) {
   const HostTensor x = uneven({45, 37});
   std::vector<float> expected;
   for (std::size_t i = 0; i < 37; ++i) expected.push_back(partialSum(x.data<float>() + i, 1, 0, 45, 37));

@@ -1,6 +1,6 @@
 // RUN: kiln-opt %s --pass-pipeline='builtin.module(kiln-lower-to-linalg,func.func(kiln-fuse-elementwise),cse,func.func(kiln-tile),kiln-bufferize)' | FileCheck %s
 
-// One kernel turns and scales the queries; another makes the scores of a block of queries in memory of its own, masks
+// One kernel transposes and scales the queries; another makes the scores of a block of queries in memory of its own, masks
 // them, and multiplies again. The mask is read where it lies.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: %[[M:[a-z0-9]+]]: memref<256x512xf32> {kiln.input = 3

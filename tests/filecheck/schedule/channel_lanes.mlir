@@ -1,5 +1,5 @@
 // A convolution of a small image reads its weights as vectors of channels from panels in the artifact and its window where it
-// is; sums are turned into images at the end.
+// is; sums are transposed into images at the end.
 // RUN: kiln-opt %s --pass-pipeline='builtin.module(kiln-lower-to-linalg,func.func(kiln-fuse-elementwise,kiln-tile),kiln-bufferize,func.func(kiln-vectorize))' | FileCheck %s
 
 // Thirty-two channels are two panels of two registers; the plain weight is gone.

@@ -62,7 +62,7 @@ func.func @gather(%table: memref<7xf32>, %at: memref<5xi64>, %out: memref<5xf32>
 }
 
 // Sums of rows: the lanes are rows, and what lies side by side are the steps of the sum. Squares of eight by eight are
-// loaded as vectors and turned in registers; the three steps that are left are loaded one by one.
+// loaded as vectors and transposed in registers; the three steps that are left are loaded one by one.
 // CHECK-LABEL: func.func @rows
 func.func @rows(%a: memref<8x19xf32>, %c: memref<8xf32>) {
   // CHECK: %[[SUM:.*]] = scf.for %{{.*}} step %{{.*}} iter_args({{.*}}) -> (vector<8xf32>)

@@ -8,13 +8,13 @@
 // CHECK-NOT: kiln.source = 0
 // CHECK: scf.forall
 
-// Sixteen tiles as points, each point a cache line more than they take; the window of eight channels is turned first.
+// Sixteen tiles as points, each point a cache line more than they take; the window of eight channels is transposed first.
 // CHECK: %[[POINTS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<2304xf32>
-// CHECK: %[[TURNED:.*]] = memref.alloc() {alignment = 64 : i64} : memref<800xf32>
+// CHECK: %[[TRANSPOSED:.*]] = memref.alloc() {alignment = 64 : i64} : memref<800xf32>
 // CHECK: vector.shuffle
-// CHECK: vector.store {{.*}}, %[[TURNED]]
+// CHECK: vector.store {{.*}}, %[[TRANSPOSED]]
 // CHECK: affine.min
-// CHECK: vector.load %[[TURNED]]
+// CHECK: vector.load %[[TRANSPOSED]]
 // CHECK: arith.subf {{.*}} : vector<8xf32>
 // CHECK: vector.store {{.*}}, %[[POINTS]]
 

@@ -16,7 +16,7 @@ func.func @masked(%q: tensor<2x3x5x8xf32>, %k: tensor<2x3x7x8xf32>, %v: tensor<2
   return %r : tensor<2x3x5x4xf32>
 }
 
-// Fewer dimensions gain ones; keys that come transposed are turned back.
+// Fewer dimensions gain ones; keys that come transposed are transposed back.
 // CHECK-LABEL: func.func @one_head
 // CHECK-SAME: %[[Q:.*]]: tensor<5x8xf32>, %[[K:.*]]: tensor<8x7xf32>, %[[V:.*]]: tensor<7x4xf32>
 func.func @one_head(%q: tensor<5x8xf32>, %k: tensor<8x7xf32>, %v: tensor<7x4xf32>) -> tensor<5x4xf32> {

@@ -299,7 +299,7 @@ Result<Items> flexAttention(NodeContext& node) {
   return toItems({out});
 }
 
-// Pairs of elements turn by an angle per position.
+// Rotates pairs of elements by an angle per position.
 Result<Values> rotaryEmbedding(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));
   KILN_ASSIGN(Value cosines, node.input(1));
@@ -313,8 +313,8 @@ Result<Values> rotaryEmbedding(NodeContext& node) {
   const Shape shape = x.shape();  // [B, H, S, D]
   if (!shape[3].isStatic())
     return fail(Code::kUnimplemented, "the head's size must be known at compile time");
-  const std::int64_t size = shape[3].value(), turned = partial ? partial : size, half = turned / 2;
-  if (turned < 2 || turned % 2 || turned > size)
+  const std::int64_t size = shape[3].value(), rotaryDim = partial ? partial : size, half = rotaryDim / 2;
+  if (rotaryDim < 2 || rotaryDim % 2 || rotaryDim > size)
     return invalid("rotary_embedding_dim is odd or exceeds the head");
   auto angles = [&](Value cache) -> Result<Term> {
     Term table(node, cache);
@@ -345,10 +345,10 @@ Result<Values> rotaryEmbedding(NodeContext& node) {
   }
   KILN_ASSIGN(Value joined, node.concat(parts, interleaved ? 4 : 3));
   if (interleaved) {
-    KILN_ASSIGN(joined, node.reshape(joined, Shape{shape[0], shape[1], shape[2], Dim(turned)}));
+    KILN_ASSIGN(joined, node.reshape(joined, Shape{shape[0], shape[1], shape[2], Dim(rotaryDim)}));
   }
-  if (turned < size) {
-    KILN_ASSIGN(Value rest, part(turned, 1, size - turned).value());
+  if (rotaryDim < size) {
+    KILN_ASSIGN(Value rest, part(rotaryDim, 1, size - rotaryDim).value());
     KILN_ASSIGN(joined, node.concat({joined, rest}, 3));
   }
   Term result(node, joined);

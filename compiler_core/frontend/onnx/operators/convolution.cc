@@ -86,7 +86,7 @@ Result<std::vector<Cut>> readCuts(NodeContext& node, llvm::ArrayRef<std::int64_t
 
 // [C, M / group, K...] as the filter of the convolution that goes the other way: [M, C / group, K...],
 // mirrored.
-Result<Value> turned(NodeContext& node, Value filter, std::int64_t group) {
+Result<Value> transposedFilter(NodeContext& node, Value filter, std::int64_t group) {
   Dims shape(ir::numbers(dimsOf(filter)));
   if (group < 1 || shape[0] % group) return invalid("group does not divide the channels");
   const std::int64_t rank = rankOf(filter), in = shape[0] / group, out = shape[1];
@@ -146,7 +146,7 @@ Result<Values> convTranspose(NodeContext& node) {
     }
     KILN_ASSIGN(spread, node.slice(spread, offsets, ones, sizes));
   }
-  KILN_ASSIGN(filter, turned(node, filter, group));
+  KILN_ASSIGN(filter, transposedFilter(node, filter, group));
   Dims pads(llvm::ArrayRef(low).drop_front(2));
   pads.append(high.begin() + 2, high.end());
   KILN_ASSIGN(Value result, node.conv(spread, filter, node.hasInput(2) ? node.inputs()[2] : Value(),

@@ -18,8 +18,9 @@ enum class Outside { kZeros, kBorder, kReflection };
 Term reflected(const Term& x, double low, const Term& high) {
   const Term size = high - low, none = size <= 0.0;
   const Term span = none.select(size.number(1), size);
-  const Term distance = (x - low).abs(), turns = (distance / span).floor(), rest = distance - turns * span;
-  const Term odd = turns - (turns / 2.0).floor() * 2.0;
+  const Term distance = (x - low).abs(), periods = (distance / span).floor(),
+             rest = distance - periods * span;
+  const Term odd = periods - (periods / 2.0).floor() * 2.0;
   return none.select(x.number(low), (odd == 0.0).select(rest + low, high - rest));
 }
 

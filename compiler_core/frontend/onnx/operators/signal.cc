@@ -18,11 +18,11 @@ tl::unexpected<Error> invalid(std::string message) {
 constexpr double kPi = 3.14159265358979323846;
 constexpr std::int64_t kMaxMatrix = std::int64_t{1} << 26;  // elements
 
-// cos and sin of a whole turn times k * j / n.
-struct Turn {
+// exp(2 pi i k j / n).
+struct RootOfUnity {
   double cos, sin;
 };
-Turn turn(std::int64_t k, std::int64_t j, std::int64_t n) {
+RootOfUnity rootOfUnity(std::int64_t k, std::int64_t j, std::int64_t n) {
   const double angle = 2 * kPi * static_cast<double>(k * j % n) / static_cast<double>(n);
   return {math::cos(angle), math::sin(angle)};
 }
@@ -45,7 +45,7 @@ Result<Value> matrixOf(NodeContext& node, const Transform& t, std::int64_t n, ml
   const bool half = t.isInverse && t.resultParts == 1;
   for (std::int64_t j = 0; j < t.length; ++j)
     for (std::int64_t k = 0; k < t.bins; ++k) {
-      auto [cos, sin] = turn(k, j, n);
+      auto [cos, sin] = rootOfUnity(k, j, n);
       if (t.isInverse) {
         // In half a spectrum every bin but the first and the one in the middle stands for two.
         const double weight = (half && j != 0 && 2 * j != n ? 2.0 : 1.0) / static_cast<double>(n);

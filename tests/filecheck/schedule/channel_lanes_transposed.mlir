@@ -1,4 +1,4 @@
-// A weight that the model has with its channels last: its dimensions are turned once, for the model's transpose and the panels
+// A weight that the model has with its channels last: its dimensions are transposed once, for the model's transpose and the panels
 // together.
 // RUN: kiln-opt %s --pass-pipeline='builtin.module(kiln-lower-to-linalg,func.func(kiln-fuse-elementwise,kiln-tile),kiln-bufferize,func.func(kiln-vectorize))' | FileCheck %s
 
