@@ -219,7 +219,7 @@ class BlockEmitter {
            });
   }
 
-  // Steps of such a sum lie so far apart that no processor foresees the next one.
+  // Steps of such a sum lie so far apart that no processor prefetches the next one by itself.
   void prefetch(unsigned dim, ArrayRef<Piece> pieces) {
     constexpr std::int64_t kMinStrideBytes = 1024, kAhead = 16;
     if (!isRowTimesMatrix() || weight_) return;  // panels are read without a gap
@@ -238,26 +238,26 @@ class BlockEmitter {
     }
   }
 
-  // Which of a step's registers this block of rows fetches ahead: each block another one.
-  void chooseAhead(std::int64_t rows, ArrayRef<Piece> pieces) {
-    if (!options_.fetchAhead || !roles_.rows || !roles_.lanes) return;
+  // The register of a step that this block of rows prefetches; each block of rows takes another one.
+  void choosePrefetched(std::int64_t rows, ArrayRef<Piece> pieces) {
+    if (!options_.prefetchNextBlock || !roles_.rows || !roles_.lanes) return;
     AffineExpr number = b_.getAffineDimExpr(0).floorDiv(rows);
     SmallVector<OpFoldResult> ivs = {ivs_[*roles_.rows]};
     for (const unsigned dim : roles_.outer) {
       number = number + b_.getAffineDimExpr(static_cast<unsigned>(ivs.size()));
       ivs.push_back(ivs_[dim]);
     }
-    ahead_ = affine::makeComposedFoldedAffineApply(
+    prefetchLane_ = affine::makeComposedFoldedAffineApply(
         b_, loc_, number % static_cast<std::int64_t>(pieces.size()) * roles_.width, ivs);
   }
-  void fetchAhead() {
-    if (!ahead_) return;
+  void prefetchNextBlock() {
+    if (!prefetchLane_) return;
     const AffineExpr d0 = b_.getAffineDimExpr(0), d1 = b_.getAffineDimExpr(1);
     const SmallVector<OpFoldResult> before = ivs_;
     const unsigned steps = roles_.reductions.front();
     ivs_[steps] = affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {ivs_[steps], sizes_[steps]});
     ivs_[*roles_.lanes] =
-        affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {ivs_[*roles_.lanes], *ahead_});
+        affine::makeComposedFoldedAffineApply(b_, loc_, d0 + d1, {ivs_[*roles_.lanes], *prefetchLane_});
     for (OpOperand* input : op_.getDpsInputOperands())
       if (roles_.operands[input->getOperandNumber()] == Lane::kContiguous)
         memref::PrefetchOp::create(b_, loc_, input->get(), indices(*input, 0, 0), /*isWrite=*/false,
@@ -652,7 +652,7 @@ class BlockEmitter {
       ivs_[dim] = iv;
       if (depth + 1 == roles_.reductions.size()) {
         prefetch(dim, pieces);
-        fetchAhead();
+        prefetchNextBlock();
       }
       return reduce(depth + 1, rows, pieces, inner);
     });
@@ -736,7 +736,7 @@ class BlockEmitter {
       for (std::int64_t row = 0; row < rows; ++row)
         for (Piece piece : pieces)
           for (OpOperand& init : op_.getDpsInitsMutable()) values.push_back(load(init, row, piece));
-    chooseAhead(rows, pieces);
+    choosePrefetched(rows, pieces);
     values = reduce(0, rows, pieces, values);
     linalg::LinalgOp writer = op_;
     if (product_.epilogue && isLast_) {
@@ -775,8 +775,8 @@ class BlockEmitter {
   // By operand, row and first lane: the vectors of `width` steps of the reduction.
   llvm::DenseMap<std::pair<unsigned, std::pair<std::int64_t, std::int64_t>>, SmallVector<Value>> transposed_;
   std::int64_t transposedStep_ = 0;
-  SmallVector<bool> used_;             // per operand: the body reads it
-  std::optional<OpFoldResult> ahead_;  // first lane of what is fetched ahead
+  SmallVector<bool> used_;                    // per operand: the body reads it
+  std::optional<OpFoldResult> prefetchLane_;  // first lane of what is prefetched
   bool masks_;
   bool pastCaches_;  // of what is written
   Value mask_;       // of the current chunk of lanes, where it is masked

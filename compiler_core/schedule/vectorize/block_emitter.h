@@ -19,8 +19,8 @@ struct BlockOptions {
   Schedule schedule;        // of the kernel; a knob that it does not have is left to the emitter
   bool pack = true;         // operands of long rows may be copied to panels
   // The factor along the lanes lies dense from one block of steps to the next: while the rows run over one,
-  // the next one is fetched to L2.
-  bool fetchAhead = false;
+  // the next one is prefetched to L2.
+  bool prefetchNextBlock = false;
 };
 
 // Emits at `op` and erases it.

@@ -169,7 +169,7 @@ class ChannelEmitter {
     for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
     joinLoops(nest);
     BlockOptions options = options_;
-    options.fetchAhead = true;  // each panel is read once per task
+    options.prefetchNextBlock = true;  // each panel is read once per task
     emitBlocks(b_, emitNest(b_, sums, nest, isFirst, false), options);
   }
 

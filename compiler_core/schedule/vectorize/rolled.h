@@ -5,14 +5,13 @@
 
 namespace kiln::schedule {
 
-// Whether `extent` elements of `type` side by side are long enough that how they are read ahead counts. An
-// extent that only a run knows is.
+// Whether `extent` elements of `type` make a row long enough for hardware prefetching to matter. So does an
+// extent that only a run knows.
 bool isLongRow(mlir::OpFoldResult extent, mlir::Type type);
 
-// Keeps LLVM from unrolling the loop. A prototype's layer norm of long rows took 1.7 times as long
-// unrolled. A likely reason: a processor foresees what a load reads next from what the same instruction read
-// before, so one that goes through a row is read ahead of, sixty-four that read one register of each row are
-// not.
+// Keeps LLVM from unrolling the loop. A prototype's layer norm of long rows took 1.7 times as long unrolled.
+// A likely reason: processors prefetch by instruction, so one load that goes through a row is prefetched, and
+// sixty-four loads that read one register of each row are not.
 void keepRolled(mlir::scf::ForOp loop);
 
 }  // namespace kiln::schedule

@@ -255,14 +255,14 @@ class WinogradEmitter {
     });
   }
 
-  // Each panel is read once per task. Where one is more than stays in L2, its next point is fetched ahead, by
-  // at least as many blocks of rows as a step has registers: each fetches one of these.
+  // Each panel is read once per task. Where one is more than stays in L2, its next point is prefetched, by at
+  // least as many blocks of rows as a step has registers: each fetches one of these.
   BlockOptions productOptions() const {
     constexpr std::int64_t kStaysInL2 = 1 << 18;
     BlockOptions options = options_;
-    options.fetchAhead = tiles_.points() * steps_ * roles_.lanes > kStaysInL2;
+    options.prefetchNextBlock = tiles_.points() * steps_ * roles_.lanes > kStaysInL2;
     const std::int64_t across = roles_.lanes / width_, held = options.shape.accumulators / across;
-    if (options.fetchAhead && numberOf(options.schedule, kRowsKnob, 0) == 0 &&
+    if (options.prefetchNextBlock && numberOf(options.schedule, kRowsKnob, 0) == 0 &&
         numberOf(options.schedule, kVectorsKnob, 0) == 0 && tiles_.count() >= 2 * across &&
         tiles_.count() < across * held) {
       setNumber(options.schedule, kRowsKnob, (tiles_.count() + across - 1) / across);

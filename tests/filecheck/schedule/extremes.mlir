@@ -40,7 +40,7 @@ func.func @sum(%x: memref<3x75xf32>, %y: memref<3xf32>) {
   return
 }
 
-// A row times a matrix: eight registers side by side, and each load announced.
+// A row times a matrix: eight registers side by side, and each load prefetched.
 // CHECK-LABEL: func.func @row_times_matrix
 // CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>, vector<8xf32>)
 // CHECK-COUNT-8: memref.prefetch
