@@ -2,7 +2,7 @@
 
 #include "compiler_core/schedule/extents.h"
 #include "compiler_core/schedule/vectorize/body.h"
-#include "compiler_core/schedule/vectorize/past_caches.h"
+#include "compiler_core/schedule/vectorize/non_temporal.h"
 #include "compiler_core/schedule/vectorize/transposed.h"
 #include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -37,7 +37,7 @@ class BlockEmitter {
         options_(options),
         likely_(estimatedExtents(op_)),
         masks_(options.shape.masks && llvm::all_of(product.parts(), mayRunIdle)),
-        pastCaches_(goesPastCaches(op_, options.shape)) {
+        nonTemporal_(wantsNonTemporalStores(op_, options.shape)) {
     ivs_.assign(op_.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
     for (OpOperand& operand : op_->getOpOperands())
       used_.push_back(op_.isDpsInput(&operand) || op_.payloadUsesValueFromOperand(&operand));
@@ -56,7 +56,7 @@ class BlockEmitter {
       for (OpOperand& operand : part->getOpOperands()) flatten(operand);
     if (options_.pack) weight_ = findWeightPanels(b_, op_, options_.schedule, options_.shape);
     emitOuter(0);
-    if (pastCaches_) orderStores(b_, op_);
+    if (nonTemporal_) orderStores(b_, op_);
   }
 
  private:
@@ -444,7 +444,7 @@ class BlockEmitter {
   void storeVector(Value values, Value to, ValueRange at, const Piece& piece) {
     if (piece.isPartial()) {
       vector::MaskedStoreOp::create(b_, loc_, to, at, maskOf(piece), values);
-    } else if (pastCaches_ && piece.lanes * 32 == options_.shape.bits) {
+    } else if (nonTemporal_ && piece.lanes * 32 == options_.shape.bits) {
       vector::StoreOp::create(b_, loc_, values, to, at, /*nontemporal=*/true,
                               llvm::Align(static_cast<std::uint64_t>(options_.shape.bits / 8)));
     } else {
@@ -778,8 +778,8 @@ class BlockEmitter {
   SmallVector<bool> used_;                    // per operand: the body reads it
   std::optional<OpFoldResult> prefetchLane_;  // first lane of what is prefetched
   bool masks_;
-  bool pastCaches_;  // of what is written
-  Value mask_;       // of the current chunk of lanes, where it is masked
+  bool nonTemporal_;  // the stores of results
+  Value mask_;        // of the current chunk of lanes, where it is masked
   struct Flat {
     Value view;     // elements in a row
     AffineMap map;  // from the loops to one of them

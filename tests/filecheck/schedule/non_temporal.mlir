@@ -1,4 +1,4 @@
-// A large result of the program goes to memory past the caches, in aligned registers; whatever reads results after the task sees it.
+// A large result of the program is written by non-temporal stores, in aligned registers; whatever reads results after the task sees it.
 // RUN: kiln-opt %s --pass-pipeline='builtin.module(func.func(kiln-vectorize))' | FileCheck %s
 
 #row = affine_map<(i, j) -> (i, j)>

@@ -1,4 +1,4 @@
-#include "compiler_core/schedule/vectorize/past_caches.h"
+#include "compiler_core/schedule/vectorize/non_temporal.h"
 
 #include "compiler_core/schedule/groups.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -20,7 +20,7 @@ constexpr std::int64_t kLeastBytes = std::int64_t{8} << 20;
 constexpr std::int64_t kLeastBits = 256;
 
 // Whether the task around `op` computes for longer than its results take on their way to memory, for which
-// functions of the math library stand. On one thread such kernels were slower with stores past the caches.
+// functions of the math library stand. On one thread such kernels were slower with non-temporal stores.
 bool computesLong(Operation* op) {
   auto task = op->getParentOfType<scf::ForallOp>();
   if (!task) return true;
@@ -90,7 +90,7 @@ bool isRead(Value buffer, linalg::LinalgOp writer) {
 
 }  // namespace
 
-bool goesPastCaches(linalg::LinalgOp op, const VectorShape& shape) {
+bool wantsNonTemporalStores(linalg::LinalgOp op, const VectorShape& shape) {
   if (shape.bits < kLeastBits || !op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 || !isPointwise(op))
     return false;
   OpOperand* out = op.getDpsInitOperand(0);
