@@ -65,7 +65,7 @@ std::optional<Range> rangeOf(std::string_view knob, const Site& site) {
   if (knob == kUnrollKnob) return Range{1, kMostRegisters};
   if (knob == kStepsKnob) return Range{16, 1 << 20};
   if (knob == kPackKnob) return Range{0, site.shape.hasWeight ? kPackedWeight : 2};
-  if (knob == kUnfoldKnob) return Range{0, 1};
+  if (knob == kIm2colKnob) return Range{0, 1};
   if (knob == kLanesKnob) return Range{0, site.shape.channelLanes > 0 ? 1 : 0};
   if (knob == kWinogradKnob) return Range{0, 4, 2};
   if (knob == kThreadsKnob) return Range{32, 1024, 32};
@@ -223,7 +223,7 @@ std::vector<std::int64_t> numbersOf(std::string_view knob) {
   if (knob == kVectorsKnob) return {1, 2, 3, 4, 6};
   if (knob == kStepsKnob) return {128, 256, 1024, 4096};
   if (knob == kPackKnob) return {0, 1, 2, kPackedWeight};
-  if (knob == kUnfoldKnob || knob == kLanesKnob) return {0, 1};
+  if (knob == kIm2colKnob || knob == kLanesKnob) return {0, 1};
   if (knob == kWinogradKnob) return {0, 2, 4};
   if (knob == kUnrollKnob) return {1, 2, 4};
   if (knob == kThreadsKnob) return {64, 128, 256, 512};
@@ -245,7 +245,7 @@ Chosen defaultSchedule(const Site& site) {
   if (site.shape.kind == KernelKind::kConvolution) {
     const bool channels = putsChannelsAlongLanes(site.shape) && fitsChannelLanes(tile.sizes, site);
     setNumber(chosen.schedule, kStepsKnob, channels ? kStepsInL1 : kDefaultSteps);
-    setNumber(chosen.schedule, kUnfoldKnob, rowsFillRegisters(site) ? 0 : 1);
+    setNumber(chosen.schedule, kIm2colKnob, rowsFillRegisters(site) ? 0 : 1);
     setNumber(chosen.schedule, kLanesKnob, channels ? 1 : 0);
     if (takesWinograd(site)) setNumber(chosen.schedule, kWinogradKnob, 0);
   }

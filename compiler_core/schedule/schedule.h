@@ -38,7 +38,7 @@ inline constexpr std::string_view kPackKnob = "pack";
 inline constexpr std::int64_t kPackedWeight = 3;
 // Whether a convolution becomes a product with copies of what its window sees, where it gains from that: 0
 // never.
-inline constexpr std::string_view kUnfoldKnob = "unfold";
+inline constexpr std::string_view kIm2colKnob = "unfold";
 // What lies along the lanes of a convolution's registers: 0 neighbouring positions, 1 channels. The weights
 // then lie in panels in the artifact, and the window is read where it is, without a copy.
 inline constexpr std::string_view kLanesKnob = "lanes";

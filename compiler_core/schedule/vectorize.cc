@@ -6,8 +6,8 @@
 #include "compiler_core/schedule/vectorize/channel_lanes.h"
 #include "compiler_core/schedule/vectorize/dot.h"
 #include "compiler_core/schedule/vectorize/extremes.h"
+#include "compiler_core/schedule/vectorize/im2col.h"
 #include "compiler_core/schedule/vectorize/sums.h"
-#include "compiler_core/schedule/vectorize/unfold_window.h"
 #include "compiler_core/schedule/vectorize/winograd.h"
 #include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -97,12 +97,12 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     if (emitWords(rewriter, product.op, options.shape)) return;
     if (numberOf(own.schedule, kWinogradKnob, 0) != 0 && emitWinograd(rewriter, product, own)) return;
     if (numberOf(own.schedule, kLanesKnob, 0) == 1 && emitChannelLanes(rewriter, product, own)) return;
-    SmallVector<UnfoldedStep> steps;
-    if (numberOf(own.schedule, kUnfoldKnob, 1) != 0)
-      steps = unfoldWindow(rewriter, product, numberOf(own.schedule, kStepsKnob, kLongestReduction));
+    SmallVector<Im2colStep> steps;
+    if (numberOf(own.schedule, kIm2colKnob, 1) != 0)
+      steps = emitIm2col(rewriter, product, numberOf(own.schedule, kStepsKnob, kLongestReduction));
     if (!steps.empty()) {
       own.pack = false;
-      for (const UnfoldedStep& step : steps) {
+      for (const Im2colStep& step : steps) {
         emitBlocks(rewriter, step.copy, *findRoles(step.copy, options.shape), own);
         rewriter.setInsertionPoint(step.product.epilogue ? step.product.epilogue : step.product.op);
         emitBlocks(rewriter, step.product, own);

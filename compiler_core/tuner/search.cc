@@ -22,7 +22,7 @@ struct Way {
   std::string_view knob;
   std::array<std::string_view, 2> unused;
 };
-constexpr Way kWays[] = {{schedule::kWinogradKnob, {schedule::kLanesKnob, schedule::kUnfoldKnob}}};
+constexpr Way kWays[] = {{schedule::kWinogradKnob, {schedule::kLanesKnob, schedule::kIm2colKnob}}};
 
 // In how many knobs they differ.
 std::size_t differences(const Schedule& a, const Schedule& b) {

@@ -143,13 +143,13 @@ TEST(Knobs, ChannelsOfLargerImagesLieAlongLanesWhereACopyOfTheWindowIsSharedByFe
 TEST(Knobs, AWindowIsReadWhereItIsIfRowsOfTheImageAreWholeRegisters) {
   Site site = convolution();
   site.registers = {512, 24, 4, true};
-  const auto unfold = [&](std::int64_t row) {
+  const auto im2col = [&](std::int64_t row) {
     site.shape.loops[3].extent = row;
-    return numberOf(defaultSchedule(site).schedule, kUnfoldKnob, -1);
+    return numberOf(defaultSchedule(site).schedule, kIm2colKnob, -1);
   };
-  EXPECT_EQ(unfold(112), 0);
-  EXPECT_EQ(unfold(56), 1);
-  EXPECT_EQ(unfold(16), 1);
+  EXPECT_EQ(im2col(112), 0);
+  EXPECT_EQ(im2col(56), 1);
+  EXPECT_EQ(im2col(16), 1);
 }
 
 TEST(Knobs, WinogradsTilesAreThereWhereSumsMayBeReassociated) {

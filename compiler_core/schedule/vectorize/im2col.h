@@ -1,12 +1,12 @@
-// Convolutions as matrix products. Private to compiler_core/schedule.
+// Convolutions as matrix products, by im2col. Private to compiler_core/schedule.
 #pragma once
 
 #include "compiler_core/schedule/vectorize/fused_product.h"
 
 namespace kiln::schedule {
 
-// A block of steps of an unfolded product: the copy, and the product with it.
-struct UnfoldedStep {
+// One block of steps: the copy of the window's elements (im2col), and the product with it.
+struct Im2colStep {
   mlir::linalg::LinalgOp copy;
   FusedProduct product;
 };
@@ -15,7 +15,7 @@ struct UnfoldedStep {
 // per step of the sum and a run of results along it, each followed by the plain product with the copy, at the
 // builder's place. Steps are taken in the order of the operation, at most `mostSteps` at a time. Returns what
 // was made, in order, and erases the parts of `product`. Empty where a window gains nothing: they stay.
-llvm::SmallVector<UnfoldedStep> unfoldWindow(mlir::RewriterBase& rewriter, const FusedProduct& product,
-                                             std::int64_t mostSteps);
+llvm::SmallVector<Im2colStep> emitIm2col(mlir::RewriterBase& rewriter, const FusedProduct& product,
+                                         std::int64_t mostSteps);
 
 }  // namespace kiln::schedule

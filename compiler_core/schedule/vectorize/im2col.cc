@@ -1,4 +1,4 @@
-#include "compiler_core/schedule/vectorize/unfold_window.h"
+#include "compiler_core/schedule/vectorize/im2col.h"
 
 #include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -16,20 +16,20 @@ constexpr std::int64_t kCopyElements = 1 << 17;      // half of a core's L2 as f
 constexpr std::int64_t kMostElements = 1 << 19;      // beyond that windows are read where they are
 
 // What each loop of a contraction is to the copy.
-struct Unfolding {
+struct Im2colRoles {
   unsigned window = 0, other = 0;                   // operand numbers of the factors
   SmallVector<unsigned> outer, rows, lanes, steps;  // loops of the nest
 };
 
-std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest) {
+std::optional<Im2colRoles> findIm2colRoles(linalg::LinalgOp op, const LoopNest& nest) {
   const auto contraction = findContraction(op);
   if (!contraction) return std::nullopt;
-  Unfolding found{contraction->right.operand->getOperandNumber(),
-                  contraction->left.operand->getOperandNumber(),
-                  contraction->batch,
-                  contraction->left.loops,
-                  {},
-                  contraction->reductions};
+  Im2colRoles found{contraction->right.operand->getOperandNumber(),
+                    contraction->left.operand->getOperandNumber(),
+                    contraction->batch,
+                    contraction->left.loops,
+                    {},
+                    contraction->reductions};
   // Neighbouring results, as far as they lie side by side.
   found.lanes = takeSideBySide(nest, contraction->right.loops, op.getDpsInitOperand(0)->getOperandNumber(),
                                found.outer);
@@ -45,10 +45,10 @@ std::optional<Unfolding> findUnfolding(linalg::LinalgOp op, const LoopNest& nest
   return found;
 }
 
-class Unfolder {
+class Im2colEmitter {
  public:
-  Unfolder(RewriterBase& builder, const FusedProduct& product, LoopNest nest, Unfolding roles,
-           std::int64_t mostSteps)
+  Im2colEmitter(RewriterBase& builder, const FusedProduct& product, LoopNest nest, Im2colRoles roles,
+                std::int64_t mostSteps)
       : b_(builder),
         product_(product),
         loc_(product.op->getLoc()),
@@ -56,7 +56,7 @@ class Unfolder {
         roles_(std::move(roles)),
         mostSteps_(mostSteps) {}
 
-  SmallVector<UnfoldedStep> emit() {
+  SmallVector<Im2colStep> emit() {
     emitOuter(0);
     return std::move(made_);
   }
@@ -116,21 +116,21 @@ class Unfolder {
   const FusedProduct& product_;
   Location loc_;
   LoopNest nest_;
-  Unfolding roles_;
+  Im2colRoles roles_;
   std::int64_t mostSteps_;
-  SmallVector<UnfoldedStep> made_;
+  SmallVector<Im2colStep> made_;
 };
 
 }  // namespace
 
-SmallVector<UnfoldedStep> unfoldWindow(RewriterBase& rewriter, const FusedProduct& product,
-                                       std::int64_t mostSteps) {
+SmallVector<Im2colStep> emitIm2col(RewriterBase& rewriter, const FusedProduct& product,
+                                   std::int64_t mostSteps) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto nest = nestOf(rewriter, product);
   if (!nest) return {};
-  auto roles = findUnfolding(product.op, *nest);
+  auto roles = findIm2colRoles(product.op, *nest);
   if (!roles) return {};
-  auto made = Unfolder(rewriter, product, std::move(*nest), std::move(*roles), mostSteps).emit();
+  auto made = Im2colEmitter(rewriter, product, std::move(*nest), std::move(*roles), mostSteps).emit();
   for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
   return made;
 }
