@@ -17,8 +17,8 @@ package::WeightUse useOf(func::FuncOp main, unsigned argument) {
   package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(argument, "kiln.source").getInt(), {}, {}};
   if (auto permutation = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.permutation"))
     use.permutation.assign(permutation.asArrayRef().begin(), permutation.asArrayRef().end());
-  if (auto words = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.words"))
-    use.words = package::Words{words[0], words[1]};
+  if (auto dotPacking = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.words"))
+    use.dotPacking = package::DotPacking{dotPacking[0], dotPacking[1]};
   if (auto panels = main.getArgAttrOfType<IntegerAttr>(argument, schedule::kPanelsAttr))
     use.panelLanes = panels.getInt();
   if (auto winograd = main.getArgAttrOfType<IntegerAttr>(argument, schedule::kWinogradAttr))
@@ -28,7 +28,7 @@ package::WeightUse useOf(func::FuncOp main, unsigned argument) {
 
 // Rewrites make weights for each profile anew; the bytes tell which are the same.
 bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const ir::WeightTable& weights) {
-  if (a.permutation != b.permutation || a.words != b.words || a.space != b.space ||
+  if (a.permutation != b.permutation || a.dotPacking != b.dotPacking || a.space != b.space ||
       a.panelLanes != b.panelLanes || a.winogradResults != b.winogradResults)
     return false;
   if (a.source == b.source) return true;

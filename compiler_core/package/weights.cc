@@ -48,17 +48,19 @@ Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
   return result;
 }
 
-Result<std::vector<std::uint8_t>> asWords(const ir::Weight& weight, const Words& words) {
+Result<std::vector<std::uint8_t>> packDotOperands(const ir::Weight& weight, const DotPacking& dotPacking) {
   const std::size_t width = dtypeBytes(weight.dtype);
-  if (words.axis < 0 || words.axis >= std::int64_t(weight.shape.size()) || words.steps < 1 ||
-      width * static_cast<std::size_t>(words.steps) != 4)
-    return fail(Code::kInternal, fmt::format("weight {}: no words of {} steps along dimension {}",
-                                             weight.name, words.steps, words.axis));
+  if (dotPacking.axis < 0 || dotPacking.axis >= std::int64_t(weight.shape.size()) || dotPacking.steps < 1 ||
+      width * static_cast<std::size_t>(dotPacking.steps) != 4)
+    return fail(Code::kInternal,
+                fmt::format("weight {}: no packed dot operands of {} steps along dimension {}", weight.name,
+                            dotPacking.steps, dotPacking.axis));
   std::size_t outer = 1, inner = 1;
   for (std::int64_t i = 0; i < std::int64_t(weight.shape.size()); ++i)
-    if (i != words.axis) (i < words.axis ? outer : inner) *= static_cast<std::size_t>(weight.shape[i]);
-  const auto extent = static_cast<std::size_t>(weight.shape[words.axis]),
-             steps = static_cast<std::size_t>(words.steps), count = (extent + steps - 1) / steps;
+    if (i != dotPacking.axis)
+      (i < dotPacking.axis ? outer : inner) *= static_cast<std::size_t>(weight.shape[i]);
+  const auto extent = static_cast<std::size_t>(weight.shape[dotPacking.axis]),
+             steps = static_cast<std::size_t>(dotPacking.steps), count = (extent + steps - 1) / steps;
   if (weight.bytes.size() != outer * extent * inner * width)
     return fail(Code::kInternal, fmt::format("weight {}: {} bytes for {} elements", weight.name,
                                              weight.bytes.size(), outer * extent * inner));
@@ -73,8 +75,8 @@ Result<std::vector<std::uint8_t>> asWords(const ir::Weight& weight, const Words&
 
 namespace {
 
-std::int64_t wordsOf(std::int64_t extent, const Words& words) {
-  return (extent + words.steps - 1) / words.steps;
+std::int64_t packedExtent(std::int64_t extent, const DotPacking& dotPacking) {
+  return (extent + dotPacking.steps - 1) / dotPacking.steps;
 }
 
 }  // namespace
@@ -82,11 +84,12 @@ std::int64_t wordsOf(std::int64_t extent, const Words& words) {
 std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use) {
   std::vector<std::int64_t> shape = weight.shape;
   std::uint64_t bytes = weight.bytes.size();
-  if (use.words) {
-    std::int64_t& extent = shape[use.words->axis];
-    const std::int64_t words = wordsOf(extent, *use.words);
-    bytes = bytes / static_cast<std::uint64_t>(extent) * static_cast<std::uint64_t>(words * use.words->steps);
-    extent = words;
+  if (use.dotPacking) {
+    std::int64_t& extent = shape[use.dotPacking->axis];
+    const std::int64_t packed = packedExtent(extent, *use.dotPacking);
+    bytes = bytes / static_cast<std::uint64_t>(extent) *
+            static_cast<std::uint64_t>(packed * use.dotPacking->steps);
+    extent = packed;
   }
   if (use.winogradResults != 0) {
     const std::int64_t side = use.winogradResults + 2;
@@ -105,14 +108,14 @@ Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const Weight
   if (!use.permutation.empty()) {
     KILN_ASSIGN(rearranged, permuted(weight, use.permutation));
     for (std::size_t i = 0; i < shape.size(); ++i) shape[i] = weight.shape[use.permutation[i]];
-  } else if (use.words) {
-    KILN_ASSIGN(rearranged, asWords(weight, *use.words));
-    shape[use.words->axis] = wordsOf(shape[use.words->axis], *use.words);
+  } else if (use.dotPacking) {
+    KILN_ASSIGN(rearranged, packDotOperands(weight, *use.dotPacking));
+    shape[use.dotPacking->axis] = packedExtent(shape[use.dotPacking->axis], *use.dotPacking);
     width = 4;
   }
-  const Bytes bytes = use.permutation.empty() && !use.words ? weight.bytes : Bytes(rearranged);
+  const Bytes bytes = use.permutation.empty() && !use.dotPacking ? weight.bytes : Bytes(rearranged);
   if (use.winogradResults != 0) {
-    if (weight.dtype != DType::kF32 || shape.size() != 4 || use.words)
+    if (weight.dtype != DType::kF32 || shape.size() != 4 || use.dotPacking)
       return fail(Code::kInternal, fmt::format("weight {}: no windows of f32", weight.name));
     return asPoints(bytes, shape[0], shape[1], use.winogradResults, use.panelLanes);
   }
@@ -134,7 +137,7 @@ Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const
                   fmt::format("the program uses weight {}, which the model lacks", use.source));
     WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}, use.space};
     const std::string path = directory + "/" + file.path;
-    if (use.permutation.empty() && !use.words && use.panelLanes == 0) {  // from where it lies
+    if (use.permutation.empty() && !use.dotPacking && use.panelLanes == 0) {  // from where it lies
       KILN_ASSIGN(file.digest, writeFile(path, weight->bytes));
     } else {
       KILN_ASSIGN(const auto bytes, laidOut(*weight, use));

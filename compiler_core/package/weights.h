@@ -10,22 +10,22 @@
 
 namespace kiln::package {
 
-// Neighbours along a dimension as words of 32 bits: [.., extent, ..] as [.., words, .., steps] bytes, the
-// last word filled up with zeros.
-struct Words {
+// Packed dot operands: `steps` elements that follow each other along `axis`, in 32 bits. [.., extent, ..]
+// becomes [.., ceil(extent / steps), .., steps] bytes; the last operand is filled up with zeros.
+struct DotPacking {
   std::int64_t axis = 0, steps = 0;
-  bool operator==(const Words&) const = default;
+  bool operator==(const DotPacking&) const = default;
 };
 
 // One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program
 // reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
-// are), or as words; then, its last dimension as columns, in panels of so many columns (panels.h; 0: as it
-// is). With winogradResults, an entry [K, C, 3, 3] after the permutation, not in words, is laid out as
-// Winograd's points in panels of so many of its K (winograd.h).
+// are), or as packed dot operands; then, its last dimension as columns, in panels of so many columns
+// (panels.h; 0: as it is). With winogradResults, an entry [K, C, 3, 3] after the permutation, not packed, is
+// laid out as Winograd's points in panels of so many of its K (winograd.h).
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;
-  std::optional<Words> words;
+  std::optional<DotPacking> dotPacking;
   std::uint32_t space = 0;  // whose memory the program wants it in (program_abi.h)
   std::int64_t panelLanes = 0;
   std::int64_t winogradResults = 0;  // of a tile along a dimension; 0: as it is
@@ -52,7 +52,7 @@ Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const Weight
 Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
                                            const std::vector<std::int64_t>& permutation);
 
-// The bytes of `weight` as words.
-Result<std::vector<std::uint8_t>> asWords(const ir::Weight& weight, const Words& words);
+// The bytes of `weight` as packed dot operands.
+Result<std::vector<std::uint8_t>> packDotOperands(const ir::Weight& weight, const DotPacking& dotPacking);
 
 }  // namespace kiln::package

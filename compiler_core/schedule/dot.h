@@ -1,6 +1,5 @@
-// Products of words: a word is 32 bits that hold neighbouring steps of a sum, the first in its lowest bits,
-// as the dot product instructions of processors take them. Private to compiler_core/schedule and the
-// pipeline.
+// Packed dot operands: 32 bits hold steps of a sum that follow each other, the first in the lowest bits, as
+// the dot product instructions of processors take them. Private to compiler_core/schedule and the pipeline.
 #pragma once
 
 #include <cstdint>
@@ -16,15 +15,15 @@ struct DotProducts {
   bool any() const { return bytes || bf16; }
 };
 
-// On linalg operations: a sum over products of words, as one of the values below. The body says the same in
-// single steps.
+// On linalg operations: a sum over products of packed operands, as one of the values below. The body says the
+// same in single steps.
 inline constexpr llvm::StringLiteral kDotAttr = "kiln.dot";
 inline constexpr llvm::StringLiteral kUnsignedBySigned = "u8 by i8", kSignedByUnsigned = "i8 by u8",
                                      kBf16ByBf16 = "bf16";
-// On linalg operations: makes words of what lies side by side in memory, so that these are the same bytes.
-inline constexpr llvm::StringLiteral kWordsAttr = "kiln.words";
+// On linalg operations: packs what lies side by side in memory, so that the bytes stay as they are.
+inline constexpr llvm::StringLiteral kDotPackingAttr = "kiln.words";
 
-// Steps of the sum in a word.
+// Steps of the sum in a packed operand.
 inline constexpr std::int64_t kByteSteps = 4, kBf16Steps = 2;
 
 }  // namespace kiln::schedule

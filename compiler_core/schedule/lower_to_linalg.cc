@@ -49,9 +49,9 @@ class Weights {
  public:
   explicit Weights(Arguments& arguments) : arguments_(arguments) {}
 
-  Value get(std::int64_t source, ArrayRef<std::int64_t> permutation, ArrayRef<std::int64_t> words, Type type,
-            Location loc) {
-    auto [place, isNew] = slots_.try_emplace({source, permutation.vec(), words.vec()});
+  Value get(std::int64_t source, ArrayRef<std::int64_t> permutation, ArrayRef<std::int64_t> dotPacking,
+            Type type, Location loc) {
+    auto [place, isNew] = slots_.try_emplace({source, permutation.vec(), dotPacking.vec()});
     if (!isNew) return place->second;
     Builder b(type.getContext());
     SmallVector<NamedAttribute> attributes = {
@@ -59,7 +59,8 @@ class Weights {
         b.getNamedAttr("kiln.source", b.getI64IntegerAttr(source))};
     if (!permutation.empty())
       attributes.push_back(b.getNamedAttr(kPermutationAttr, b.getDenseI64ArrayAttr(permutation)));
-    if (!words.empty()) attributes.push_back(b.getNamedAttr("kiln.words", b.getDenseI64ArrayAttr(words)));
+    if (!dotPacking.empty())
+      attributes.push_back(b.getNamedAttr("kiln.words", b.getDenseI64ArrayAttr(dotPacking)));
     return place->second = arguments_.add(Lowering::convert(type), attributes, loc);
   }
 
@@ -75,12 +76,14 @@ class FunctionLowering {
       : lowering_(builder, forDevice, dots), weights_(arguments) {
     if (forDevice || dots.any())
       lowering_.setWeightLayouts([this](ir::WeightOp weight, ArrayRef<std::int64_t> permutation,
-                                        std::optional<Lowering::Words> words) {
+                                        std::optional<Lowering::DotPacking> dotPacking) {
         ir::Shape shape = ir::shapeOf(ir::tensorType(weight));
-        if (words) {
-          shape[words->axis] = (shape[words->axis].value() + words->steps - 1) / words->steps;
+        if (dotPacking) {
+          shape[dotPacking->axis] =
+              (shape[dotPacking->axis].value() + dotPacking->steps - 1) / dotPacking->steps;
           const Type type = ir::tensorTypeOf(shape, IntegerType::get(weight.getContext(), 32));
-          return weights_.get(weight.getIndex(), {}, {words->axis, words->steps}, type, weight.getLoc());
+          return weights_.get(weight.getIndex(), {}, {dotPacking->axis, dotPacking->steps}, type,
+                              weight.getLoc());
         }
         ir::Shape permutedShape;
         for (const std::int64_t dim : permutation) permutedShape.push_back(shape[dim]);
@@ -230,9 +233,11 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
 
   Option<bool> device{*this, "device", llvm::cl::desc("For a device with tensor cores"),
                       llvm::cl::init(false)};
-  Option<bool> byteDots{*this, "byte-dots", llvm::cl::desc("Products of bytes are products of words"),
+  Option<bool> byteDots{*this, "byte-dots",
+                        llvm::cl::desc("Products of bytes are products of packed dot operands"),
                         llvm::cl::init(false)};
-  Option<bool> bf16Dots{*this, "bf16-dots", llvm::cl::desc("Products of bf16 are products of words"),
+  Option<bool> bf16Dots{*this, "bf16-dots",
+                        llvm::cl::desc("Products of bf16 are products of packed dot operands"),
                         llvm::cl::init(false)};
 };
 

@@ -22,9 +22,9 @@ namespace kiln::schedule {
 // kiln-lower-to-linalg: @main on kiln operations becomes @main on linalg. Its arguments are marked kiln.input
 // = i; each weight in use becomes a further argument marked kiln.weight = slot and kiln.source = index in the
 // weight table, with kiln.permutation where a transposed copy is wanted, kiln.words = [axis, steps] where
-// words of neighbours along a dimension are. Bodies of kiln.fused are inlined and keep one `kiln.group`.
-// forDevice: products read f16 and bf16 as stored, for tensor cores. dots: products of what these take, as it
-// is stored, are products of words.
+// packed dot operands are. Bodies of kiln.fused are inlined and keep one `kiln.group`. forDevice: products
+// read f16 and bf16 as stored, for tensor cores. dots: products of what these take, as it is stored, are
+// products of packed dot operands.
 std::unique_ptr<mlir::Pass> createLowerToLinalgPass(bool forDevice = false, DotProducts dots = {});
 
 // kiln-fuse-elementwise: within a group, elementwise operations become one; results reuse their operand's

@@ -156,7 +156,7 @@ std::int64_t workOf(const Group& group) {
   double work = 0, points = 1;
   for (Operation* op : group.members) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
-    // A word is one instruction, as a product of two numbers is.
+    // A packed operand is one instruction, as a product of two numbers is.
     double steps =
         linalgOp->hasAttr(kDotAttr) ? 3 : static_cast<double>(linalgOp.getBlock()->getOperations().size());
     for (std::int64_t extent : estimatedExtents(linalgOp)) steps *= static_cast<double>(extent);

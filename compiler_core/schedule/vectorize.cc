@@ -94,7 +94,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     BlockOptions own = options;
     own.schedule = scheduleAround(product.op);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
-    if (emitWords(rewriter, product.op, options.shape)) return;
+    if (emitDotPacking(rewriter, product.op, options.shape)) return;
     if (numberOf(own.schedule, kWinogradKnob, 0) != 0 && emitWinograd(rewriter, product, own)) return;
     if (numberOf(own.schedule, kLanesKnob, 0) == 1 && emitChannelLanes(rewriter, product, own)) return;
     SmallVector<Im2colStep> steps;

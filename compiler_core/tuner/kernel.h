@@ -7,8 +7,8 @@
 
 namespace kiln::tuner {
 
-// As stored: i16 may be codes of f16 or bf16, words hold bytes or bf16 (schedule/dot.h).
-enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kWord, kI64 };
+// As stored: i16 may be codes of f16 or bf16, packed dot operands hold bytes or bf16 (schedule/dot.h).
+enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kPackedDot, kI64 };
 
 struct KernelTensor {
   Element element = Element::kF32;
@@ -23,7 +23,7 @@ struct KernelTensor {
         return elements * 2;
       case Element::kF32:
       case Element::kI32:
-      case Element::kWord:
+      case Element::kPackedDot:
         return elements * 4;
       case Element::kF64:
       case Element::kI64:

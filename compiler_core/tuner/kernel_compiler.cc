@@ -66,10 +66,10 @@ Result<KernelTensors> tensorsOf(ModuleOp module) {
     return bad("has no function @main of one block");
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     KILN_ASSIGN(KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
-    // Words are no indices: they hold numbers.
+    // Packed dot operands are no indices: they hold numbers.
     if (llvm::any_of(main.getArgument(i).getUsers(),
                      [](Operation* user) { return user->hasAttr(schedule::kDotAttr); }))
-      tensor.element = Element::kWord;
+      tensor.element = Element::kPackedDot;
     const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
     auto& list = isWeight ? tensors.weights : tensors.inputs;
     auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");

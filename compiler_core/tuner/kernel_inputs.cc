@@ -32,7 +32,7 @@ void fillSeeded(void* memory, const KernelTensor& tensor, std::mt19937_64& rando
     case Element::kI16:
       // Codes of f16 from 1 to 2 and of bf16 from 1/128 to 1/2, and small integers.
       return fillWith<std::uint16_t>(memory, tensor.elements, [&] { return 0x3c00 + random() % 0x300; });
-    case Element::kWord:
+    case Element::kPackedDot:
       return fillWith<std::uint16_t>(memory, 2 * tensor.elements, [&] { return 0x3c00 + random() % 0x300; });
     case Element::kI1:
     case Element::kI8:

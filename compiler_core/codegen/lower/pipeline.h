@@ -51,7 +51,7 @@ Status lowerToLlvm(mlir::ModuleOp module, const PipelineOptions& options);
 Status joinToLlvm(mlir::ModuleOp module, unsigned profile,
                   const std::function<void(mlir::ModuleOp module)>& onJoined);
 
-// Vector shape of a target's feature list, and the products of words that it has.
+// Vector shape of a target's feature list, and the dot products that it has.
 schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features);
 schedule::DotProducts dotsFor(const std::vector<std::string>& features);
 

@@ -33,7 +33,7 @@ struct Contraction {
 
 // The factors alone; null unless the body is a sum of products of its two inputs, each unpacked or as it is.
 struct Product {
-  mlir::Operation* product = nullptr;  // null of words
+  mlir::Operation* product = nullptr;  // null for packed dot operands
   mlir::Operation* sum = nullptr;
   mlir::Value factors[2];  // of input 0 and of input 1
 };

@@ -100,7 +100,8 @@ Value Lowering::matmul(ir::MatmulOp op) {
   const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
   if (auto dot = dotFactors(op.getLhs(), op.getRhs());
       dot && ir::shapeOf(ir::tensorType(op.getLhs())).back().isStatic()) {
-    Value left = words(dot->left, rank - 1, dot->steps), right = words(dot->right, rank - 2, dot->steps);
+    Value left = packedDotOperand(dot->left, rank - 1, dot->steps),
+          right = packedDotOperand(dot->right, rank - 2, dot->steps);
     return dotProduct(left, right, fill(scalar(type.getElementType(), 0), shape),
                       {map(lhs), map(rhs), map(out)}, 1, dot->kind);
   }
@@ -159,9 +160,9 @@ Value Lowering::convolution(ir::ConvOp op) {
   auto dot = op.getGroup() == 1 ? dotFactors(op.getInput(), op.getFilter()) : std::nullopt;
   if (dot && !shapeOf(image.value)[1].isStatic()) dot.reset();
   if (dot) {
-    // Neighbouring channels are steps of one word.
-    image.value = words(dot->left, 1, dot->steps);
-    weights.value = words(dot->right, 1, dot->steps);
+    // Channels that follow each other are steps of one packed operand.
+    image.value = packedDotOperand(dot->left, 1, dot->steps);
+    weights.value = packedDotOperand(dot->right, 1, dot->steps);
   }
   Value input = surround(upright(image.value), window.pads, 0), filter = upright(weights.value);
   // Groups appear as a dimension of their own: `count` channels as [groups, count / groups].

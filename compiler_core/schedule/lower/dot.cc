@@ -1,4 +1,5 @@
-// Products whose factors are bytes or bf16 become products of words, on targets with such instructions.
+// Products whose factors are bytes or bf16 become products of packed dot operands, on targets with such
+// instructions.
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,18 +15,18 @@ Value shiftBy(OpBuilder& b, Location loc, Type type, std::int64_t by) {
   return arith::ConstantOp::create(b, loc, b.getIntegerAttr(type, by));
 }
 
-// Step `number` of a word of bytes, in i32.
-Value byteOf(OpBuilder& b, Location loc, Value word, std::int64_t number, bool isSigned) {
-  Value high = arith::ShLIOp::create(b, loc, word, shiftBy(b, loc, word.getType(), 24 - 8 * number));
-  Value by = shiftBy(b, loc, word.getType(), 24);
+// Step `number` of packed bytes, in i32.
+Value byteOf(OpBuilder& b, Location loc, Value packed, std::int64_t number, bool isSigned) {
+  Value high = arith::ShLIOp::create(b, loc, packed, shiftBy(b, loc, packed.getType(), 24 - 8 * number));
+  Value by = shiftBy(b, loc, packed.getType(), 24);
   return isSigned ? Value(arith::ShRSIOp::create(b, loc, high, by))
                   : Value(arith::ShRUIOp::create(b, loc, high, by));
 }
 
-// Step `number` of a word of bf16, in f32.
-Value floatOf(OpBuilder& b, Location loc, Value word, std::int64_t number) {
-  Value by = shiftBy(b, loc, word.getType(), 16);
-  Value code = number == 0 ? word : Value(arith::ShRUIOp::create(b, loc, word, by));
+// Step `number` of packed bf16, in f32.
+Value floatOf(OpBuilder& b, Location loc, Value packed, std::int64_t number) {
+  Value by = shiftBy(b, loc, packed.getType(), 16);
+  Value code = number == 0 ? packed : Value(arith::ShRUIOp::create(b, loc, packed, by));
   return arith::BitcastOp::create(b, loc, b.getF32Type(), arith::ShLIOp::create(b, loc, code, by));
 }
 
@@ -49,14 +50,14 @@ std::optional<Lowering::DotFactors> Lowering::dotFactors(Value left, Value right
   return std::nullopt;
 }
 
-Value Lowering::words(const Factor& factor, unsigned axis, std::int64_t steps) {
-  if (factor.weight) return layOutWeight_(factor.weight, {}, Words{axis, steps});
-  auto [known, isNew] = words_.try_emplace({factor.value, axis});
-  // Made in a body, words are known there alone.
+Value Lowering::packedDotOperand(const Factor& factor, unsigned axis, std::int64_t steps) {
+  if (factor.weight) return layOutWeight_(factor.weight, {}, DotPacking{axis, steps});
+  auto [known, isNew] = packedOperands_.try_emplace({factor.value, axis});
+  // What was packed in a body is known there alone.
   if (!isNew && known->second.getParentBlock() == b_.getInsertionBlock()) return known->second;
   const ir::Shape given = shapeOf(factor.value);
   const auto rank = static_cast<unsigned>(given.size());
-  const Type code = getElementTypeOrSelf(factor.value.getType()), word = b_.getI32Type();
+  const Type code = getElementTypeOrSelf(factor.value.getType()), packedType = b_.getI32Type();
   const std::int64_t count = (given[axis].value() + steps - 1) / steps;
   Value codes = factor.value;
   if (count * steps != given[axis].value()) {
@@ -66,7 +67,7 @@ Value Lowering::words(const Factor& factor, unsigned axis, std::int64_t steps) {
     codes = insert(codes, fill(scalar(code, 0), whole), SmallVector<std::int64_t>(rank, 0));
   }
   nextGroup();
-  // Each step of all words is a slice of the codes.
+  // Each step of all packed operands is a slice of the codes.
   ir::Shape parted = given, shape = given;
   parted[axis] = count;
   parted.insert(parted.begin() + axis + 1, ir::Dim(steps));
@@ -83,19 +84,20 @@ Value Lowering::words(const Factor& factor, unsigned axis, std::int64_t steps) {
         shape));
   }
   const SmallVector<AffineMap> maps(slices.size() + 1, b_.getMultiDimIdentityMap(rank));
-  Value made =
-      generic(slices, empty(shape, word), maps, 0, [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
+  Value made = generic(
+      slices, empty(shape, packedType), maps, 0, [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
         Value all;
         for (std::int64_t step = 0; step < steps; ++step) {
-          Value own = arith::ExtUIOp::create(b, loc, word, v[step]);
-          if (step > 0) own = arith::ShLIOp::create(b, loc, own, shiftBy(b, loc, word, 32 / steps * step));
+          Value own = arith::ExtUIOp::create(b, loc, packedType, v[step]);
+          if (step > 0)
+            own = arith::ShLIOp::create(b, loc, own, shiftBy(b, loc, packedType, 32 / steps * step));
           all = all ? Value(arith::OrIOp::create(b, loc, all, own)) : own;
         }
         return all;
       });
-  if (axis + 1 == rank) made.getDefiningOp()->setAttr(kWordsAttr, b_.getUnitAttr());
+  if (axis + 1 == rank) made.getDefiningOp()->setAttr(kDotPackingAttr, b_.getUnitAttr());
   nextGroup();
-  return words_[{factor.value, axis}] = made;
+  return packedOperands_[{factor.value, axis}] = made;
 }
 
 Value Lowering::dotProduct(Value left, Value right, Value init, ArrayRef<AffineMap> maps, unsigned reductions,

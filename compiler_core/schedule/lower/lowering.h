@@ -41,8 +41,8 @@ class Extents {
 
 class Lowering {
  public:
-  // forDevice: for a target whose tensor cores multiply 16-bit floats. dots: what a processor multiplies as
-  // words.
+  // forDevice: for a target whose tensor cores multiply 16-bit floats. dots: the packed dot operands that a
+  // processor multiplies.
   Lowering(mlir::OpBuilder& builder, bool forDevice = false, DotProducts dots = {})
       : b_(builder), forDevice_(forDevice), dots_(dots) {}
 
@@ -55,14 +55,14 @@ class Lowering {
   mlir::LogicalResult branch(ir::IfOp op, LowerBlock lowerBlock);
   mlir::LogicalResult loop(ir::LoopOp op, LowerBlock lowerBlock);
 
-  // How a weight is had in another layout, with its dimensions permuted (none: as they are) or as words of
-  // `steps` elements along `axis`; without it, none is asked for.
-  struct Words {
+  // How a weight is had in another layout, with its dimensions permuted (none: as they are) or as dot
+  // operands that pack `steps` elements along `axis`; without it, none is asked for.
+  struct DotPacking {
     unsigned axis = 0;
     std::int64_t steps = 0;
   };
   using LayOutWeight = std::function<mlir::Value(
-      ir::WeightOp weight, llvm::ArrayRef<std::int64_t> permutation, std::optional<Words> words)>;
+      ir::WeightOp weight, llvm::ArrayRef<std::int64_t> permutation, std::optional<DotPacking> dotPacking)>;
   void setWeightLayouts(LayOutWeight layOut) { layOutWeight_ = std::move(layOut); }
 
   mlir::IRMapping& values() { return map_; }
@@ -150,20 +150,20 @@ class Lowering {
   Factor factor(mlir::Value value);
   // What a cast made `value` of, where `isWanted` says so of its elements.
   std::optional<Factor> beforeCast(mlir::Value value, llvm::function_ref<bool(mlir::Type)> isWanted);
-  // Factors that are multiplied as words of `steps` steps of the sum.
+  // Factors that are multiplied as dot operands, which pack `steps` steps of the sum.
   struct DotFactors {
     Factor left, right;
     std::int64_t steps;
     llvm::StringLiteral kind;  // of kDotAttr
   };
   std::optional<DotFactors> dotFactors(mlir::Value left, mlir::Value right);
-  // `factor` as i32 words along `axis`, which has a number of elements that is known: the last word is filled
-  // up with zeros. A kernel of its own, unless it is a weight.
-  mlir::Value words(const Factor& factor, unsigned axis, std::int64_t steps);
-  // A sum over products of words.
+  // `factor` as dot operands packed into i32 along `axis`, whose extent is known: the last one is filled up
+  // with zeros. A kernel of its own, unless it is a weight.
+  mlir::Value packedDotOperand(const Factor& factor, unsigned axis, std::int64_t steps);
+  // A sum over products of packed dot operands.
   mlir::Value dotProduct(mlir::Value left, mlir::Value right, mlir::Value init,
                          llvm::ArrayRef<mlir::AffineMap> maps, unsigned reductions, llvm::StringRef kind);
-  // sum + left . right of one word each: v = {left, right, sum}.
+  // sum + left . right of one packed operand each: v = {left, right, sum}.
   static mlir::Value dotStep(mlir::OpBuilder& b, mlir::Location loc, llvm::StringRef kind,
                              mlir::ValueRange v);
   mlir::Value matmul(ir::MatmulOp op);
@@ -184,7 +184,7 @@ class Lowering {
   mlir::IRMapping map_;
   llvm::DenseMap<mlir::Value, ir::Shape> shapes_;  // of lowered values with symbolic extents
   llvm::DenseMap<unsigned, mlir::Value> symbols_;
-  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> words_;  // by codes and axis
+  llvm::DenseMap<std::pair<mlir::Value, unsigned>, mlir::Value> packedOperands_;  // by codes and axis
   std::int64_t group_ = -1;
 };
 

@@ -55,8 +55,8 @@ Value emitDot(OpBuilder& b, Location loc, StringRef kind, ArrayRef<Value> argume
   return narrowed(b, loc, call.getResult(0), lanes, width);
 }
 
-bool emitWords(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& shape) {
-  if (!op->hasAttr(kWordsAttr) || !op.hasPureBufferSemantics()) return false;
+bool emitDotPacking(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& shape) {
+  if (!op->hasAttr(kDotPackingAttr) || !op.hasPureBufferSemantics()) return false;
   const Location loc = op.getLoc();
   const std::int64_t steps = op.getNumDpsInputs();
   Value from = op.getDpsInputs()[0], to = op.getDpsInits()[0];
@@ -73,11 +73,11 @@ bool emitWords(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& s
   auto parts = memref::ExtractStridedMetadataOp::create(rewriter, loc, from);
   SmallVector<OpFoldResult> sizes = getMixedValues(type.getShape(), parts.getSizes(), rewriter),
                             distances = getMixedValues(strides, parts.getStrides(), rewriter);
-  const std::int64_t words = made.getShape().back();
-  sizes.back() = rewriter.getIndexAttr(words * steps);
+  const std::int64_t packedExtent = made.getShape().back();
+  sizes.back() = rewriter.getIndexAttr(packedExtent * steps);
   distances.back() = rewriter.getIndexAttr(1);
   SmallVector<std::int64_t> extents(type.getShape());
-  extents.back() = words * steps;
+  extents.back() = packedExtent * steps;
   strides.back() = 1;
   // Asked for even where the type says it: a part of a buffer may become a buffer of its own.
   const OpFoldResult begin = offset == 0 ? OpFoldResult(rewriter.getIndexAttr(0)) : parts.getOffset();
@@ -91,13 +91,13 @@ bool emitWords(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& s
   auto number = [&](std::int64_t value) -> Value {
     return arith::ConstantIndexOp::create(rewriter, loc, value);
   };
-  const std::int64_t width = shape.bits / 32, whole = words / width * width;
+  const std::int64_t width = shape.bits / 32, whole = packedExtent / width * width;
   SmallVector<Value> at;
-  auto copy = [&](Value word, std::int64_t count) {
+  auto copy = [&](Value operand, std::int64_t count) {
     SmallVector<Value> source(at), target(at);
     source.push_back(affine::makeComposedAffineApply(rewriter, loc, rewriter.getAffineDimExpr(0) * steps,
-                                                     {OpFoldResult(word)}));
-    target.push_back(word);
+                                                     {OpFoldResult(operand)}));
+    target.push_back(operand);
     Value codes =
         vector::LoadOp::create(rewriter, loc, VectorType::get({count * steps}, element), row, source);
     vector::StoreOp::create(
@@ -119,9 +119,9 @@ bool emitWords(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& s
       rewriter.setInsertionPointToStart(loop.getBody());
       copy(loop.getInductionVar(), width);
     }
-    if (whole < words) copy(rest, words - whole);
+    if (whole < packedExtent) copy(rest, packedExtent - whole);
   } else {
-    copy(number(0), words);
+    copy(number(0), packedExtent);
   }
   rewriter.eraseOp(op);
   return true;

@@ -82,22 +82,24 @@ TEST_F(Weights, InPanelsColumnsAreTheLastOfAnyNumberOfDimensions) {
   EXPECT_EQ(bytesOf(*table.find(0), use), result->size());
 }
 
-TEST_F(Weights, WordsHoldNeighboursAlongADimension) {
+TEST_F(Weights, PackedDotOperandsHoldStepsOfADimension) {
   ir::WeightTable table;
   table.addOwned("w", DType::kI8, {5, 2}, bytes(10));  // 0 1 / 2 3 / 4 5 / 6 7 / 8 9
-  WeightUse use{.source = 0, .words = Words{0, 4}};
+  WeightUse use{.source = 0, .dotPacking = DotPacking{0, 4}};
   auto result = laidOut(*table.find(0), use);
   ASSERT_TRUE(result);
   EXPECT_EQ(*result, (std::vector<std::uint8_t>{0, 2, 4, 6, 1, 3, 5, 7, 8, 0, 0, 0, 9, 0, 0, 0}));
   EXPECT_EQ(bytesOf(*table.find(0), use), result->size());
-  // Panels of words.
+  // Panels of packed dot operands.
   use.panelLanes = 1;
   result = laidOut(*table.find(0), use);
   ASSERT_TRUE(result);
   EXPECT_EQ(*result, (std::vector<std::uint8_t>{0, 2, 4, 6, 8, 0, 0, 0, 1, 3, 5, 7, 9, 0, 0, 0}));
   EXPECT_EQ(bytesOf(*table.find(0), use), result->size());
-  EXPECT_EQ(laidOut(*table.find(0), {.source = 0, .words = Words{2, 4}}).error().code, Code::kInternal);
-  EXPECT_EQ(laidOut(*table.find(0), {.source = 0, .words = Words{0, 2}}).error().code, Code::kInternal);
+  EXPECT_EQ(laidOut(*table.find(0), {.source = 0, .dotPacking = DotPacking{2, 4}}).error().code,
+            Code::kInternal);
+  EXPECT_EQ(laidOut(*table.find(0), {.source = 0, .dotPacking = DotPacking{0, 2}}).error().code,
+            Code::kInternal);
 }
 
 TEST_F(Weights, WhatIsNoMatrixHasNoPanels) {

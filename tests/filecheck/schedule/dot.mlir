@@ -1,10 +1,10 @@
-// On targets with dot products of bytes, what is multiplied are words of four steps of the sum: made by a kernel of their
+// On targets with dot products of bytes, what is multiplied are packed operands of four steps of the sum: made by a kernel of their
 // own, or when the program is packaged where they are a weight.
 // RUN: kiln-opt %s --split-input-file --pass-pipeline='builtin.module(kiln-lower-to-linalg{byte-dots=true})' | FileCheck %s
 // RUN: kiln-opt %s --split-input-file --pass-pipeline='builtin.module(kiln-lower-to-linalg)' | FileCheck %s --check-prefix=PLAIN
 // RUN: kiln-opt %s --split-input-file --pass-pipeline='builtin.module(kiln-lower-to-linalg{byte-dots=true},func.func(kiln-tile),kiln-bufferize,func.func(kiln-vectorize))' | FileCheck %s --check-prefix=VECTOR
 
-// The last word of 70 bytes is filled up.
+// The last packed operand of 70 bytes is filled up.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: %{{.*}}: tensor<7x70xi8> {kiln.input = 0 : i64}, %[[W:.*]]: tensor<18x33xi32> {kiln.source = 0 : i64, kiln.weight = 0 : i64, kiln.words = array<i64: 0, 4>}
 // CHECK: tensor.insert_slice %{{.*}} into %{{.*}}[0, 0] [7, 70] [1, 1] : tensor<7x70xi8> into tensor<7x72xi8>
@@ -18,7 +18,7 @@
 // PLAIN-NOT: kiln.words
 // PLAIN: ins(%{{.*}}, %{{.*}} : tensor<7x70xi32>, tensor<70x33xi32>)
 
-// The words are copies of what lies in memory.
+// The packed operands are copies of what lies in memory.
 // VECTOR: %[[CODES:.*]] = vector.load %{{.*}} : memref<{{.*}}xi8, {{.*}}>, vector<32xi8>
 // VECTOR: vector.bitcast %[[CODES]] : vector<32xi8> to vector<8xi32>
 // VECTOR: llvm.call_intrinsic "llvm.x86.avx512.vpdpbusd.256"(%{{.*}}) : (vector<8xi32>, vector<32xi8>, vector<32xi8>) -> vector<8xi32>
@@ -35,7 +35,7 @@ func.func @main(%x: tensor<7x70xui8>) -> tensor<7x33xi32> {
 
 // -----
 
-// Of a convolution four channels are a word; the signed factor comes second as well.
+// A convolution packs four channels; the signed factor comes second as well.
 // CHECK-LABEL: func.func @main
 // CHECK-SAME: tensor<16x2x3x3xi32> {kiln.source = 0 : i64, kiln.weight = 0 : i64, kiln.words = array<i64: 1, 4>}
 // CHECK: tensor.expand_shape %{{.*}} output_shape [1, 2, 4, 10, 10]
