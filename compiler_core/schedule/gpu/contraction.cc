@@ -2,8 +2,8 @@
 
 #include "compiler_core/schedule/gpu/contraction_roles.h"
 #include "compiler_core/schedule/gpu/contraction_tiles.h"
-#include "compiler_core/schedule/gpu/neighbours.h"
 #include "compiler_core/schedule/gpu/products.h"
+#include "compiler_core/schedule/gpu/prologue_epilogue.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -55,14 +55,15 @@ TileShape chooseTileShape(std::optional<std::int64_t> rows, std::optional<std::i
 
 class Emitter {
  public:
-  Emitter(RewriterBase& rewriter, linalg::LinalgOp op, const Contraction& roles, const Neighbours& neighbours,
-          std::optional<TensorCore> core, Value thread, const GpuOptions& options)
+  Emitter(RewriterBase& rewriter, linalg::LinalgOp op, const Contraction& roles,
+          const PrologueEpilogue& prologueEpilogue, std::optional<TensorCore> core, Value thread,
+          const GpuOptions& options)
       : b_(rewriter),
         op_(op),
         loc_(op.getLoc()),
         math_(rewriter, loc_),
         roles_(roles),
-        neighbours_(neighbours),
+        prologueEpilogue_(prologueEpilogue),
         core_(core),
         thread_(thread),
         options_(options) {}
@@ -185,7 +186,7 @@ class Emitter {
     right_->setRows(batch_, column);
     SmallVector<Value> sums;
     for (const Accumulator at : product_->accumulators())
-      sums.push_back(neighbours_.begin(b_, indicesOf(rows[at.row], columns[at.column])));
+      sums.push_back(prologueEpilogue_.begin(b_, indicesOf(rows[at.row], columns[at.column])));
     sums = reduce(std::move(sums));
     for (auto [at, sum] : llvm::zip_equal(product_->accumulators(), sums)) {
       Value isOwn =
@@ -195,7 +196,7 @@ class Emitter {
         auto guarded = scf::IfOp::create(b_, loc_, isOwn);
         b_.setInsertionPointToStart(guarded.thenBlock());
       }
-      neighbours_.finish(b_, sum, indicesOf(rows[at.row], columns[at.column]));
+      prologueEpilogue_.finish(b_, sum, indicesOf(rows[at.row], columns[at.column]));
     }
   }
 
@@ -271,7 +272,7 @@ class Emitter {
   Location loc_;
   IndexMath math_;
   const Contraction& roles_;
-  const Neighbours& neighbours_;
+  const PrologueEpilogue& prologueEpilogue_;
   std::optional<TensorCore> core_;
   Value thread_;
   const GpuOptions& options_;
@@ -286,19 +287,19 @@ class Emitter {
 class Plan : public ContractionPlan {
  public:
   Plan(linalg::LinalgOp op, Contraction roles, std::optional<TensorCore> core, const GpuOptions& options)
-      : op_(op), roles_(std::move(roles)), neighbours_(op), core_(core), options_(options) {}
-  SmallVector<Operation*> absorbed() const override { return neighbours_.absorbed(); }
+      : op_(op), roles_(std::move(roles)), prologueEpilogue_(op), core_(core), options_(options) {}
+  SmallVector<Operation*> absorbed() const override { return prologueEpilogue_.absorbed(); }
   void emit(RewriterBase& rewriter, Value thread) override {
     OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(neighbours_.place());
-    Emitter(rewriter, op_, roles_, neighbours_, core_, thread, options_).emit();
-    neighbours_.erase(rewriter);
+    rewriter.setInsertionPoint(prologueEpilogue_.place());
+    Emitter(rewriter, op_, roles_, prologueEpilogue_, core_, thread, options_).emit();
+    prologueEpilogue_.erase(rewriter);
   }
 
  private:
   linalg::LinalgOp op_;
   Contraction roles_;
-  Neighbours neighbours_;
+  PrologueEpilogue prologueEpilogue_;
   std::optional<TensorCore> core_;
   GpuOptions options_;
 };

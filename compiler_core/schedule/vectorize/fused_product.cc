@@ -17,8 +17,8 @@ Value rootOf(Value buffer) {
   return buffer;
 }
 
-// The neighbour in the block that touches memory as well, before or behind `op`.
-linalg::LinalgOp neighbour(linalg::LinalgOp op, bool before) {
+// The next operation of the block that touches memory, before or behind `op`.
+linalg::LinalgOp adjacentOperation(linalg::LinalgOp op, bool before) {
   Operation* next = op;
   do next = before ? next->getPrevNode() : next->getNextNode();
   while (next && (isMemoryEffectFree(next) || isa<memref::AllocOp>(next)));
@@ -55,13 +55,13 @@ FusedProduct findFused(linalg::LinalgOp op, const llvm::DenseSet<Operation*>& ta
   llvm::SmallPtrSet<Value, 2> factors;
   for (OpOperand* input : op.getDpsInputOperands()) factors.insert(rootOf(input->get()));
 
-  if (auto init = neighbour(op, /*before=*/true);
+  if (auto init = adjacentOperation(op, /*before=*/true);
       init && !taken.contains(init) && isElementwise(init) && init.getDpsInits()[0] == buffer &&
       !init.payloadUsesValueFromOperand(init.getDpsInitOperand(0)) &&
       llvm::none_of(init.getDpsInputs(), [&](Value input) { return rootOf(input) == rootOf(buffer); }))
     found.init = init;
 
-  auto epilogue = neighbour(op, /*before=*/false);
+  auto epilogue = adjacentOperation(op, /*before=*/false);
   if (!epilogue || taken.contains(epilogue) || !isElementwise(epilogue)) return found;
   const Value to = epilogue.getDpsInits()[0];
   for (OpOperand& operand : epilogue->getOpOperands()) {

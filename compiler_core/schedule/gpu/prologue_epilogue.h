@@ -1,5 +1,5 @@
-// The pointwise operations around a contraction that become part of it: what its accumulators begin with,
-// and what becomes of its results while they are in registers. Private to compiler_core/schedule.
+// The pointwise operations around a contraction that become part of it: the prologue fills its accumulators,
+// the epilogue works on its results while they are in registers. Private to compiler_core/schedule.
 #pragma once
 
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -7,13 +7,13 @@
 
 namespace kiln::schedule {
 
-class Neighbours {
+class PrologueEpilogue {
  public:
-  explicit Neighbours(mlir::linalg::LinalgOp op);
+  explicit PrologueEpilogue(mlir::linalg::LinalgOp op);
 
   // The operations that become part of the contraction.
   llvm::SmallVector<mlir::Operation*> absorbed() const;
-  // Where the contraction with its neighbours stands: behind everything that they read.
+  // Where the contraction with its prologue and epilogue stands: behind everything that they read.
   mlir::Operation* place() const { return after_ ? after_ : op_; }
 
   // What the accumulator of the result at `indices` of the contraction's buffer begins with.

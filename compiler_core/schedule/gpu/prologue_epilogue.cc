@@ -1,4 +1,4 @@
-#include "compiler_core/schedule/gpu/neighbours.h"
+#include "compiler_core/schedule/gpu/prologue_epilogue.h"
 
 #include "compiler_core/schedule/gpu/emit.h"
 #include "compiler_core/schedule/groups.h"
@@ -108,7 +108,7 @@ Value bodyAt(OpBuilder& b, linalg::LinalgOp op, ArrayRef<OpFoldResult> loops, Va
 
 }  // namespace
 
-Neighbours::Neighbours(linalg::LinalgOp op) : op_(op) {
+PrologueEpilogue::PrologueEpilogue(linalg::LinalgOp op) : op_(op) {
   Value buffer = op.getDpsInits()[0];
   if (!op->hasAttr(kInitialAttr))
     if (auto before = nearest(op, false); before && fills(before, buffer)) before_ = before;
@@ -117,14 +117,14 @@ Neighbours::Neighbours(linalg::LinalgOp op) : op_(op) {
   if (auto after = nearest(op, true); after && takes(after, buffer, own)) after_ = after;
 }
 
-SmallVector<Operation*> Neighbours::absorbed() const {
+SmallVector<Operation*> PrologueEpilogue::absorbed() const {
   SmallVector<Operation*> ops;
   if (before_) ops.push_back(before_);
   if (after_) ops.push_back(after_);
   return ops;
 }
 
-Value Neighbours::begin(OpBuilder& builder, ArrayRef<Value> indices) const {
+Value PrologueEpilogue::begin(OpBuilder& builder, ArrayRef<Value> indices) const {
   Value buffer = linalg::LinalgOp(op_).getDpsInits()[0];
   if (auto number = op_->getAttrOfType<TypedAttr>(kInitialAttr))
     return arith::ConstantOp::create(builder, op_->getLoc(), number);
@@ -133,7 +133,7 @@ Value Neighbours::begin(OpBuilder& builder, ArrayRef<Value> indices) const {
   return bodyAt(builder, before, loopsAt(before, *before.getDpsInitOperand(0), indices), {}, {});
 }
 
-void Neighbours::finish(OpBuilder& builder, Value value, ArrayRef<Value> indices) const {
+void PrologueEpilogue::finish(OpBuilder& builder, Value value, ArrayRef<Value> indices) const {
   Value buffer = linalg::LinalgOp(op_).getDpsInits()[0];
   if (!after_) {
     memref::StoreOp::create(builder, op_->getLoc(), value, buffer, indices);
@@ -149,7 +149,7 @@ void Neighbours::finish(OpBuilder& builder, Value value, ArrayRef<Value> indices
                           indicesOf(builder, after, out, loops));
 }
 
-void Neighbours::erase(RewriterBase& rewriter) {
+void PrologueEpilogue::erase(RewriterBase& rewriter) {
   Value buffer = op_.getDpsInits()[0];
   for (linalg::LinalgOp op : {after_, op_, before_})
     if (op) rewriter.eraseOp(op);
