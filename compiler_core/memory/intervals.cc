@@ -138,7 +138,7 @@ Bound Intervals::find(Value value) {
   auto binary = [&](llvm::function_ref<AffineExpr(AffineExpr, AffineExpr)> make) {
     return combined(context, of(op->getOperand(0)), of(op->getOperand(1)), make);
   };
-  auto extreme = [&](bool least) -> Bound {
+  auto minOrMax = [&](bool least) -> Bound {
     const Bound a = of(op->getOperand(0)), b = of(op->getOperand(1));
     // One known side bounds the result on one side, which is enough for sizes.
     if (!a || !b) {
@@ -172,8 +172,8 @@ Bound Intervals::find(Value value) {
         if (!by || by->min < 1) return std::nullopt;
         return Range{1 - by->max, by->max - 1};
       })
-      .Case<arith::MinSIOp>([&](auto) { return extreme(true); })
-      .Case<arith::MaxSIOp>([&](auto) { return extreme(false); })
+      .Case<arith::MinSIOp>([&](auto) { return minOrMax(true); })
+      .Case<arith::MaxSIOp>([&](auto) { return minOrMax(false); })
       .Case(
           [&](arith::SelectOp select) { return hull(of(select.getTrueValue()), of(select.getFalseValue())); })
       .Case<arith::IndexCastOp>([&](auto) { return of(op->getOperand(0)); })

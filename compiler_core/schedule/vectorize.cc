@@ -5,8 +5,8 @@
 #include "compiler_core/schedule/vectorize/block_emitter.h"
 #include "compiler_core/schedule/vectorize/channel_lanes.h"
 #include "compiler_core/schedule/vectorize/dot.h"
-#include "compiler_core/schedule/vectorize/extremes.h"
 #include "compiler_core/schedule/vectorize/im2col.h"
+#include "compiler_core/schedule/vectorize/min_max.h"
 #include "compiler_core/schedule/vectorize/sums.h"
 #include "compiler_core/schedule/vectorize/winograd.h"
 #include "compiler_core/schedule/weight_arguments.h"
@@ -110,7 +110,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
       return;
     }
     FusedProduct joined = withJoinedLoops(rewriter, product);
-    if (joined.parts().size() == 1 && emitExtreme(rewriter, joined.op, options.shape)) return;
+    if (joined.parts().size() == 1 && emitMinMax(rewriter, joined.op, options.shape)) return;
     emitBlocks(rewriter, joined, own);
   }
 

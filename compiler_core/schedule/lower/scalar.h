@@ -35,7 +35,7 @@ mlir::Value castScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, ml
 // The same bits; only what is stored beside an element below a byte changes.
 mlir::Value bitcastScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Type from,
                           mlir::Type to);
-// A number of type `element`; infinities become the extreme values of (signed) integers.
+// A number of type `element`; infinities become the largest and smallest (signed) integers.
 mlir::Value numberOf(mlir::OpBuilder& b, mlir::Location loc, mlir::Type element, double value);
 
 // small_float.cc: from and to the code of a small float; `value` is f32 or f64.

@@ -118,7 +118,7 @@ func.func @main(%x: tensor<3x90xf32>) -> tensor<3xf32> {
 }
 
 // A NaN of either sign, a zero of either sign, and none of them, in rows of whole vectors and of parts.
-TEST(Extremes, NansAndZerosOfARow) {
+TEST(MinMax, NansAndZerosOfARow) {
   constexpr float kNan = std::numeric_limits<float>::quiet_NaN(),
                   kInf = std::numeric_limits<float>::infinity();
   for (const std::int64_t columns : {5, 16, 77})

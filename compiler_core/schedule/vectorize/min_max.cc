@@ -1,4 +1,4 @@
-#include "compiler_core/schedule/vectorize/extremes.h"
+#include "compiler_core/schedule/vectorize/min_max.h"
 
 #include "compiler_core/schedule/vectorize/body.h"
 #include "compiler_core/schedule/vectorize/rolled.h"
@@ -28,10 +28,10 @@ std::optional<vector::CombiningKind> kindOf(linalg::LinalgOp op) {
       .Default([](Operation*) { return std::nullopt; });
 }
 
-class ExtremeEmitter {
+class MinMaxEmitter {
  public:
-  ExtremeEmitter(RewriterBase& builder, linalg::LinalgOp op, unsigned along, std::int64_t width,
-                 vector::CombiningKind kind)
+  MinMaxEmitter(RewriterBase& builder, linalg::LinalgOp op, unsigned along, std::int64_t width,
+                vector::CombiningKind kind)
       : b_(builder),
         op_(op),
         loc_(op.getLoc()),
@@ -220,7 +220,7 @@ class ExtremeEmitter {
 
 }  // namespace
 
-bool emitExtreme(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& shape) {
+bool emitMinMax(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& shape) {
   const auto kind = kindOf(op);
   if (!kind || op.getNumDpsInputs() != 1 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() != 1)
     return false;
@@ -240,7 +240,7 @@ bool emitExtreme(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape&
     return false;
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(op);
-  ExtremeEmitter(rewriter, op, along[0], width, *kind).emit();
+  MinMaxEmitter(rewriter, op, along[0], width, *kind).emit();
   rewriter.eraseOp(op);
   return true;
 }
