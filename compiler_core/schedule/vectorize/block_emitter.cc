@@ -174,7 +174,7 @@ class BlockEmitter {
     OpOperand* const packable = weight_ ? nullptr : findPackable();
     packed_ = packable;
     const SmallVector<Value> panels = packed_ ? pack(runs) : SmallVector<Value>(runs.size());
-    loadStill();
+    loadInvariants();
     for (const auto& [run, panel] : llvm::zip_equal(runs, panels))
       loop(run.from, run.to, run.lanes, [&](OpFoldResult iv) {
         if (roles_.lanes) ivs_[*roles_.lanes] = iv;
@@ -189,17 +189,17 @@ class BlockEmitter {
     mask_ = {};
   }
 
-  // What stands still along the lanes of an elementwise operation, once before them: stores between them
-  // would have it read again and again.
-  void loadStill() {
-    still_.clear();
+  // Loads the operands of an elementwise operation that are invariant along the lanes once, before the loop:
+  // stores in the loop would have them read again and again.
+  void loadInvariants() {
+    invariants_.clear();
     if (!roles_.reductions.empty() || !roles_.lanes) return;
     ivs_[*roles_.lanes] = b_.getIndexAttr(0);
     for (OpOperand* input : op_.getDpsInputOperands()) {
       const bool isWritten = llvm::is_contained(op_.getDpsInits(), input->get());
       if (isWritten || lanes_.at(input) != Lane::kUniform || !isa<MemRefType>(input->get().getType()))
         continue;
-      still_[input] = memref::LoadOp::create(b_, loc_, input->get(), indices(*input, 0, 0));
+      invariants_[input] = memref::LoadOp::create(b_, loc_, input->get(), indices(*input, 0, 0));
     }
   }
 
@@ -548,7 +548,7 @@ class BlockEmitter {
   Value load(OpOperand& operand, std::int64_t row, Piece piece) {
     Value source = operand.get();
     if (!isa<MemRefType>(source.getType())) return splat(b_, loc_, source, piece.width);
-    if (const auto found = still_.find(&operand); found != still_.end())
+    if (const auto found = invariants_.find(&operand); found != invariants_.end())
       return splat(b_, loc_, found->second, piece.width);
     const Type element = getElementTypeOrSelf(source.getType());
     auto scalar = [&](std::int64_t lane) -> Value {
@@ -785,9 +785,9 @@ class BlockEmitter {
     AffineMap map;  // from the loops to one of them
   };
   llvm::SmallDenseMap<OpOperand*, Flat> flat_;
-  llvm::SmallDenseMap<OpOperand*, Value> still_;  // the number of an operand that the lanes share
-  llvm::DenseMap<OpOperand*, Lane> lanes_;        // of all parts
-  bool isFirst_ = true, isLast_ = true;           // of the blocks of the reduction
+  llvm::SmallDenseMap<OpOperand*, Value> invariants_;  // the number of an operand that the lanes share
+  llvm::DenseMap<OpOperand*, Lane> lanes_;             // of all parts
+  bool isFirst_ = true, isLast_ = true;                // of the blocks of the reduction
 };
 
 }  // namespace

@@ -23,7 +23,7 @@ bool liesAlong(linalg::LinalgOp op, OpOperand& operand, unsigned dim) {
 bool allLieAlong(linalg::LinalgOp op, unsigned dim) {
   return llvm::all_of(op.getDpsInputOperands(), [&](OpOperand* input) { return liesAlong(op, *input, dim); });
 }
-bool standsStill(linalg::LinalgOp op, OpOperand& operand, unsigned dim) {
+bool isInvariant(linalg::LinalgOp op, OpOperand& operand, unsigned dim) {
   return !isa<MemRefType>(operand.get().getType()) ||
          !op.getMatchingIndexingMap(&operand).isFunctionOfDim(dim);
 }
@@ -102,7 +102,7 @@ class SumEmitter {
   Value load(OpOperand& operand, unsigned dim, std::int64_t lanes, Value mask) {
     if (!isa<MemRefType>(operand.get().getType())) return splat(b_, loc_, operand.get(), lanes);
     const SmallVector<Value> at = indices(operand);
-    if (lanes == 0 || standsStill(cast<linalg::LinalgOp>(operand.getOwner()), operand, dim))
+    if (lanes == 0 || isInvariant(cast<linalg::LinalgOp>(operand.getOwner()), operand, dim))
       return splat(b_, loc_, memref::LoadOp::create(b_, loc_, operand.get(), at), lanes);
     const auto type = VectorType::get({lanes}, getElementTypeOrSelf(operand.get().getType()));
     if (!mask) return vector::LoadOp::create(b_, loc_, type, operand.get(), at);
@@ -134,18 +134,18 @@ class SumEmitter {
   }
   Value elements(OpOperand& operand, const Made& made, unsigned dim, std::int64_t lanes, Value mask) {
     if (const auto found = made.find(operand.get()); found != made.end()) return found->second;
-    if (const auto found = still_.find(&operand); found != still_.end())
+    if (const auto found = invariants_.find(&operand); found != invariants_.end())
       return splat(b_, loc_, found->second, lanes);
     return load(operand, dim, lanes, mask);
   }
 
   // What is one number for a whole row, before the row: stores between its elements would have it read again
   // and again.
-  void loadStill(unsigned dim) {
+  void loadInvariants(unsigned dim) {
     for (linalg::LinalgOp part : row_.parts)
       for (OpOperand* input : part.getDpsInputOperands())
-        if (isa<MemRefType>(input->get().getType()) && standsStill(part, *input, dim))
-          still_[input] = memref::LoadOp::create(b_, loc_, input->get(), indices(*input));
+        if (isa<MemRefType>(input->get().getType()) && isInvariant(part, *input, dim))
+          invariants_[input] = memref::LoadOp::create(b_, loc_, input->get(), indices(*input));
   }
 
   // The body at ivs_, over vectors along `dim`.
@@ -212,7 +212,7 @@ class SumEmitter {
       return carry(extent, 1,
                    [&](SmallVector<Value> inner) { return addAlongRow(depth + 1, std::move(inner), width); });
     ivs_[dim] = b_.getIndexAttr(0);
-    loadStill(dim);
+    loadInvariants(dim);
     // All partials at a time, then the elements that are left.
     const OpFoldResult whole = affine::makeComposedFoldedAffineApply(
         b_, loc_, b_.getAffineDimExpr(0).floorDiv(kPartials) * kPartials, {extent});
@@ -264,8 +264,8 @@ class SumEmitter {
   bool alongRows_;
   Type sum_;
   bool fuse_ = false;
-  llvm::SmallDenseMap<OpOperand*, Value> still_;  // of the parts, by operand: the number of the row
-  std::optional<unsigned> lanes_;                 // the parallel loop along which vectors lie
+  llvm::SmallDenseMap<OpOperand*, Value> invariants_;  // of the parts, by operand: the number of the row
+  std::optional<unsigned> lanes_;                      // the parallel loop along which vectors lie
 };
 
 }  // namespace
