@@ -117,7 +117,7 @@ Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const Weight
   if (use.winogradResults != 0) {
     if (weight.dtype != DType::kF32 || shape.size() != 4 || use.dotPacking)
       return fail(Code::kInternal, fmt::format("weight {}: no windows of f32", weight.name));
-    return asPoints(bytes, shape[0], shape[1], use.winogradResults, use.panelLanes);
+    return transformFilters(bytes, shape[0], shape[1], use.winogradResults, use.panelLanes);
   }
   if (use.panelLanes == 0) return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
   if (shape.empty()) return fail(Code::kInternal, fmt::format("weight {}: panels of a number", weight.name));

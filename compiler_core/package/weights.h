@@ -21,7 +21,7 @@ struct DotPacking {
 // reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
 // are), or as packed dot operands; then, its last dimension as columns, in panels of so many columns
 // (panels.h; 0: as it is). With winogradResults, an entry [K, C, 3, 3] after the permutation, not packed, is
-// laid out as Winograd's points in panels of so many of its K (winograd.h).
+// transformed into the Winograd domain, in panels of so many of its K (winograd.h).
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;

@@ -28,19 +28,19 @@ double sumOf(const Row& row, double a, double b, double c) {
 
 }  // namespace
 
-std::uint64_t pointBytes(std::int64_t results, std::int64_t channels, std::int64_t m) {
+std::uint64_t transformedFilterBytes(std::int64_t results, std::int64_t channels, std::int64_t m) {
   return static_cast<std::uint64_t>(results * channels * (m + 2) * (m + 2)) * sizeof(float);
 }
 
-Result<std::vector<std::uint8_t>> asPoints(Bytes weight, std::int64_t results, std::int64_t channels,
-                                           std::int64_t m, std::int64_t lanes) {
+Result<std::vector<std::uint8_t>> transformFilters(Bytes weight, std::int64_t results, std::int64_t channels,
+                                                   std::int64_t m, std::int64_t lanes) {
   if ((m != 2 && m != 4) || lanes < 1 || results < 0 || channels < 0 || results % lanes != 0 ||
       weight.size() != static_cast<std::size_t>(results * channels * kWindow * kWindow) * sizeof(float))
     return fail(Code::kInternal, fmt::format("{} bytes are no windows of {} x {} channels in panels of {}",
                                              weight.size(), results, channels, lanes));
   const Row* const g = m == 2 ? kTwo : kFour;
   const std::int64_t side = m + 2;
-  std::vector<std::uint8_t> made(pointBytes(results, channels, m));
+  std::vector<std::uint8_t> made(transformedFilterBytes(results, channels, m));
   for (std::int64_t result = 0; result < results; ++result)
     for (std::int64_t channel = 0; channel < channels; ++channel) {
       float window[kWindow][kWindow];

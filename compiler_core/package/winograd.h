@@ -10,13 +10,13 @@
 
 namespace kiln::package {
 
-// Bytes of the points of `results` x `channels` windows.
-std::uint64_t pointBytes(std::int64_t results, std::int64_t channels, std::int64_t m);
+// Bytes of `results` x `channels` transformed filters.
+std::uint64_t transformedFilterBytes(std::int64_t results, std::int64_t channels, std::int64_t m);
 
 // [results / lanes][(m + 2)^2][channels][lanes] numbers of f32 from [results][channels][3][3] of f32.
 // Computed in f64 in a fixed order and rounded once: the same bytes everywhere. kInternal: `weight` has
 // another size, m is neither 2 nor 4, or `lanes` does not divide `results`.
-Result<std::vector<std::uint8_t>> asPoints(Bytes weight, std::int64_t results, std::int64_t channels,
-                                           std::int64_t m, std::int64_t lanes);
+Result<std::vector<std::uint8_t>> transformFilters(Bytes weight, std::int64_t results, std::int64_t channels,
+                                                   std::int64_t m, std::int64_t lanes);
 
 }  // namespace kiln::package

@@ -43,7 +43,7 @@ Value inPanels(BlockArgument weight, std::int64_t lanes, ArrayRef<std::int64_t> 
   return laidOut(weight, attributes, {panels, rows, lanes});
 }
 
-Value asPoints(BlockArgument weight, std::int64_t m, std::int64_t lanes) {
+Value inWinogradDomain(BlockArgument weight, std::int64_t m, std::int64_t lanes) {
   auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
   NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
   Builder b(function.getContext());

@@ -44,8 +44,8 @@ struct KernelWeight {
   // Of a matrix that lies in panels (../package/panels.h): its columns, and those of a panel. 0: as it is.
   std::uint64_t columns = 0, panelLanes = 0;
   std::uint64_t transposed = 0;  // 1: the kernel's weight has the columns as its first dimension
-  // Winograd's points (../package/winograd.h) in panels of `panelLanes` of `columns`, which are the kernel's
-  // weight's first dimension of four: results of a tile along a dimension. 0: it lies otherwise.
+  // Filters in the Winograd domain (../package/winograd.h) in panels of `panelLanes` of `columns`, which are
+  // the kernel's weight's first dimension of four: results of a tile along a dimension. 0: it lies otherwise.
   std::uint64_t winogradResults = 0;
   auto operator<=>(const KernelWeight&) const = default;
 };

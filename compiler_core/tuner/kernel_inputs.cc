@@ -109,8 +109,8 @@ Result<std::vector<std::uint8_t>> laidOut(const std::uint8_t* plain, const Kerne
                                  static_cast<std::int64_t>(weight.columns), tensor.bytes() / tensor.elements};
   const auto lanes = static_cast<std::int64_t>(weight.panelLanes);
   if (weight.winogradResults != 0)
-    return package::asPoints({plain, tensor.bytes()}, size.columns, size.rows / 9,
-                             static_cast<std::int64_t>(weight.winogradResults), lanes);
+    return package::transformFilters({plain, tensor.bytes()}, size.columns, size.rows / 9,
+                                     static_cast<std::int64_t>(weight.winogradResults), lanes);
   const std::vector<std::uint8_t> matrix = weight.transposed != 0
                                                ? transposed({plain, tensor.bytes()}, size)
                                                : std::vector<std::uint8_t>(plain, plain + tensor.bytes());

@@ -106,7 +106,7 @@ class WinogradEmitter {
   bool fits() const { return tiles_.rows >= tiles_.results && tiles_.columns >= tiles_.results; }
 
   void emit() {
-    weights_ = asPoints(roles_.argument, tiles_.results, roles_.lanes);
+    weights_ = inWinogradDomain(roles_.argument, tiles_.results, roles_.lanes);
     emitOuter(0);
   }
 
@@ -166,7 +166,7 @@ class WinogradEmitter {
     });
   }
 
-  // The window's numbers as points, a register of channels at a time.
+  // Transforms the window's numbers into the Winograd domain, a register of channels at a time.
   void emitInput() {
     inputs_ = scratch(tiles_.points() * tiles_.pitch(steps_));
     transposed_ = scratch(tiles_.windowRows() * tiles_.windowColumns() * width_);
@@ -179,7 +179,7 @@ class WinogradEmitter {
           const std::int64_t at = i / tiles_.side() * line + i % tiles_.side();
           numbers.push_back(load(transposed_, index((d(0) * line + d(1) + at) * width_, {row, column})));
         }
-        numbers = inputPoints(b_, loc_, tiles_.results, numbers, options_.contraction);
+        numbers = transformInput(b_, loc_, tiles_.results, numbers, options_.contraction);
         for (auto [i, value] : llvm::enumerate(numbers))
           store(value, inputs_,
                 index(d(0) * steps_ + d(1) + static_cast<std::int64_t>(i) * tiles_.pitch(steps_),
@@ -293,7 +293,7 @@ class WinogradEmitter {
         for (std::int64_t i = 0; i < tiles_.points(); ++i)
           values.push_back(load(
               products_, index(d(0) * roles_.lanes + d(1) + i * tiles_.pitch(roles_.lanes), {tile, lane})));
-        values = pointResults(b_, loc_, tiles_.results, values, options_.contraction);
+        values = transformOutput(b_, loc_, tiles_.results, values, options_.contraction);
         for (auto [i, value] : llvm::enumerate(values)) {
           const std::int64_t at = static_cast<std::int64_t>(i) / tiles_.results * tiles_.columns +
                                   static_cast<std::int64_t>(i) % tiles_.results;

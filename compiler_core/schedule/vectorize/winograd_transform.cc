@@ -14,7 +14,7 @@ class Transform {
   Transform(OpBuilder& builder, Location loc, bool fuse) : b_(builder), loc_(loc), fuse_(fuse) {}
 
   // Along one dimension: m + 2 numbers to as many points.
-  SmallVector<Value> toPoints(ArrayRef<Value> d) {
+  SmallVector<Value> transformInputLine(ArrayRef<Value> d) {
     if (d.size() == 4) return {minus(d[0], d[2]), plus(d[1], d[2]), minus(d[2], d[1]), minus(d[1], d[3])};
     const Value even = plus(d[4], d[2], -4), odd = plus(d[3], d[1], -4);
     const Value near = minus(d[4], d[2]), far = minus(d[3], d[1]);
@@ -27,7 +27,7 @@ class Transform {
   }
 
   // m + 2 points to m results.
-  SmallVector<Value> fromPoints(ArrayRef<Value> p) {
+  SmallVector<Value> transformOutputLine(ArrayRef<Value> p) {
     if (p.size() == 4) return {plus(plus(p[0], p[1]), p[2]), minus(minus(p[1], p[2]), p[3])};
     const Value even = plus(p[1], p[2]), odd = minus(p[1], p[2]);
     const Value evens = plus(p[3], p[4]), odds = minus(p[3], p[4]);
@@ -73,17 +73,18 @@ SmallVector<Value> inBothDimensions(ArrayRef<Value> square, std::size_t side,
 
 }  // namespace
 
-SmallVector<Value> inputPoints(OpBuilder& b, Location loc, std::int64_t m, ArrayRef<Value> numbers,
-                               bool fuse) {
+SmallVector<Value> transformInput(OpBuilder& b, Location loc, std::int64_t m, ArrayRef<Value> numbers,
+                                  bool fuse) {
   Transform transform(b, loc, fuse);
   return inBothDimensions(numbers, static_cast<std::size_t>(m + 2),
-                          [&](ArrayRef<Value> line) { return transform.toPoints(line); });
+                          [&](ArrayRef<Value> line) { return transform.transformInputLine(line); });
 }
 
-SmallVector<Value> pointResults(OpBuilder& b, Location loc, std::int64_t m, ArrayRef<Value> sums, bool fuse) {
+SmallVector<Value> transformOutput(OpBuilder& b, Location loc, std::int64_t m, ArrayRef<Value> sums,
+                                   bool fuse) {
   Transform transform(b, loc, fuse);
   return inBothDimensions(sums, static_cast<std::size_t>(m + 2),
-                          [&](ArrayRef<Value> line) { return transform.fromPoints(line); });
+                          [&](ArrayRef<Value> line) { return transform.transformOutputLine(line); });
 }
 
 }  // namespace kiln::schedule

@@ -9,11 +9,11 @@ namespace kiln::schedule {
 
 // Of the (m + 2) x (m + 2) numbers of a tile's input, row by row, those that weights are multiplied with.
 // fuse: products and sums may be one operation.
-llvm::SmallVector<mlir::Value> inputPoints(mlir::OpBuilder& builder, mlir::Location loc, std::int64_t m,
-                                           llvm::ArrayRef<mlir::Value> numbers, bool fuse);
+llvm::SmallVector<mlir::Value> transformInput(mlir::OpBuilder& builder, mlir::Location loc, std::int64_t m,
+                                              llvm::ArrayRef<mlir::Value> numbers, bool fuse);
 
 // The m x m results of a tile from its (m + 2) x (m + 2) sums of products, row by row.
-llvm::SmallVector<mlir::Value> pointResults(mlir::OpBuilder& builder, mlir::Location loc, std::int64_t m,
-                                            llvm::ArrayRef<mlir::Value> sums, bool fuse);
+llvm::SmallVector<mlir::Value> transformOutput(mlir::OpBuilder& builder, mlir::Location loc, std::int64_t m,
+                                               llvm::ArrayRef<mlir::Value> sums, bool fuse);
 
 }  // namespace kiln::schedule

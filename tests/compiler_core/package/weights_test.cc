@@ -156,7 +156,7 @@ TEST_F(Weights, WinogradTransformsTheEntryAsTheProgramTransposesIt) {
   EXPECT_EQ(*plain, *transposed);
 }
 
-TEST_F(Weights, WhatIsNoWindowHasNoPoints) {
+TEST_F(Weights, WhatIsNoFilterIsNotTransformed) {
   ir::WeightTable table;
   table.addOwned("w", DType::kF32, {4, 2, 3, 3}, one(8, 0));
   table.addOwned("matrix", DType::kF32, {4, 18}, one(8, 0));

@@ -8,7 +8,7 @@
 // CHECK-NOT: kiln.source = 0
 // CHECK: scf.forall
 
-// Sixteen tiles as points, each point a cache line more than they take; the window of eight channels is transposed first.
+// Sixteen transformed tiles, each point a cache line more than they take; the window of eight channels is transposed first.
 // CHECK: %[[POINTS:.*]] = memref.alloc() {alignment = 64 : i64} : memref<2304xf32>
 // CHECK: %[[TRANSPOSED:.*]] = memref.alloc() {alignment = 64 : i64} : memref<800xf32>
 // CHECK: vector.shuffle
