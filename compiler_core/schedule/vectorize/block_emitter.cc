@@ -36,7 +36,7 @@ class BlockEmitter {
         roles_(roles),
         options_(options),
         likely_(estimatedExtents(op_)),
-        masks_(options.shape.masks && llvm::all_of(product.parts(), mayRunIdle)),
+        masks_(options.shape.masks && llvm::all_of(product.parts(), isSafeOnPaddingLanes)),
         nonTemporal_(wantsNonTemporalStores(op_, options.shape)) {
     ivs_.assign(op_.getNumLoops(), OpFoldResult(b_.getIndexAttr(0)));
     for (OpOperand& operand : op_->getOpOperands())

@@ -85,7 +85,7 @@ SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Va
   return results;
 }
 
-bool mayRunIdle(linalg::LinalgOp op) {
+bool isSafeOnPaddingLanes(linalg::LinalgOp op) {
   return llvm::none_of(op.getBlock()->without_terminator(), [](Operation& inner) {
     return isa<arith::DivSIOp, arith::DivUIOp, arith::RemSIOp, arith::RemUIOp, arith::CeilDivSIOp,
                arith::CeilDivUIOp, arith::FloorDivSIOp>(inner);

@@ -16,8 +16,8 @@ llvm::SmallVector<mlir::Value> emitBody(mlir::OpBuilder& builder, mlir::linalg::
                                         llvm::ArrayRef<mlir::Value> arguments, std::int64_t lanes, bool fuse,
                                         llvm::ArrayRef<mlir::Value> positions = {});
 
-// Vectors may hold lanes that nobody asked for, of zeros or anything else: no operation of the body traps, as
-// a division of integers would.
-bool mayRunIdle(mlir::linalg::LinalgOp op);
+// Whether the body may be executed on padding lanes, which hold zeros or anything else: none of its
+// operations traps, as a division of integers would.
+bool isSafeOnPaddingLanes(mlir::linalg::LinalgOp op);
 
 }  // namespace kiln::schedule

@@ -32,9 +32,10 @@ linalg::LinalgOp before(Operation* op, linalg::LinalgOp sum) {
 
 // Whether the operation goes over the elements of the sum as the sum does, in numbers of its type.
 bool goesAlong(linalg::LinalgOp part, linalg::LinalgOp sum, const VectorShape& shape) {
-  if (part.getNumDpsInits() != 1 || !isPointwise(part) || part.hasIndexSemantics() || !mayRunIdle(part) ||
-      !findRoles(part, shape) || part.getStaticLoopRanges() != sum.getStaticLoopRanges() ||
-      part.hasDynamicShape() || !part.getMatchingIndexingMap(part.getDpsInitOperand(0)).isIdentity())
+  if (part.getNumDpsInits() != 1 || !isPointwise(part) || part.hasIndexSemantics() ||
+      !isSafeOnPaddingLanes(part) || !findRoles(part, shape) ||
+      part.getStaticLoopRanges() != sum.getStaticLoopRanges() || part.hasDynamicShape() ||
+      !part.getMatchingIndexingMap(part.getDpsInitOperand(0)).isIdentity())
     return false;
   const unsigned along = part.getNumLoops() - 1;
   const Type type = getElementTypeOrSelf(sum.getDpsInits()[0].getType());

@@ -273,7 +273,7 @@ class SumEmitter {
 bool sumsAlongRows(linalg::LinalgOp op, const VectorShape& shape) {
   SmallVector<unsigned> reductions;
   op.getReductionDims(reductions);
-  return findRoles(op, shape) && mayRunIdle(op) && allLieAlong(op, reductions.back());
+  return findRoles(op, shape) && isSafeOnPaddingLanes(op) && allLieAlong(op, reductions.back());
 }
 
 void emitSum(RewriterBase& rewriter, const SummedRow& row, const VectorShape& shape, bool contraction) {
