@@ -15,7 +15,7 @@
 #include "compiler_core/package/weights.h"
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/reference/host_tensor.h"
-#include "compiler_core/schedule/given.h"
+#include "compiler_core/schedule/schedule_override.h"
 #include "manifest/base/result.h"
 #include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
@@ -61,7 +61,7 @@ struct CompileRequest {
   PartitionRules partition;
   // Schedules instead of the defaults. One whose kernel the program does not have is an error, as is one that
   // does not fit it.
-  schedule::GivenSchedules schedules;
+  schedule::ScheduleOverrides schedules;
   std::function<void(const schedule::KernelFound& kernel)> onKernel;  // each that has a signature
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string

@@ -42,14 +42,14 @@ Status writeDocument(const std::string& path, const Json& document) {
   return {};
 }
 
-tl::expected<schedule::GivenSchedules, CommandError> schedulesOf(const TuningEntries& entries,
-                                                                 const CompileSpec& spec) {
+tl::expected<schedule::ScheduleOverrides, CommandError> schedulesOf(const TuningEntries& entries,
+                                                                    const CompileSpec& spec) {
   if (entries.target != spec.target)
     return stop(kExitUsage, {Code::kInvalidArgument,
                              fmt::format("the tuning entries are for {}, the spec is for {}",
                                          printable(entries.target, 100), spec.target),
                              {}});
-  schedule::GivenSchedules schedules;
+  schedule::ScheduleOverrides schedules;
   for (const TuningEntry& entry : entries.entries)
     schedules[entry.signature] = {entry.templateName, entry.schedule, entryDigest(entries.target, entry)};
   return schedules;

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "compiler_core/driver/command.h"
-#include "compiler_core/schedule/given.h"
+#include "compiler_core/schedule/schedule_override.h"
 #include "manifest/tuning/kernel_plan.h"
 #include "manifest/tuning/record.h"
 
@@ -19,7 +19,7 @@ tl::expected<TuningEntries, CommandError> readEntries(const std::string& path);
 Status writeDocument(const std::string& path, const Json& document);
 
 // What a compile takes; for the target of `spec` or a failure of usage.
-tl::expected<schedule::GivenSchedules, CommandError> schedulesOf(const TuningEntries& entries,
-                                                                 const CompileSpec& spec);
+tl::expected<schedule::ScheduleOverrides, CommandError> schedulesOf(const TuningEntries& entries,
+                                                                    const CompileSpec& spec);
 
 }  // namespace kiln::driver

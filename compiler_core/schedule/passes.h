@@ -9,8 +9,8 @@
 #include <string>
 
 #include "compiler_core/schedule/dot.h"
-#include "compiler_core/schedule/given.h"
 #include "compiler_core/schedule/schedule.h"
+#include "compiler_core/schedule/schedule_override.h"
 #include "compiler_core/schedule/signature.h"
 
 namespace mlir {
@@ -41,7 +41,7 @@ struct TileOptions {
   // With a target, each kernel that can stand by itself gets its signature, and the schedule that `given` has
   // for it in the place of the default.
   Environment environment;
-  const GivenSchedules* given = nullptr;                    // by signature; outlives the pass
+  const ScheduleOverrides* given = nullptr;                 // by signature; outlives the pass
   std::function<void(const KernelFound& kernel)> onKernel;  // each with a signature; may be empty
   std::function<void(const Error& error)> onRefused;        // a given schedule that check() refuses
 };

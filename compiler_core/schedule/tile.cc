@@ -214,11 +214,11 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     if (!isolated) return info(standard.rule, standard.schedule);
     const std::string signature = signatureOf(*isolated);
     if (options.onKernel) options.onKernel({signature, *isolated, nodes, site, standard.schedule});
-    const GivenSchedule* given = nullptr;
+    const ScheduleOverride* given = nullptr;
     if (options.given)
       if (auto found = options.given->find(signature); found != options.given->end()) given = &found->second;
     if (given)
-      if (const Status fits = checkGiven(*given, site); !fits) {
+      if (const Status fits = checkOverride(*given, site); !fits) {
         const Error error =
             fits.error().in("kernel " + signature + (nodes.empty() ? "" : " (" + nodes[0] + ")"));
         if (options.onRefused) options.onRefused(error);
@@ -231,7 +231,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     return attributes.getDictionary(&getContext());
   }
 
-  static Status checkGiven(const GivenSchedule& given, const Site& site) {
+  static Status checkOverride(const ScheduleOverride& given, const Site& site) {
     const std::string_view own = templateOf(site.shape.kind);
     if (given.templateName != own)
       return fail(Code::kInvalidArgument, "the schedule is for the template " + given.templateName +

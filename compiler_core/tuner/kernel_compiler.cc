@@ -252,7 +252,7 @@ double KernelCompiler::work() const {
 Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
   KILN_TRY(schedule::check(schedule, state_->site));
   OwningOpRef<ModuleOp> copy(state_->module->clone());
-  const schedule::GivenSchedules given = {
+  const schedule::ScheduleOverrides given = {
       {state_->signature,
        {std::string(schedule::templateOf(state_->site.shape.kind)), schedule, std::string()}}};
   codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(state_->tensors.inputs.size()),

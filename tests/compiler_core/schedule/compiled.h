@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler_core/reference/host_tensor.h"
-#include "compiler_core/schedule/given.h"
+#include "compiler_core/schedule/schedule_override.h"
 #include "manifest/base/result.h"
 
 namespace kiln::testing {
@@ -31,7 +31,7 @@ struct CheckOptions {
   bool reassociation = false;  // of a processor, by schedules that say so
   // Kernels get signatures, and their schedules from `given`, as kiln-tile does it: always on a device, on a
   // processor where one of these is there.
-  const schedule::GivenSchedules* given = nullptr;
+  const schedule::ScheduleOverrides* given = nullptr;
   std::function<void(const schedule::KernelFound& kernel)> onKernel;
 };
 

@@ -55,7 +55,7 @@ Result<Checked> checkUnder(const std::string& text, std::int64_t winograd,
   options.stage = "planned";
   options.reassociation = true;
   options.absolute = 1e-3;  // of results of ten and more
-  schedule::GivenSchedules given;
+  schedule::ScheduleOverrides given;
   options.onKernel = [&](const schedule::KernelFound& kernel) {
     if (kernel.site.shape.kind != schedule::KernelKind::kConvolution) return;
     Schedule schedule = kernel.standard;

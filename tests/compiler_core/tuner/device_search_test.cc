@@ -140,7 +140,7 @@ Result<Compiled> compile(const Network& network) {
 std::string trouble(const Network& network, const std::vector<HostTensor>& expected, const Kernel& kernel,
                     const Schedule& schedule) {
   const std::string templateName(schedule::templateOf(kernel.site.shape.kind));
-  const schedule::GivenSchedules given = {{kernel.signature, {templateName, schedule, ""}}};
+  const schedule::ScheduleOverrides given = {{kernel.signature, {templateName, schedule, ""}}};
   bool taken = false;
   CheckOptions options = optionsFor(network);
   options.given = &given;

@@ -1,4 +1,4 @@
-// Schedules that stand in the place of defaults, and what is told about kernels that may have one.
+// Schedules that override the defaults, and what is told about kernels that may have one.
 #pragma once
 
 #include <cstdint>
@@ -12,13 +12,13 @@
 
 namespace kiln::schedule {
 
-struct GivenSchedule {
+struct ScheduleOverride {
   std::string templateName;  // which the kernel must be of
   Schedule schedule;
   std::string entry;  // digest of the tuning entry, for the manifest; empty: none
 };
 // By the kernel's signature.
-using GivenSchedules = std::map<std::string, GivenSchedule, std::less<>>;
+using ScheduleOverrides = std::map<std::string, ScheduleOverride, std::less<>>;
 
 // A kernel as kiln-tile finds it.
 struct KernelFound {
