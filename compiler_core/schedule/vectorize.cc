@@ -60,10 +60,10 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
       for (linalg::LinalgOp part : product.parts()) taken.insert(part);
       products[op] = std::move(product);
     }
-    llvm::MapVector<Operation*, SummedRow> sums;
+    llvm::MapVector<Operation*, FusedReduction> sums;
     for (linalg::LinalgOp op : ops) {
       if (!op->hasAttr(kPartialsAttr)) continue;
-      SummedRow row = findSummed(op, options.shape, taken);
+      FusedReduction row = findFusedReduction(op, options.shape, taken);
       for (linalg::LinalgOp part : row.parts) taken.insert(part);
       sums[op] = std::move(row);
     }

@@ -30,7 +30,7 @@ bool isInvariant(linalg::LinalgOp op, OpOperand& operand, unsigned dim) {
 
 class SumEmitter {
  public:
-  SumEmitter(RewriterBase& builder, const SummedRow& row, const VectorShape& shape, bool contraction)
+  SumEmitter(RewriterBase& builder, const FusedReduction& row, const VectorShape& shape, bool contraction)
       : b_(builder),
         row_(row),
         op_(row.sum),
@@ -254,7 +254,7 @@ class SumEmitter {
   }
 
   RewriterBase& b_;
-  const SummedRow& row_;
+  const FusedReduction& row_;
   linalg::LinalgOp op_;
   Location loc_;
   std::optional<Roles> roles_;        // of the block emitter; null where the body is not for vectors
@@ -276,7 +276,7 @@ bool sumsAlongRows(linalg::LinalgOp op, const VectorShape& shape) {
   return findRoles(op, shape) && isSafeOnPaddingLanes(op) && allLieAlong(op, reductions.back());
 }
 
-void emitSum(RewriterBase& rewriter, const SummedRow& row, const VectorShape& shape, bool contraction) {
+void emitSum(RewriterBase& rewriter, const FusedReduction& row, const VectorShape& shape, bool contraction) {
   OpBuilder::InsertionGuard guard(rewriter);
   rewriter.setInsertionPoint(row.sum);
   SumEmitter(rewriter, row, shape, contraction).emit();

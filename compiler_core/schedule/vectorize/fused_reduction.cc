@@ -1,4 +1,4 @@
-#include "compiler_core/schedule/vectorize/summed.h"
+#include "compiler_core/schedule/vectorize/fused_reduction.h"
 
 #include "compiler_core/schedule/groups.h"
 #include "compiler_core/schedule/vectorize/body.h"
@@ -69,8 +69,9 @@ bool mayRunTogether(ArrayRef<linalg::LinalgOp> parts, linalg::LinalgOp sum) {
 
 }  // namespace
 
-SummedRow findSummed(linalg::LinalgOp op, const VectorShape& shape, const llvm::DenseSet<Operation*>& taken) {
-  SummedRow row{op, {}, {}};
+FusedReduction findFusedReduction(linalg::LinalgOp op, const VectorShape& shape,
+                                  const llvm::DenseSet<Operation*>& taken) {
+  FusedReduction row{op, {}, {}};
   SmallVector<unsigned> reductions;
   op.getReductionDims(reductions);
   if (reductions.size() != 1 || reductions[0] + 1 != op.getNumLoops() || op.hasDynamicShape() ||

@@ -1,4 +1,4 @@
-// What makes the elements of a sum, on their way into it. Private to compiler_core/schedule.
+// A sum fused with the elementwise operations that make its elements. Private to compiler_core/schedule.
 #pragma once
 
 #include "compiler_core/schedule/vectorize/roles.h"
@@ -8,14 +8,14 @@ namespace kiln::schedule {
 
 // A sum in the order of partial_sums.h and the elementwise operations right before it that lead to its
 // elements: one pass over a row makes an element, stores it where somebody else reads it, and adds it.
-struct SummedRow {
+struct FusedReduction {
   mlir::linalg::LinalgOp sum;
   llvm::SmallVector<mlir::linalg::LinalgOp> parts;  // in the order of the program
   llvm::SmallVector<bool> kept;                     // per part: its results are read elsewhere
 };
 
 // `op` has kPartialsAttr; nothing of `taken` becomes a part.
-SummedRow findSummed(mlir::linalg::LinalgOp op, const VectorShape& shape,
-                     const llvm::DenseSet<mlir::Operation*>& taken);
+FusedReduction findFusedReduction(mlir::linalg::LinalgOp op, const VectorShape& shape,
+                                  const llvm::DenseSet<mlir::Operation*>& taken);
 
 }  // namespace kiln::schedule
