@@ -1,7 +1,7 @@
 #include "compiler_core/schedule/vectorize/min_max.h"
 
 #include "compiler_core/schedule/vectorize/body.h"
-#include "compiler_core/schedule/vectorize/rolled.h"
+#include "compiler_core/schedule/vectorize/unrolling.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -145,7 +145,7 @@ class MinMaxEmitter {
     SmallVector<Value> carried(values);
     if (plain_) carried.push_back(magnitude_);
     auto loop = scf::ForOp::create(b_, loc_, number(from), index(to), number(step), carried);
-    if (isLongRow(extent_, type().getElementType())) keepRolled(loop);
+    if (isLongRow(extent_, type().getElementType())) disableUnrolling(loop);
     {
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(loop.getBody());

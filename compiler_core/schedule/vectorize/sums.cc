@@ -2,7 +2,7 @@
 
 #include "compiler_core/schedule/partial_sums.h"
 #include "compiler_core/schedule/vectorize/body.h"
-#include "compiler_core/schedule/vectorize/rolled.h"
+#include "compiler_core/schedule/vectorize/unrolling.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -200,7 +200,7 @@ class SumEmitter {
       if (getConstantIntValue(to) == 0) return registers;
       auto loop = scf::ForOp::create(b_, loc_, index(b_.getIndexAttr(0)), index(to),
                                      index(b_.getIndexAttr(step)), registers);
-      if (step > 1 && isLongRow(to, sum_)) keepRolled(loop);
+      if (step > 1 && isLongRow(to, sum_)) disableUnrolling(loop);
       OpBuilder::InsertionGuard guard(b_);
       b_.setInsertionPointToStart(loop.getBody());
       ivs_[dim] = loop.getInductionVar();

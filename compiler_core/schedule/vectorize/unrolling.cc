@@ -1,4 +1,4 @@
-#include "compiler_core/schedule/vectorize/rolled.h"
+#include "compiler_core/schedule/vectorize/unrolling.h"
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -13,7 +13,7 @@ bool isLongRow(OpFoldResult extent, Type type) {
   return !number || *number * type.getIntOrFloatBitWidth() / 8 >= kLeastBytes;
 }
 
-void keepRolled(scf::ForOp loop) {
+void disableUnrolling(scf::ForOp loop) {
   MLIRContext* context = loop.getContext();
   const auto yes = BoolAttr::get(context, true);
   const auto unroll = LLVM::LoopUnrollAttr::get(context, yes, {}, {}, {}, {}, {}, {});
