@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/gpu/deal.h"
+#include "compiler_core/schedule/gpu/distribution.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/PatternMatch.h"

@@ -14,7 +14,8 @@ struct DeviceTile {
 // A pure function of the shape.
 DeviceTile chooseDeviceTile(const KernelShape& shape);
 
-// For one operation without anything that its results share: blocks are dealt its results in order.
+// For one operation without anything that its results share: its results are distributed over the blocks in
+// order.
 struct DeviceShare {
   std::int64_t threads = 256, results = 1024;  // per block; a multiple of `threads`
   std::string_view rule, reason;

@@ -217,14 +217,15 @@ OpFoldResult positions(OpBuilder& b, ir::CallOp call) {
 void emitCall(RewriterBase& rewriter, ir::CallOp call, Value thread, const GpuOptions& options,
               const Share& share) {
   CallEmitter emitter(rewriter, call);
-  dealOut(rewriter, call.getLoc(), positions(rewriter, call), thread, options.threads, share, [&](Value at) {
-    if (isScatter(call))
-      emitter.scatter(at);
-    else if (isCumulative(call))
-      emitter.cumulative(at);
-    else
-      emitter.argReduce(at);
-  });
+  distributeOverThreads(rewriter, call.getLoc(), positions(rewriter, call), thread, options.threads, share,
+                        [&](Value at) {
+                          if (isScatter(call))
+                            emitter.scatter(at);
+                          else if (isCumulative(call))
+                            emitter.cumulative(at);
+                          else
+                            emitter.argReduce(at);
+                        });
 }
 
 }  // namespace kiln::schedule

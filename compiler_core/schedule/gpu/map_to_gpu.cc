@@ -148,7 +148,7 @@ class Mapper {
       info = describe({op.getOperation()}, share.rule, estimatedExtents(op), share.results, share.threads);
     }
     op->removeAttr(kKernelAttr);
-    shareOut(op, points, info);
+    distributeOverBlocks(op, points, info);
   }
 
   // A function of the kernel library: each of its lines is long.
@@ -157,12 +157,12 @@ class Mapper {
     const OpFoldResult points = positions(b_, call);
     const std::int64_t number = getConstantIntValue(points).value_or(0);
     const DeviceShare share = chooseDeviceShare(number, std::numeric_limits<std::int32_t>::max());
-    shareOut(call, points,
-             describe({call.getOperation()}, share.rule, std::max<std::int64_t>(1, number), share.results,
-                      share.threads));
+    distributeOverBlocks(call, points,
+                         describe({call.getOperation()}, share.rule, std::max<std::int64_t>(1, number),
+                                  share.results, share.threads));
   }
 
-  void shareOut(Operation* op, OpFoldResult points, DictionaryAttr info) {
+  void distributeOverBlocks(Operation* op, OpFoldResult points, DictionaryAttr info) {
     if (getConstantIntValue(points) == 0) return b_.eraseOp(op);
     const std::int64_t results = numberOf(scheduleOf(info), kTileKnob, 1);
     auto block = makeBlocks(op->getLoc(), points, results, info);

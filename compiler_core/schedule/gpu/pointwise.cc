@@ -37,7 +37,7 @@ class PhaseEmitter {
       own.count /= lanes_;
       if (own.first) own.first = arith::DivUIOp::create(b_, loc_, own.first, index(lanes_));
     }
-    dealOut(b_, loc_, points, thread_, options_.threads, own, [&](Value at) { emitPoint(at); });
+    distributeOverThreads(b_, loc_, points, thread_, options_.threads, own, [&](Value at) { emitPoint(at); });
   }
 
  private:

@@ -53,7 +53,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
   while (parts * 2 * points <= options.threads && parts * 2 * kSteps <= steps) parts *= 2;
   const bool isSum = op->hasAttr(kPartialsAttr);
   if (isSum) {
-    // A thread has one partial of a result; they are dealt out along all of the steps.
+    // A thread has one partial of a result; they are distributed along all of the steps.
     if (parts < kPartials || (reductions.size() > 1 && extents[reductions.back()] % kPartials)) return false;
     parts = kPartials;
   }
@@ -88,7 +88,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
   OpOperand& init = *op.getDpsInitOperand(0);
   auto type = MemRefType::get({points, parts}, getElementTypeOrSelf(init.get().getType()));
   Value buffer = memref::AllocOp::create(b, loc, type, b.getI64IntegerAttr(64));
-  dealOut(b, loc, b.getIndexAttr(points * parts), thread, options.threads, {}, [&](Value at) {
+  distributeOverThreads(b, loc, b.getIndexAttr(points * parts), thread, options.threads, {}, [&](Value at) {
     at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
     Value point = arith::DivUIOp::create(b, loc, at, index(parts)),
           part = arith::RemUIOp::create(b, loc, at, index(parts));
@@ -117,7 +117,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
   auto element = [&](Value point, Value part) { return SmallVector<Value>{point, part}; };
   for (std::int64_t half = parts / 2; half > 0; half /= 2) {
     gpu::BarrierOp::create(b, loc);
-    dealOut(b, loc, b.getIndexAttr(points * half), thread, options.threads, {}, [&](Value at) {
+    distributeOverThreads(b, loc, b.getIndexAttr(points * half), thread, options.threads, {}, [&](Value at) {
       at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
       Value point = arith::DivUIOp::create(b, loc, at, index(half)),
             part = arith::RemUIOp::create(b, loc, at, index(half));
@@ -128,7 +128,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
     });
   }
   gpu::BarrierOp::create(b, loc);
-  dealOut(b, loc, b.getIndexAttr(points), thread, options.threads, {}, [&](Value at) {
+  distributeOverThreads(b, loc, b.getIndexAttr(points), thread, options.threads, {}, [&](Value at) {
     at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
     place(at, parallel);
     Value start;

@@ -273,8 +273,8 @@ class BlockEmitter {
     bool masked = false;     // the last block may reach beyond `to`
   };
 
-  // Blocks of at most `registers`. A known number of lanes is dealt out evenly; what an unknown one leaves is
-  // covered by single registers under a mask, or by ever smaller blocks.
+  // Blocks of at most `registers`. A known number of lanes is distributed evenly; what an unknown one leaves
+  // is covered by single registers under a mask, or by ever smaller blocks.
   SmallVector<LaneRun> laneRuns(OpFoldResult extent, std::int64_t registers) {
     if (!roles_.lanes) return {{b_.getIndexAttr(0), extent, 1}};
     const std::int64_t width = roles_.width;

@@ -1,4 +1,4 @@
-// Results shared out to the threads of a block. Private to compiler_core/schedule.
+// Results distributed over the threads of a block. Private to compiler_core/schedule.
 #pragma once
 
 #include "mlir/IR/Builders.h"
@@ -16,7 +16,8 @@ struct Share {
 // body(position) for every position of the share in [0, points), each in one of `threads` threads of which
 // `thread` is this one's number; neighbouring threads have neighbouring positions. Positions are i32 where
 // `points` is a number that allows it, else index.
-void dealOut(mlir::OpBuilder& builder, mlir::Location loc, mlir::OpFoldResult points, mlir::Value thread,
-             std::int64_t threads, const Share& share, llvm::function_ref<void(mlir::Value position)> body);
+void distributeOverThreads(mlir::OpBuilder& builder, mlir::Location loc, mlir::OpFoldResult points,
+                           mlir::Value thread, std::int64_t threads, const Share& share,
+                           llvm::function_ref<void(mlir::Value position)> body);
 
 }  // namespace kiln::schedule

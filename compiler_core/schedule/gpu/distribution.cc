@@ -1,4 +1,4 @@
-#include "compiler_core/schedule/gpu/deal.h"
+#include "compiler_core/schedule/gpu/distribution.h"
 
 #include <limits>
 
@@ -58,8 +58,8 @@ void dealNumber(OpBuilder& b, Location loc, std::int64_t points, Value thread, s
 
 }  // namespace
 
-void dealOut(OpBuilder& b, Location loc, OpFoldResult points, Value thread, std::int64_t threads,
-             const Share& share, Body body) {
+void distributeOverThreads(OpBuilder& b, Location loc, OpFoldResult points, Value thread,
+                           std::int64_t threads, const Share& share, Body body) {
   // A block that begins within i32 ends within it.
   const auto fixed = getConstantIntValue(points);
   if (fixed && *fixed <= std::numeric_limits<std::int32_t>::max() - std::max(threads, share.count))
