@@ -77,7 +77,7 @@ Status Releases::check(const std::string& instance, const Digest& artifact) {
   KILN_ASSIGN(const Digest facts, factsOf(farm_, policies_, instance, artifact, recalls.get()));
   if (const auto known = verdicts_.find(facts)) return *known;
   KILN_ASSIGN(Status status, judge(instance, artifact, recalls.get()));
-  verdicts_.remember(facts, std::make_shared<const Status>(status));
+  verdicts_.insert(facts, std::make_shared<const Status>(status));
   return status;
 }
 

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "api/gateway/gateway.h"
+#include "coordinator/service/digest_cache.h"
 #include "coordinator/service/instance_policies.h"
-#include "coordinator/service/memory.h"
 
 namespace kiln::server {
 
@@ -19,8 +19,8 @@ class Releases final : public gateway::ReleaseGate {
 
   // kPermissionDenied naming each rule of the instance's policy that is not satisfied, or the recall of the
   // artifact or of something that it was made of; without a policy only the latter. kNotFound if no such
-  // artifact is published there. The verdict is remembered for the same bundles, root and recalls, and made
-  // anew each minute, for rules about age.
+  // artifact is published there. The verdict is cached for the same bundles, root and recalls, and made anew
+  // each minute, for rules about age.
   Status check(const std::string& instance, const Digest& artifact) override;
 
  private:
@@ -29,7 +29,7 @@ class Releases final : public gateway::ReleaseGate {
 
   const service::Farm& farm_;
   const service::InstancePolicies& policies_;
-  service::Memory<Status> verdicts_{4096};
+  service::DigestCache<Status> verdicts_{4096};
 };
 
 }  // namespace kiln::server

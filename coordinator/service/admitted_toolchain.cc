@@ -69,22 +69,22 @@ Result<ToolchainAdmission> admissionOf(const Farm& farm, const std::string& text
 
 // The same, once under each root: what was admitted stays so until the root says otherwise, and the signer
 // need not be there for each submission.
-Result<std::shared_ptr<const ToolchainAdmission>> rememberedAdmission(
-    const Farm& farm, const index::ToolchainRecord& toolchain) {
+Result<std::shared_ptr<const ToolchainAdmission>> cachedAdmission(const Farm& farm,
+                                                                  const index::ToolchainRecord& toolchain) {
   KILN_ASSIGN(const std::string root, rootText(farm));
   const Digest evidence =
       digestOf(toolchain.admission->hex() + toolchain.tree.hex() + digestOf(root).hex() + toolchain.instance);
   if (auto known = farm.admissions->find(evidence)) return known;
   KILN_ASSIGN(ToolchainAdmission admission, admissionOf(farm, root, toolchain));
   auto read = std::make_shared<const ToolchainAdmission>(std::move(admission));
-  farm.admissions->remember(evidence, read);
+  farm.admissions->insert(evidence, read);
   return read;
 }
 
 }  // namespace
 
 Result<std::optional<Error>> doubtOf(const Farm& farm, const index::ToolchainRecord& toolchain) {
-  const auto admission = rememberedAdmission(farm, toolchain);
+  const auto admission = cachedAdmission(farm, toolchain);
   if (!admission) {
     const Code code = admission.error().code;
     if (code == Code::kDataLoss || code == Code::kPermissionDenied || code == Code::kNotFound)

@@ -9,7 +9,7 @@
 #include "coordinator/jobs/publication.h"
 #include "coordinator/queue/change_feed.h"
 #include "coordinator/queue/lease_queue.h"
-#include "coordinator/service/memory.h"
+#include "coordinator/service/digest_cache.h"
 #include "coordinator/service/metrics.h"
 #include "manifest/base/clock.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -40,12 +40,12 @@ struct Farm {
   // there.
   std::function<void(std::string_view)> reached = [](std::string_view) {};
   // What hits would otherwise verify each time (service/proof.cc, service/recalls.cc).
-  std::shared_ptr<Memory<ProvenArtifact>> proofs = std::make_shared<Memory<ProvenArtifact>>(4096);
-  std::shared_ptr<Memory<signing::Recalls>> recalls = std::make_shared<Memory<signing::Recalls>>(2);
+  std::shared_ptr<DigestCache<ProvenArtifact>> proofs = std::make_shared<DigestCache<ProvenArtifact>>(4096);
+  std::shared_ptr<DigestCache<signing::Recalls>> recalls = std::make_shared<DigestCache<signing::Recalls>>(2);
   std::vector<Digest> sandboxPolicies = {};  // that receipts may name; empty: any that fits its action
-  std::shared_ptr<Memory<ToolchainAdmission>> admissions =
-      std::make_shared<Memory<ToolchainAdmission>>(256);  // service/admitted_toolchain.cc
-  std::string trustRoot;                                  // the farm's root, a path; "" if it was given none
+  std::shared_ptr<DigestCache<ToolchainAdmission>> admissions =
+      std::make_shared<DigestCache<ToolchainAdmission>>(256);  // service/admitted_toolchain.cc
+  std::string trustRoot;  // the farm's root, a path; "" if it was given none
   // What the log says was recalled; null where the farm has no log, or no trust root.
   std::shared_ptr<LoggedRecalls> loggedRecalls;
 };

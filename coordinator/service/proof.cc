@@ -69,7 +69,7 @@ Result<std::shared_ptr<const ProvenArtifact>> verified(const Farm& farm,
   KILN_TRY(verdict.status());
   auto proven = std::make_shared<const ProvenArtifact>(std::move(verdict.manifest.spec),
                                                        std::move(verdict.statements), std::move(blobs));
-  farm.proofs->remember(evidence, proven);
+  farm.proofs->insert(evidence, proven);
   return proven;
 }
 

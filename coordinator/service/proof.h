@@ -28,10 +28,10 @@ struct WantedProof {
 
 // The builders of a provenance statement that this farm signed about the artifact and that answers what is
 // wanted, after every byte of the artifact was hashed and every bundle verified: by the same code and rules
-// as anybody else's verification, the recalls in force among them. What held is remembered for the same
-// artifact, bundles, signing key and recalls; of the bytes, the store then says that it hashed them lately
-// and that they were not touched since. Nothing if there is none, or if anything about the artifact does not
-// hold. `artifact` is with its bundles.
+// as anybody else's verification, the recalls in force among them. What held is cached for the same artifact,
+// bundles, signing key and recalls; of the bytes, the store then says that it hashed them lately and that
+// they were not touched since. Nothing if there is none, or if anything about the artifact does not hold.
+// `artifact` is with its bundles.
 Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
                                                                const index::ArtifactRecord& artifact,
                                                                const WantedProof& wanted);

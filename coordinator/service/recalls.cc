@@ -97,7 +97,7 @@ Result<std::shared_ptr<const signing::Recalls>> recallsStored(const Farm& farm) 
   if (auto known = farm.recalls->find(evidence)) return known;
   KILN_ASSIGN(signing::Recalls recalls, readRecalls(*record));
   auto read = std::make_shared<const signing::Recalls>(std::move(recalls));
-  farm.recalls->remember(evidence, read);
+  farm.recalls->insert(evidence, read);
   return read;
 }
 

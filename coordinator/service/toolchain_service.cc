@@ -140,7 +140,7 @@ Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& reque
   logInfo("toolchain " + change,
           {{"instance", toolchain.instance}, {"label", toolchain.label}, {"tree", toolchain.tree.text()}});
   KILN_ASSIGN(auto connection, farm_.database.acquire());
-  // Remembered while the signer is there: the first submission need not find it.
+  // Cached while the signer is there: the first submission need not find it.
   (void)admittedToolchain(farm_, *connection, toolchain.instance, toolchain.label);
   KILN_ASSIGN(const auto there, index::findToolchain(*connection, toolchain.instance, toolchain.label));
   v1::Toolchain out = toProto(there);

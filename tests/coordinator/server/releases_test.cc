@@ -124,7 +124,7 @@ TEST_F(ReleasesTest, FactsAndTimeChangeTheVerdict) {
 
 // The blobs of one pull are not judged one by one: with the statements gone from the store, what was found
 // for these facts stands for its minute.
-TEST_F(ReleasesTest, AVerdictIsRememberedForItsFacts) {
+TEST_F(ReleasesTest, AVerdictIsCachedForItsFacts) {
   serve({{"default", policy()}});
   EXPECT_EQ(pull("manifests/").status, 200);
   const Digest bundle = fromProto(artifact(artifact_.text()).bundles(0)).value();

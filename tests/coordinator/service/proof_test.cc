@@ -217,7 +217,7 @@ TEST_F(Proof, BuildersThatOnlyARowNamesDoNotCount) {
   EXPECT_EQ(job.artifacts(0).builders_size(), 2) << "the missing one ran, the first one's receipt counts";
 }
 
-// A hit is verified once; what is remembered of it says nothing about other bytes, bundles or recalls.
+// A hit is verified once; what is cached of it says nothing about other bytes, bundles or recalls.
 TEST_F(Proof, WhatHeldBeforeIsLookedAtAgain) {
   forgetResults();
   EXPECT_EQ(again("hit").state(), v1::JOB_SUCCEEDED);

@@ -1,4 +1,4 @@
-// What was found out from bytes, kept by their digest, so that it is found out once.
+// A cache of what was found out from bytes, by their digest.
 #pragma once
 
 #include <cstddef>
@@ -11,21 +11,21 @@
 
 namespace kiln::service {
 
-// Thread safe. Holds at most `entries` values, of which the oldest leaves first. Only what follows from the
-// bytes alone, at any time, may be kept here.
+// Thread safe. Holds at most `entries` values and evicts the oldest first. A value must follow from the bytes
+// alone, at any time: nothing invalidates it.
 template <class Value>
-class Memory {
+class DigestCache {
  public:
-  explicit Memory(std::size_t entries) : entries_(entries) {}
+  explicit DigestCache(std::size_t entries) : entries_(entries) {}
 
-  // Null if it is not known (any more).
+  // Null if it is not cached (any more).
   std::shared_ptr<const Value> find(const Digest& of) const {
     std::lock_guard lock(mutex_);
     const auto found = values_.find(of);
     return found == values_.end() ? nullptr : found->second;
   }
 
-  void remember(const Digest& of, std::shared_ptr<const Value> value) {
+  void insert(const Digest& of, std::shared_ptr<const Value> value) {
     std::lock_guard lock(mutex_);
     if (!values_.insert_or_assign(of, std::move(value)).second) return;
     order_.push_back(of);
