@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "coordinator/service/advisory_lock.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/reachable.h"
-#include "coordinator/service/turn.h"
 #include "storage/index/root_repository.h"
 
 namespace kiln::service {
@@ -37,8 +37,9 @@ Result<GarbageReport> GarbageCollector::collect(Duration grace, bool dryRun) {
                             "grace would break that. The coordinator's --gc-grace-seconds decides",
                             std::chrono::duration_cast<std::chrono::seconds>(options_.grace).count()));
   KILN_ASSIGN(auto connection, farm_.database.acquire());
-  KILN_ASSIGN(Turn turn, Turn::take(*connection, kLockKey,
-                                    "garbage is being collected already; try again when that has ended"));
+  KILN_ASSIGN(AdvisoryLock advisoryLock,
+              AdvisoryLock::tryAcquire(*connection, kLockKey,
+                                       "garbage is being collected already; try again when that has ended"));
   const TimePoint began = farm_.clock.now();
   auto report = collectAlone(*connection, grace, dryRun);
   if (!dryRun) farm_.metrics.garbageCollected(report ? &report->swept : nullptr, farm_.clock.now() - began);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "coordinator/service/advisory_lock.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/statement_reader.h"
-#include "coordinator/service/turn.h"
 #include "signing/verify/summary.h"
 
 namespace kiln::service {
@@ -87,7 +87,7 @@ Status Promoter::keep(const Judged& judged, const std::string& bundle) {
     return index::insertVerdict(c, due, record,
                                 {{record.payload.hash, 0}, judged.facts, judged.summary.passed()});
   }));
-  if (!isNewest) return {};  // the turn was lost, and another coordinator has judged since
+  if (!isNewest) return {};  // the lock was lost, and another coordinator has judged since
   std::string failed;
   for (const std::string& rule : judged.summary.failed) failed += (failed.empty() ? "" : ",") + rule;
   logInfo(judged.summary.passed() ? "artifact promoted" : "artifact not promoted",
@@ -150,7 +150,8 @@ bool Promoter::isStopping() {
 
 Result<std::size_t> Promoter::judgeDue() {
   KILN_ASSIGN(auto session, farm_.database.acquire());
-  KILN_ASSIGN(const Turn turn, Turn::take(*session, kLockKey, "artifacts are being judged already"));
+  KILN_ASSIGN(const AdvisoryLock advisoryLock,
+              AdvisoryLock::tryAcquire(*session, kLockKey, "artifacts are being judged already"));
   KILN_TRY(updateBases());
   std::size_t signedNow = 0;
   std::optional<std::uint64_t>

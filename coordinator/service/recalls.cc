@@ -1,8 +1,8 @@
 #include "coordinator/service/recalls.h"
 
+#include "coordinator/service/advisory_lock.h"
 #include "coordinator/service/log.h"
 #include "coordinator/service/logged_recalls.h"
-#include "coordinator/service/turn.h"
 #include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
@@ -131,8 +131,9 @@ Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& 
               signing::Recalls::parse(document, file.root, signing::LogProofs::kIfAny));
   KILN_ASSIGN(auto session, farm.database.acquire());
   // Of two versions at once, the log would hold what one of them brought and the other leaves out.
-  KILN_ASSIGN(const Turn turn,
-              Turn::take(*session, kLockKey, "recalls are being put in force already; try again"));
+  KILN_ASSIGN(
+      const AdvisoryLock advisoryLock,
+      AdvisoryLock::tryAcquire(*session, kLockKey, "recalls are being put in force already; try again"));
   KILN_ASSIGN(auto before, alreadyInForce(*session, news, file.root));
   if (before) return std::move(*before);
   if (farm.loggedRecalls)

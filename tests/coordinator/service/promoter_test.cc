@@ -197,7 +197,7 @@ TEST_F(Promotion, WhatIsRefusedIsTriedAgainLessAndLessOften) {
   EXPECT_EQ(verdictsOn(digest).size(), 1u);
 }
 
-TEST_F(Promotion, ALostTurnDoesNotReplaceWhatIsKnownSince) {
+TEST_F(Promotion, ALostLockDoesNotReplaceWhatIsKnownSince) {
   const std::string digest = built("k");
   auto connection = pool_.acquire().value();
   const auto due = index::listDue(*connection, 0, 10).value();
