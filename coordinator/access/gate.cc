@@ -102,10 +102,10 @@ Status Gate::admit(const Credentials& shown, const RpcRule* rule, std::string_vi
   return denied(who, rpc, fmt::format("it wants a role among {} {}", rule->roles.names(), place));
 }
 
-Result<CallShare::Turn> Gate::turn(const Credentials& shown) const {
+Result<CallLimiter::Permit> Gate::permit(const Credentials& shown) const {
   KILN_ASSIGN(const Identity who, identify(shown));
-  if (std::holds_alternative<LocalUser>(who)) return CallShare::Turn();
-  return calls_.take({describe(who), tenantsOf(who, *rules()), shown.address});
+  if (std::holds_alternative<LocalUser>(who)) return CallLimiter::Permit();
+  return calls_.acquire({describe(who), tenantsOf(who, *rules()), shown.address});
 }
 
 Result<InstanceSet> Gate::admitWorker(const Credentials& shown, const std::string& certificatePem) const {

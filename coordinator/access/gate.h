@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "coordinator/access/access_rules.h"
-#include "coordinator/access/call_share.h"
+#include "coordinator/access/call_limiter.h"
 #include "coordinator/access/rpc_table.h"
 #include "manifest/base/clock.h"
 #include "signing/keys/certificate.h"
@@ -53,7 +53,7 @@ class Gate {
 
   // Held while a call goes on. kResourceExhausted if the caller, all that are of its instances or operator,
   // or all from its address have too many; the farm's own user may have any.
-  Result<CallShare::Turn> turn(const Credentials& shown) const;
+  Result<CallLimiter::Permit> permit(const Credentials& shown) const;
 
   // The instances that a worker serves which presents `certificatePem` in its call. kPermissionDenied unless
   // that is what it shows: over a network, the same name, operator and key as in its TLS certificate.
@@ -64,7 +64,7 @@ class Gate {
 
   const Clock& clock_;
   const signing::Certificate& workerAuthority_;
-  mutable CallShare calls_{kMostCalls};
+  mutable CallLimiter calls_{kMostCalls};
   mutable std::mutex mutex_;
   std::shared_ptr<const AccessRules> rules_;  // guarded by mutex_
 };

@@ -78,7 +78,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
     return call_;
   }
   std::string describe() const { return std::string(method_) + " of " + context_.peer(); }
-  void keep(access::CallShare::Turn turn) { turn_.emplace(std::move(turn)); }
+  void keep(access::CallLimiter::Permit permit) { permit_.emplace(std::move(permit)); }
 
  private:
   void settle(TimePoint now) {
@@ -95,7 +95,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
   grpc::ServerContextBase& context_;
   const char* const method_;
   grpc_call* call_ = nullptr;
-  std::optional<access::CallShare::Turn> turn_;
+  std::optional<access::CallLimiter::Permit> permit_;
   std::optional<TimePoint> since_;  // of a batch that is under way
   Duration waited_{};               // in those before
   std::uint64_t moved_ = 0;         // bytes
@@ -119,11 +119,11 @@ std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallWatch
   return std::make_unique<Factory>(*this);
 }
 
-Status CallWatch::keep(const grpc::ServerContextBase& context, access::CallShare::Turn turn) {
+Status CallWatch::keep(const grpc::ServerContextBase& context, access::CallLimiter::Permit permit) {
   std::lock_guard lock(mutex_);
   const auto found = calls_.find(&context);
   if (found == calls_.end()) return fail(Code::kInternal, "a call that nobody watches");
-  found->second->keep(std::move(turn));
+  found->second->keep(std::move(permit));
   return {};
 }
 

@@ -11,7 +11,7 @@
 #include <mutex>
 #include <thread>
 
-#include "coordinator/access/call_share.h"
+#include "coordinator/access/call_limiter.h"
 #include "manifest/base/clock.h"
 
 namespace kiln::server {
@@ -44,9 +44,9 @@ class CallWatch {
   // Bytes that the calls in progress have moved.
   std::uint64_t moved();
 
-  // Keeps `turn` until the last byte of the call's answer has been taken, which is after its handler
+  // Keeps `permit` until the last byte of the call's answer has been taken, which is after its handler
   // returned. kInternal for a call that is not watched.
-  Status keep(const grpc::ServerContextBase& context, access::CallShare::Turn turn);
+  Status keep(const grpc::ServerContextBase& context, access::CallLimiter::Permit permit);
 
  private:
   class Call;

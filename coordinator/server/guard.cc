@@ -13,9 +13,9 @@ Status logged(Status refusal, const grpc::ServerContextBase& context, std::strin
   return refusal;
 }
 
-Status Door::takeTurn(const grpc::ServerContext& context) const {
-  KILN_ASSIGN(access::CallShare::Turn turn, gate.turn(access::credentialsOf(context)));
-  return calls.keep(context, std::move(turn));
+Status Door::takePermit(const grpc::ServerContext& context) const {
+  KILN_ASSIGN(access::CallLimiter::Permit permit, gate.permit(access::credentialsOf(context)));
+  return calls.keep(context, std::move(permit));
 }
 
 }  // namespace kiln::server

@@ -35,7 +35,7 @@ struct Door {
   service::Instances& instances;
 
   // The caller's share of the calls, until this one has ended. kResourceExhausted if it has too many.
-  Status takeTurn(const grpc::ServerContext& context) const;
+  Status takePermit(const grpc::ServerContext& context) const;
 };
 
 // Thread safe as the service itself. `inner` must outlive it.
@@ -51,7 +51,7 @@ class Guard : public Wrapped::Service {
   Status admit(const grpc::ServerContext& context, std::string_view rpc, const std::string& instance) const {
     const std::string name = std::string(Wrapped::service_full_name()) + "/" + std::string(rpc);
     KILN_TRY(logged(door_.gate.admit(access::credentialsOf(context), name, instance), context, name));
-    KILN_TRY(door_.takeTurn(context));
+    KILN_TRY(door_.takePermit(context));
     const access::RpcRule& rule = *access::findRule(name);  // or nobody would have been let in
     if (rule.scope != access::Scope::kInstance || rule.place == access::Place::kMayBegin) return {};
     return door_.instances.check(instance);

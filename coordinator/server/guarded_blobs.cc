@@ -64,7 +64,7 @@ grpc::Status GuardedCas::BatchReadBlobs(ServerContext* context, const reapi::Bat
 
 grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::ReadRequest* request,
                                   grpc::ServerWriter<bytestream::ReadResponse>* stream) {
-  if (const Status turn = door_.takeTurn(*context); !turn) return toGrpc(turn);
+  if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
   AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/Read");
   return storage::ByteStreamService(store).Read(context, request, stream);
 }
@@ -79,14 +79,14 @@ grpc::Status GuardedStreams::Write(ServerContext* context,
           logged(door_.gate.admit(access::credentialsOf(*context), &anywhere, kRpc, ""), *context, kRpc);
       !may)
     return toGrpc(may);
-  if (const Status turn = door_.takeTurn(*context); !turn) return toGrpc(turn);
+  if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
   AskingStore store = storeFor(door_.gate, *context, store_, kRpc);
   return storage::ByteStreamService(store).Write(context, stream, response);
 }
 grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,
                                               const bytestream::QueryWriteStatusRequest* request,
                                               bytestream::QueryWriteStatusResponse* response) {
-  if (const Status turn = door_.takeTurn(*context); !turn) return toGrpc(turn);
+  if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
   AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/QueryWriteStatus");
   return storage::ByteStreamService(store).QueryWriteStatus(context, request, response);
 }

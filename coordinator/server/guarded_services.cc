@@ -132,7 +132,7 @@ grpc::Status GuardedWorkers::Synchronize(ServerContext* context, const v1::Synch
       door_.gate.admitWorker(access::credentialsOf(*context), request->worker().certificate_pem());
   if (!instances)
     return toGrpc(logged(fail(instances.error()), *context, "kiln.v1.WorkerService/Synchronize"));
-  if (const Status turn = door_.takeTurn(*context); !turn) return toGrpc(turn);
+  if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
   if (instances->all) return inner_.synchronize(*context, *request, *response, std::nullopt);
   return inner_.synchronize(*context, *request, *response, instances->names);
 }

@@ -1,4 +1,5 @@
-// How many calls are in progress, and whose: each holds a thread while it waits, and all callers share those.
+// Limits the calls in progress by whose they are: each holds a thread while it waits, and all callers share
+// the threads.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +23,29 @@ struct Sharer {
 // Thread safe. Nobody can take everything, however many certificates, tenants or machines they have: what one
 // may have is measured by what is left for all others. With n tenants that take what they can, one n-th and a
 // bit of it is still free for the next one.
-class CallShare {
+class CallLimiter {
  public:
-  explicit CallShare(std::size_t most) : most_(most) {}
+  explicit CallLimiter(std::size_t most) : most_(most) {}
 
-  // A call in progress; over when it is destroyed. Must not outlive the share. Of a default one nobody knows.
-  class Turn {
+  // Permits one call in progress, until it is destroyed. Must not outlive the limiter. A default one belongs
+  // to none.
+  class Permit {
    public:
-    Turn() = default;
-    Turn(CallShare& share, std::vector<std::string> counted) : share_(&share), counted_(std::move(counted)) {}
-    Turn(Turn&& other) noexcept
-        : share_(std::exchange(other.share_, nullptr)), counted_(std::move(other.counted_)) {}
-    Turn& operator=(Turn&&) = delete;
-    ~Turn();
+    Permit() = default;
+    Permit(CallLimiter& limiter, std::vector<std::string> counted)
+        : limiter_(&limiter), counted_(std::move(counted)) {}
+    Permit(Permit&& other) noexcept
+        : limiter_(std::exchange(other.limiter_, nullptr)), counted_(std::move(other.counted_)) {}
+    Permit& operator=(Permit&&) = delete;
+    ~Permit();
 
    private:
-    CallShare* share_ = nullptr;
+    CallLimiter* limiter_ = nullptr;
     std::vector<std::string> counted_;
   };
   // kResourceExhausted if the caller has half as many calls as are free, its tenant as many, or its address
   // twice as many: alone they get a third, a half and two thirds of all.
-  Result<Turn> take(const Sharer& sharer);
+  Result<Permit> acquire(const Sharer& sharer);
 
  private:
   std::size_t count(const std::string& group) const;

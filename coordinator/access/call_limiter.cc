@@ -1,4 +1,4 @@
-#include "coordinator/access/call_share.h"
+#include "coordinator/access/call_limiter.h"
 
 #include <algorithm>
 
@@ -15,12 +15,12 @@ tl::unexpected<Error> tooMany(const std::string& who, std::size_t calls) {
 
 }  // namespace
 
-std::size_t CallShare::count(const std::string& group) const {
+std::size_t CallLimiter::count(const std::string& group) const {
   const auto found = counts_.find(group);
   return found == counts_.end() ? 0 : found->second;
 }
 
-Result<CallShare::Turn> CallShare::take(const Sharer& sharer) {
+Result<CallLimiter::Permit> CallLimiter::acquire(const Sharer& sharer) {
   std::lock_guard lock(mutex_);
   const std::size_t free = most_ - taken_;
   std::vector<std::string> groups{"caller " + sharer.caller};
@@ -40,16 +40,16 @@ Result<CallShare::Turn> CallShare::take(const Sharer& sharer) {
   }
   ++taken_;
   for (const std::string& group : groups) ++counts_[group];
-  return Turn(*this, std::move(groups));
+  return Permit(*this, std::move(groups));
 }
 
-CallShare::Turn::~Turn() {
-  if (!share_) return;
-  std::lock_guard lock(share_->mutex_);
-  --share_->taken_;
+CallLimiter::Permit::~Permit() {
+  if (!limiter_) return;
+  std::lock_guard lock(limiter_->mutex_);
+  --limiter_->taken_;
   for (const std::string& group : counted_) {
-    const auto found = share_->counts_.find(group);
-    if (--found->second == 0) share_->counts_.erase(found);
+    const auto found = limiter_->counts_.find(group);
+    if (--found->second == 0) limiter_->counts_.erase(found);
   }
 }
 
