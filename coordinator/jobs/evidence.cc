@@ -123,19 +123,20 @@ std::string differencesJson(const index::ResultRecord& first, const index::Resul
   return Json{{"differences", std::move(list)}, {"workers", {first.worker, second.worker}}}.dump();
 }
 
-std::vector<Camp> campsOf(const std::vector<index::ResultRecord>& builders) {
-  std::vector<Camp> camps;
+std::vector<AgreementGroup> agreementGroups(const std::vector<index::ResultRecord>& builders) {
+  std::vector<AgreementGroup> groups;
   for (const index::ResultRecord& result : builders) {
-    auto same = std::find_if(camps.begin(), camps.end(), [&](const Camp& camp) {
-      return camp.front().exitCode == result.exitCode && camp.front().outputs == result.outputs;
+    auto same = std::find_if(groups.begin(), groups.end(), [&](const AgreementGroup& group) {
+      return group.front().exitCode == result.exitCode && group.front().outputs == result.outputs;
     });
-    if (same == camps.end()) same = camps.emplace(camps.end());
+    if (same == groups.end()) same = groups.emplace(groups.end());
     same->push_back(result);
   }
-  auto largest = std::max_element(camps.begin(), camps.end(),
-                                  [](const Camp& a, const Camp& b) { return a.size() < b.size(); });
-  if (largest != camps.end()) std::rotate(camps.begin(), largest, largest + 1);
-  return camps;
+  auto largest =
+      std::max_element(groups.begin(), groups.end(),
+                       [](const AgreementGroup& a, const AgreementGroup& b) { return a.size() < b.size(); });
+  if (largest != groups.end()) std::rotate(groups.begin(), largest, largest + 1);
+  return groups;
 }
 
 std::string builderOf(const index::ResultRecord& result) {

@@ -37,11 +37,11 @@ std::string describeDifferences(const index::ResultRecord& first, const index::R
 // The same as a JSON object: {"differences":[{"path","first","second"}],"workers":[first,second]}.
 std::string differencesJson(const index::ResultRecord& first, const index::ResultRecord& second);
 
-// Builders whose tool ended alike and left the same bytes; oldest first, never empty.
-using Camp = std::vector<index::ResultRecord>;
-// The camps among these results, each worker once: the largest first (the oldest of equal ones), the others
+// The results of builders whose tool ended alike and left the same bytes; oldest first, never empty.
+using AgreementGroup = std::vector<index::ResultRecord>;
+// The groups among these results, each worker once: the largest first (the oldest of equal ones), the others
 // by age.
-std::vector<Camp> campsOf(const std::vector<index::ResultRecord>& builders);
+std::vector<AgreementGroup> agreementGroups(const std::vector<index::ResultRecord>& builders);
 
 // Who made it, as runs exclude workers: "operator/name".
 std::string builderOf(const index::ResultRecord& result);

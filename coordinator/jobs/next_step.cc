@@ -114,15 +114,15 @@ std::optional<End> failedRun(const JobSnapshot& snapshot, const ActionRecord& ac
 // Where a majority decides: nothing before every builder has spoken. A builder that failed without a result
 // has spoken, against the others.
 std::optional<End> majorityAgainst(const JobSnapshot& snapshot, const DeliverySpec& delivery,
-                                   const ActionRecord& action, const std::vector<Camp>& camps,
+                                   const ActionRecord& action, const std::vector<AgreementGroup>& groups,
                                    std::size_t builders) {
   const std::size_t spoken = builders + failedRuns(snapshot, action);
   if (spoken < static_cast<std::size_t>(delivery.builders)) return {};
-  if (!camps.empty() && camps.front().size() * 2 > spoken) {
-    const ResultRecord& leader = camps.front().front();
+  if (!groups.empty() && groups.front().size() * 2 > spoken) {
+    const ResultRecord& leader = groups.front().front();
     return leader.exitCode == 0 ? std::optional<End>() : failedTool(action, leader);
   }
-  if (camps.size() > 1) return disagreement(action, camps[0].front(), camps[1].front());
+  if (groups.size() > 1) return disagreement(action, groups[0].front(), groups[1].front());
   return failedRun(snapshot, action);
 }
 
@@ -151,8 +151,8 @@ End confirmed(const ActionRecord& action, const std::vector<ResultRecord>& doubt
   std::vector<ResultRecord> ended = doubted;
   std::erase_if(ended, [](const ResultRecord& result) { return result.exitCode > kKilledBySignal; });
   if (ended.empty()) return failedTool(action, doubted.front());
-  const std::vector<Camp> camps = campsOf(ended);
-  if (camps.size() > 1) return disagreement(action, camps[0].front(), camps[1].front());
+  const std::vector<AgreementGroup> groups = agreementGroups(ended);
+  if (groups.size() > 1) return disagreement(action, groups[0].front(), groups[1].front());
   return failedTool(action, ended.front());
 }
 
@@ -162,17 +162,17 @@ End confirmed(const ActionRecord& action, const std::vector<ResultRecord>& doubt
 std::optional<End> failureOf(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                              const ActionRecord& action, const std::vector<ResultRecord>& results) {
   const Spoken spoken = spokenOf(action, delivery, results);
-  const std::vector<Camp> camps = campsOf(spoken.counted);
+  const std::vector<AgreementGroup> groups = agreementGroups(spoken.counted);
   if (majorityDecides(action, delivery))
-    return majorityAgainst(snapshot, delivery, action, camps, spoken.counted.size());
-  if (camps.size() > 1) return disagreement(action, camps[0].front(), camps[1].front());
+    return majorityAgainst(snapshot, delivery, action, groups, spoken.counted.size());
+  if (groups.size() > 1) return disagreement(action, groups[0].front(), groups[1].front());
   const std::size_t wanted = buildersWanted(action, delivery);
-  if (wanted == 1 && !camps.empty()) return {};
+  if (wanted == 1 && !groups.empty()) return {};
   if (spoken.doubted.size() > 1) return confirmed(action, spoken.doubted);
   if (const auto end = failedRun(snapshot, action))
     return spoken.doubted.empty() ? *end : failedTool(action, spoken.doubted.front());
-  if (camps.empty() || camps.front().front().exitCode == 0 || spoken.counted.size() < wanted) return {};
-  return failedTool(action, camps.front().front());
+  if (groups.empty() || groups.front().front().exitCode == 0 || spoken.counted.size() < wanted) return {};
+  return failedTool(action, groups.front().front());
 }
 
 std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRecord& action) {
@@ -185,9 +185,9 @@ std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRec
 Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, const ActionRecord& action) {
   Progress progress;
   const Spoken spoken = spokenOf(action, delivery, resultsOf(snapshot, action));
-  for (Camp& camp : campsOf(spoken.counted)) {
+  for (AgreementGroup& group : agreementGroups(spoken.counted)) {
     std::vector<ResultRecord>& to = progress.agreed.empty() ? progress.agreed : progress.dissent;
-    to.insert(to.end(), camp.begin(), camp.end());
+    to.insert(to.end(), group.begin(), group.end());
   }
   progress.dissent.insert(progress.dissent.end(), spoken.doubted.begin(), spoken.doubted.end());
   for (const auto* heard : {&spoken.counted, &spoken.doubted})

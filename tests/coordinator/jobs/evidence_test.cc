@@ -125,21 +125,23 @@ TEST(Evidence, AStoredResultThatDoesNotParseHasNoFiles) {
   EXPECT_EQ(describeDifferences(damaged, damaged), "");
 }
 
-TEST(Evidence, ACampEndedAlikeAndLeftTheSame) {
+TEST(Evidence, AnAgreementGroupEndedAlikeAndLeftTheSame) {
   const auto made = [](const std::string& worker, const std::string& program, int exitCode = 0) {
     auto record = result(compileAction(), worker, program);
     record.exitCode = exitCode;
     return record;
   };
-  const auto camps = campsOf({made("w1", "a"), made("w2", "b"), made("w3", "a", 1), made("w4", "b")});
-  ASSERT_EQ(camps.size(), 3u) << "the same bytes under another exit code are another word";
-  ASSERT_EQ(camps[0].size(), 2u) << "the largest is the first";
-  EXPECT_EQ(camps[0][0].worker, "w2");
-  EXPECT_EQ(camps[0][1].worker, "w4");
-  EXPECT_EQ(camps[1][0].worker, "w1");
-  EXPECT_EQ(camps[2][0].worker, "w3");
-  EXPECT_EQ(campsOf({made("w1", "a"), made("w2", "b")})[0][0].worker, "w1") << "of equal ones the oldest";
-  EXPECT_TRUE(campsOf({}).empty());
+  const auto groups =
+      agreementGroups({made("w1", "a"), made("w2", "b"), made("w3", "a", 1), made("w4", "b")});
+  ASSERT_EQ(groups.size(), 3u) << "the same bytes under another exit code are another word";
+  ASSERT_EQ(groups[0].size(), 2u) << "the largest is the first";
+  EXPECT_EQ(groups[0][0].worker, "w2");
+  EXPECT_EQ(groups[0][1].worker, "w4");
+  EXPECT_EQ(groups[1][0].worker, "w1");
+  EXPECT_EQ(groups[2][0].worker, "w3");
+  EXPECT_EQ(agreementGroups({made("w1", "a"), made("w2", "b")})[0][0].worker, "w1")
+      << "of equal ones the oldest";
+  EXPECT_TRUE(agreementGroups({}).empty());
 }
 
 TEST(Evidence, ABuilderIsAWorkerUnderItsOperator) {

@@ -234,7 +234,7 @@ TEST(NextStep, AMajorityDecidesOnceAllHaveSpoken) {
   EXPECT_EQ(end.disputed, compileAction().action);
 }
 
-// Half is not more than half, whichever camp spoke first and however many camps there are.
+// Half is not more than half, whichever group spoke first and however many groups there are.
 TEST(NextStep, ATieIsNoMajority) {
   const std::vector<std::vector<std::string>> ties{{"one", "one", "two", "two"},
                                                    {"one", "two", "two", "one"},
