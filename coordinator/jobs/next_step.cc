@@ -25,7 +25,7 @@ constexpr int kKilledBySignal = 128;  // exit codes above it
 struct Progress {
   std::vector<ResultRecord> agreed;   // one per worker, all equal
   std::vector<ResultRecord> dissent;  // one per worker: outvoted
-  std::vector<std::string> heard;     // builderOf() both
+  std::vector<std::string> voted;     // builderOf() both
   std::size_t live = 0;
   std::size_t missing = 0;  // builders still to be queued
   bool complete = false;
@@ -111,14 +111,14 @@ std::optional<End> failedRun(const JobSnapshot& snapshot, const ActionRecord& ac
   return {};
 }
 
-// Where a majority decides: nothing before every builder has spoken. A builder that failed without a result
-// has spoken, against the others.
+// Where a majority decides: nothing before every builder has voted. A builder that failed without a result
+// has voted, against the others.
 std::optional<End> majorityAgainst(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                                    const ActionRecord& action, const std::vector<AgreementGroup>& groups,
                                    std::size_t builders) {
-  const std::size_t spoken = builders + failedRuns(snapshot, action);
-  if (spoken < static_cast<std::size_t>(delivery.builders)) return {};
-  if (!groups.empty() && groups.front().size() * 2 > spoken) {
+  const std::size_t votes = builders + failedRuns(snapshot, action);
+  if (votes < static_cast<std::size_t>(delivery.builders)) return {};
+  if (!groups.empty() && groups.front().size() * 2 > votes) {
     const ResultRecord& leader = groups.front().front();
     return leader.exitCode == 0 ? std::optional<End>() : failedTool(action, leader);
   }
@@ -126,31 +126,31 @@ std::optional<End> majorityAgainst(const JobSnapshot& snapshot, const DeliverySp
   return failedRun(snapshot, action);
 }
 
-// What builders have said of an action, each once.
-struct Spoken {
+// The votes of builders about an action, one each.
+struct Votes {
   std::vector<ResultRecord> counted;
-  std::vector<ResultRecord> doubted;  // failures that are one builder's word alone
+  std::vector<ResultRecord> unconfirmed;  // failures that one builder alone reports
 };
 
-// A failure is doubted where no other builder would stand beside it, and where its tool was killed, which may
-// be a limit of its worker: another builder is asked. Where a majority decides, every word counts.
-Spoken spokenOf(const ActionRecord& action, const DeliverySpec& delivery,
-                const std::vector<ResultRecord>& results) {
+// A failure is unconfirmed where no other builder is wanted, and where its tool was killed, which may be a
+// limit of its worker: another builder is asked. Where a majority decides, every vote counts.
+Votes votesOf(const ActionRecord& action, const DeliverySpec& delivery,
+              const std::vector<ResultRecord>& results) {
   const bool alone = buildersWanted(action, delivery) == 1;
-  Spoken out;
+  Votes out;
   for (const ResultRecord& result : distinctBuilders(results)) {
-    const bool doubted = !majorityDecides(action, delivery) &&
-                         (result.exitCode > kKilledBySignal || (alone && result.exitCode != 0));
-    (doubted ? out.doubted : out.counted).push_back(result);
+    const bool unconfirmed = !majorityDecides(action, delivery) &&
+                             (result.exitCode > kKilledBySignal || (alone && result.exitCode != 0));
+    (unconfirmed ? out.unconfirmed : out.counted).push_back(result);
   }
   return out;
 }
 
-// What two builders' doubted failures come to: they confirm each other, or contradict.
-End confirmed(const ActionRecord& action, const std::vector<ResultRecord>& doubted) {
-  std::vector<ResultRecord> ended = doubted;
+// The outcome of two builders' unconfirmed failures: they confirm each other, or contradict.
+End confirmed(const ActionRecord& action, const std::vector<ResultRecord>& unconfirmed) {
+  std::vector<ResultRecord> ended = unconfirmed;
   std::erase_if(ended, [](const ResultRecord& result) { return result.exitCode > kKilledBySignal; });
-  if (ended.empty()) return failedTool(action, doubted.front());
+  if (ended.empty()) return failedTool(action, unconfirmed.front());
   const std::vector<AgreementGroup> groups = agreementGroups(ended);
   if (groups.size() > 1) return disagreement(action, groups[0].front(), groups[1].front());
   return failedTool(action, ended.front());
@@ -161,17 +161,17 @@ End confirmed(const ActionRecord& action, const std::vector<ResultRecord>& doubt
 // decides where there is none.
 std::optional<End> failureOf(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                              const ActionRecord& action, const std::vector<ResultRecord>& results) {
-  const Spoken spoken = spokenOf(action, delivery, results);
-  const std::vector<AgreementGroup> groups = agreementGroups(spoken.counted);
+  const Votes votes = votesOf(action, delivery, results);
+  const std::vector<AgreementGroup> groups = agreementGroups(votes.counted);
   if (majorityDecides(action, delivery))
-    return majorityAgainst(snapshot, delivery, action, groups, spoken.counted.size());
+    return majorityAgainst(snapshot, delivery, action, groups, votes.counted.size());
   if (groups.size() > 1) return disagreement(action, groups[0].front(), groups[1].front());
   const std::size_t wanted = buildersWanted(action, delivery);
   if (wanted == 1 && !groups.empty()) return {};
-  if (spoken.doubted.size() > 1) return confirmed(action, spoken.doubted);
+  if (votes.unconfirmed.size() > 1) return confirmed(action, votes.unconfirmed);
   if (const auto end = failedRun(snapshot, action))
-    return spoken.doubted.empty() ? *end : failedTool(action, spoken.doubted.front());
-  if (groups.empty() || groups.front().front().exitCode == 0 || spoken.counted.size() < wanted) return {};
+    return votes.unconfirmed.empty() ? *end : failedTool(action, votes.unconfirmed.front());
+  if (groups.empty() || groups.front().front().exitCode == 0 || votes.counted.size() < wanted) return {};
   return failedTool(action, groups.front().front());
 }
 
@@ -184,20 +184,20 @@ std::vector<ResultRecord> resultsOf(const JobSnapshot& snapshot, const ActionRec
 
 Progress progressOf(const JobSnapshot& snapshot, const DeliverySpec& delivery, const ActionRecord& action) {
   Progress progress;
-  const Spoken spoken = spokenOf(action, delivery, resultsOf(snapshot, action));
-  for (AgreementGroup& group : agreementGroups(spoken.counted)) {
+  const Votes votes = votesOf(action, delivery, resultsOf(snapshot, action));
+  for (AgreementGroup& group : agreementGroups(votes.counted)) {
     std::vector<ResultRecord>& to = progress.agreed.empty() ? progress.agreed : progress.dissent;
     to.insert(to.end(), group.begin(), group.end());
   }
-  progress.dissent.insert(progress.dissent.end(), spoken.doubted.begin(), spoken.doubted.end());
-  for (const auto* heard : {&spoken.counted, &spoken.doubted})
-    for (const ResultRecord& result : *heard) progress.heard.push_back(builderOf(result));
+  progress.dissent.insert(progress.dissent.end(), votes.unconfirmed.begin(), votes.unconfirmed.end());
+  for (const auto* voted : {&votes.counted, &votes.unconfirmed})
+    for (const ResultRecord& result : *voted) progress.voted.push_back(builderOf(result));
   progress.live = runsIn(snapshot, action, index::isLive);
   std::size_t builders = buildersWanted(action, delivery), operators = operatorsWanted(action, delivery);
   std::size_t diverse = distinctOperators(progress.agreed);
-  const std::size_t heard = spoken.counted.size() + failedRuns(snapshot, action);
+  const std::size_t voted = votes.counted.size() + failedRuns(snapshot, action);
   std::size_t wanted =
-      std::max(builders > heard ? builders - heard : 0, operators > diverse ? operators - diverse : 0);
+      std::max(builders > voted ? builders - voted : 0, operators > diverse ? operators - diverse : 0);
   progress.complete = wanted == 0;
   progress.missing = wanted > progress.live ? wanted - progress.live : 0;
   return progress;
@@ -218,7 +218,7 @@ std::vector<ResultRecord> firstEnough(const std::vector<ResultRecord>& successes
 }
 
 NewRun newRun(const ActionRecord& action, const Progress& progress) {
-  NewRun run{action, progress.heard, {}};
+  NewRun run{action, progress.voted, {}};
   for (const ResultRecord& result : progress.agreed) run.countedOperators.push_back(result.operatorName);
   return run;
 }
