@@ -25,7 +25,7 @@ Result<std::string> originOf(const std::string& checkpoint) {
   return read.origin;
 }
 
-Result<signing::RecallLog::Entry> placeOf(const index::SignatureRecord& row) {
+Result<signing::RecallLog::Entry> entryOf(const index::SignatureRecord& row) {
   KILN_ASSIGN(const signing::Leaf leaf, signing::Leaf::parse(row.leaf));
   KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromDer(leaf.spki));
   return signing::RecallLog::Entry{row.inclusion->index, key.id(), leaf.signature, {}};
@@ -53,8 +53,8 @@ Result<std::optional<std::string>> RecallLogger::prove(const signing::Recalls& r
     const Digest digest{signing::logDigest(entry.envelope.payloadType, entry.envelope.payload), 0};
     KILN_ASSIGN(const auto row, index::findSignature(*connection, digest));
     if (!row || !row->inclusion) return notYet;
-    KILN_ASSIGN(signing::RecallLog::Entry place, placeOf(*row));
-    log.entries.push_back(std::move(place));
+    KILN_ASSIGN(signing::RecallLog::Entry logEntry, entryOf(*row));
+    log.entries.push_back(std::move(logEntry));
     size = std::max(size, row->inclusion->treeSize);
   }
   KILN_ASSIGN(const auto newest, index::newestCheckpoint(*connection));

@@ -7,8 +7,8 @@
 #include "coordinator/service/device_view.h"
 #include "coordinator/service/job_view.h"
 #include "coordinator/service/log.h"
-#include "coordinator/service/place.h"
 #include "coordinator/service/rpc.h"
+#include "coordinator/service/worker_address.h"
 #include "manifest/base/printable.h"
 #include "storage/index/worker_repository.h"
 #include "storage/tree/digest_proto.h"
@@ -87,7 +87,7 @@ struct WorkerService::Caller {
   signing::Certificate certificate;
   v1::WorkerDescription description;  // name and operator as in the certificate
   queue::Claim claim;
-  std::string place;
+  std::string peerAddress;
 
   const queue::Identity& identity() const { return claim.worker; }
 };
@@ -119,7 +119,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.name = caller.identity().name;
   record.operatorName = caller.identity().operatorName;
   record.key = caller.identity().key;
-  record.place = caller.place;
+  record.peerAddress = caller.peerAddress;
   record.instances = caller.identity().instances;
   record.certificate = digestOf(caller.description.certificate_pem());
   record.description = caller.description.SerializeAsString();
@@ -129,7 +129,8 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.kinds = caller.claim.kinds;
   record.draining = draining;
   record.lastContact = now;
-  std::string all = record.description + (draining ? "1" : "0") + record.key.hex() + record.place + "\n";
+  std::string all =
+      record.description + (draining ? "1" : "0") + record.key.hex() + record.peerAddress + "\n";
   if (record.instances)
     for (const std::string& instance : *record.instances) all += instance + "\n";
   const Digest seen = digestOf(all);
@@ -146,11 +147,11 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
     return index::upsertWorker(c, record, now - lease);
   }));
   if (!stored) {
-    logWarning("a worker speaks from two places",
-               {{"worker", record.name}, {"operator", record.operatorName}, {"refused", record.place}});
+    logWarning("a worker calls from two addresses",
+               {{"worker", record.name}, {"operator", record.operatorName}, {"refused", record.peerAddress}});
     return fail(
         Code::kFailedPrecondition,
-        fmt::format("worker {} of operator {} already calls from another place; from here it may once "
+        fmt::format("worker {} of operator {} already calls from another address; from here it may once "
                     "that has been silent for {} s. If nobody else should have its key, revoke its "
                     "certificate",
                     record.name, record.operatorName,
@@ -232,7 +233,7 @@ grpc::Status WorkerService::synchronize(grpc::ServerContext& context, const v1::
   auto caller = identify(request.worker());
   if (!caller) return toGrpc(caller.error());
   caller->claim.worker.instances = std::move(instances);
-  caller->place = placeOf(context.peer());
+  caller->peerAddress = peerAddress(context.peer());
   if (Status status = remember(*caller, request.draining()); !status) return toGrpc(status.error());
   if (Status status = takeReports(*caller, request, response); !status) return toGrpc(status.error());
   return toGrpc(handOut(context, *caller, request, response));

@@ -14,7 +14,7 @@
 
 namespace kiln::service {
 
-// A worker is who its certificate says, operator and key included, and speaks from one place at a time; what
+// A worker is who its certificate says, operator and key included, and calls from one address at a time; what
 // it reports is checked by Completion. Thread safe.
 class WorkerService final : public v1::WorkerService::Service {
  public:
@@ -32,7 +32,7 @@ class WorkerService final : public v1::WorkerService::Service {
 
   Result<Caller> identify(const v1::WorkerDescription& description) const;
   // Stores the description if it changed or is due again. kFailedPrecondition while the same worker speaks
-  // from another place.
+  // from another address.
   Status remember(const Caller& caller, bool draining);
   Status takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
                      v1::SynchronizeResponse& response);

@@ -179,8 +179,8 @@ struct WorkerRecord {
   std::vector<ActionKind> kinds;
   bool draining = false;
   TimePoint firstContact, lastContact;
-  Digest key;         // of its certificate's public key, as SubjectPublicKeyInfo
-  std::string place;  // the address that it calls from
+  Digest key;               // of its certificate's public key, as SubjectPublicKeyInfo
+  std::string peerAddress;  // that it calls from, without the port
   std::optional<std::vector<std::string>> instances;  // whose work it may have; nullopt: everybody's
 };
 

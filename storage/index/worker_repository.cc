@@ -42,7 +42,7 @@ WorkerRecord workerAt(const Row& row) {
   worker.firstContact = row.get<TimePoint>("first_contact");
   worker.lastContact = row.get<TimePoint>("last_contact");
   worker.key = hashAt(row, "key");
-  worker.place = row.get<std::string>("place");
+  worker.peerAddress = row.get<std::string>("place");
   worker.instances = row.get<std::optional<std::vector<std::string>>>("instances");
   return worker;
 }
@@ -58,7 +58,7 @@ Result<bool> upsertWorker(Connection& connection, const WorkerRecord& worker, Ti
           "$8, $9, $10, $11, $11, $12, $13) ON CONFLICT (operator, name) DO UPDATE SET key = $3, place = $4, "
           "instances = $5, certificate = $6, description = $7, targets = $8, kinds = $9, draining = $10, "
           "last_contact = $11, runs = $12, emulates = $13 WHERE f.place = $4 OR f.last_contact < $14",
-          {worker.name, worker.operatorName, hashParam(worker.key), worker.place, worker.instances,
+          {worker.name, worker.operatorName, hashParam(worker.key), worker.peerAddress, worker.instances,
            hashParam(worker.certificate), asBytes(worker.description), worker.targets,
            numbersOf(worker.kinds), worker.draining, worker.lastContact, worker.runs, worker.emulates,
            silentSince}));

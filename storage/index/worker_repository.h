@@ -10,7 +10,7 @@
 namespace kiln::index {
 
 // (Needs a transaction.) Stores the worker's latest description; firstContact is kept. False, with nothing
-// stored, while the same worker speaks from another place: it has called from there since `silentSince`.
+// stored, while the same worker calls from another address: it has called from there since `silentSince`.
 Result<bool> upsertWorker(postgres::Connection& connection, const WorkerRecord& worker,
                           TimePoint silentSince);
 // By name, then operator.

@@ -70,7 +70,7 @@ TEST_F(PutBack, AWorkerMayCallFromAnotherPlace) {
   index::WorkerRecord elsewhere;
   elsewhere.name = "w1";
   elsewhere.operatorName = "op";
-  elsewhere.place = "10.0.0.2";
+  elsewhere.peerAddress = "10.0.0.2";
   elsewhere.lastContact = clock_.now();
   EXPECT_TRUE(*connection_.transact(
       [&](Connection& c) { return index::upsertWorker(c, elsewhere, clock_.now() - seconds(30)); }));

@@ -1,5 +1,5 @@
 // Who a worker is: not its name alone. And who is shown to whom.
-#include "coordinator/service/place.h"
+#include "coordinator/service/worker_address.h"
 
 #include <filesystem>
 
@@ -13,13 +13,13 @@ using namespace testing;
 using testing_support::FakeWorker;
 
 TEST(Place, IsTheAddressWithoutThePort) {
-  EXPECT_EQ(placeOf("ipv4:10.1.2.3:4711"), "10.1.2.3");
-  EXPECT_EQ(placeOf("ipv6:[2001:db8::7]:4711"), "2001:db8::7");
-  EXPECT_EQ(placeOf("ipv6:%5B2001:db8::7%5D:4711"), "2001:db8::7");
+  EXPECT_EQ(peerAddress("ipv4:10.1.2.3:4711"), "10.1.2.3");
+  EXPECT_EQ(peerAddress("ipv6:[2001:db8::7]:4711"), "2001:db8::7");
+  EXPECT_EQ(peerAddress("ipv6:%5B2001:db8::7%5D:4711"), "2001:db8::7");
   for (const char* own :
        {"unix:", "unix:/run/kiln.sock", "ipv4:127.0.0.1:80", "ipv6:[::1]:80", "ipv6:%5B::1%5D:80"})
-    EXPECT_EQ(placeOf(own), "local") << own;
-  EXPECT_NE(placeOf("ipv4:10.1.2.3:1"), placeOf("ipv4:10.1.2.30:1"));
+    EXPECT_EQ(peerAddress(own), "local") << own;
+  EXPECT_NE(peerAddress("ipv4:10.1.2.3:1"), peerAddress("ipv4:10.1.2.30:1"));
 }
 
 class WorkerIdentity : public FarmTest {
@@ -125,7 +125,7 @@ TEST_F(WorkerIdentity, OneWorkerSpeaksFromOnePlaceAtATime) {
   const auto refused = copy->synchronize({});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-  EXPECT_NE(refused.error().message.find("already calls from another place"), std::string::npos)
+  EXPECT_NE(refused.error().message.find("already calls from another address"), std::string::npos)
       << refused.error().message;
   EXPECT_FALSE(here->poll().empty());
   clock_.advance(std::chrono::seconds(31));

@@ -220,7 +220,7 @@ TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
                       false,
                       {},
                       kStart};
-  worker.place = "10.0.0.1";
+  worker.peerAddress = "10.0.0.1";
   const auto stored = [&] {
     return *connection_.transact([&](postgres::Connection& c) {
       return upsertWorker(c, worker, worker.lastContact - std::chrono::seconds(30));
@@ -234,7 +234,7 @@ TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
   EXPECT_EQ(workers[0].firstContact, kStart);
   EXPECT_EQ(workers[0].lastContact, worker.lastContact);
   EXPECT_EQ(workers[0].kinds, worker.kinds);
-  EXPECT_EQ(workers[0].place, "10.0.0.1");
+  EXPECT_EQ(workers[0].peerAddress, "10.0.0.1");
 }
 
 TEST_F(IndexTest, AWorkerSpeaksFromOnePlaceAtATime) {
@@ -243,7 +243,7 @@ TEST_F(IndexTest, AWorkerSpeaksFromOnePlaceAtATime) {
     WorkerRecord worker;
     worker.name = "w1";
     worker.operatorName = operatorName;
-    worker.place = place;
+    worker.peerAddress = place;
     worker.key = digestOf(key);
     worker.lastContact = kStart + std::chrono::seconds(second);
     return *connection_.transact([&](postgres::Connection& c) {
@@ -260,7 +260,7 @@ TEST_F(IndexTest, AWorkerSpeaksFromOnePlaceAtATime) {
   const auto workers = *listWorkers(connection_);
   ASSERT_EQ(workers.size(), 2u);
   EXPECT_EQ(workers[0].operatorName, "op");
-  EXPECT_EQ(workers[0].place, "there");
+  EXPECT_EQ(workers[0].peerAddress, "there");
 }
 
 TEST_F(IndexTest, AnInstanceHasTheWorkersThatServeIt) {

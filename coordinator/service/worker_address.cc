@@ -1,8 +1,8 @@
-#include "coordinator/service/place.h"
+#include "coordinator/service/worker_address.h"
 
 namespace kiln::service {
 
-std::string placeOf(std::string_view peer) {
+std::string peerAddress(std::string_view peer) {
   if (peer.starts_with("unix:") || peer.starts_with("unix-abstract:")) return "local";
   const bool ip = peer.starts_with("ipv4:") || peer.starts_with("ipv6:");
   if (!ip) return std::string(peer);
