@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "coordinator/queue/standing.h"
+#include "coordinator/queue/retry_policy.h"
 #include "storage/index/codec.h"
 #include "storage/index/farm_repository.h"
 #include "storage/index/result_repository.h"
@@ -50,7 +50,7 @@ WHERE r.state = 0
     AND )sql" +
          anotherWorker("$11", "$12", idle) + R"sql()
   AND )sql" +
-         kMayTake + R"sql(
+         kEligibilitySql + R"sql(
 ORDER BY r.priority DESC, coalesce(l.running, 0),
   r.queued - CASE WHEN r.toolchain_hash = ANY($5::bytea[]) THEN make_interval(secs => $7::double precision)
     ELSE interval '0' END, r.id
@@ -138,10 +138,10 @@ struct Avoided {
 
 // Ends a leased run without a result: queued again, or failed if nobody is to try it any more.
 Status giveUp(Connection& connection, const RunRecord& run, const Error& error, const char* outcome,
-              TimePoint now, const Avoided& avoided, const RetryRules& rules) {
+              TimePoint now, const Avoided& avoided, const RetryPolicy& policy) {
   KILN_TRY(connection.execute(
       kEnded, {run.instance, run.id, run.epoch, now, outcome, error.message, static_cast<int>(error.code)}));
-  KILN_ASSIGN(const bool again, isWorthAnother(connection, run, rules));
+  KILN_ASSIGN(const bool again, shouldRetry(connection, run, policy));
   KILN_TRY(connection.execute(
       "UPDATE runs SET state = $3, error_code = $4, error_message = $5, stage = '', expires = NULL, "
       "avoid_worker = $6, "
@@ -288,7 +288,7 @@ Result<bool> LeaseQueue::complete(Connection& connection, const LeaseKey& key,
   return true;
 }
 
-RetryRules LeaseQueue::retryRules(bool fleetKnown) const {
+RetryPolicy LeaseQueue::retryPolicy(bool fleetKnown) const {
   return {settings_.attempts, clock_.now() - (fleetKnown ? liveFor(settings_) : kKnownFor)};
 }
 
@@ -298,7 +298,7 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
   if (!run) return false;
   TimePoint now = clock_.now();
   KILN_TRY(giveUp(connection, *run, error, retryable ? "failed" : "final", now,
-                  {run->operatorName + "/" + run->worker, now + settings_.lease}, retryRules(fleetKnown)));
+                  {run->operatorName + "/" + run->worker, now + settings_.lease}, retryPolicy(fleetKnown)));
   // What the store or the host was unable to do is nobody's conduct.
   if (!retryable || error.code != Code::kUnavailable)
     KILN_TRY(recordEnding(connection, run->operatorName, run->worker, Ending::kBad, now));
@@ -318,7 +318,7 @@ Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection, bo
     const bool overran = run.deadline && *run.deadline <= now;
     const Error error = overran ? overrun(run) : silence(run, settings_.lease);
     KILN_TRY(
-        giveUp(connection, run, error, overran ? "final" : "lost", now, {"", now}, retryRules(fleetKnown)));
+        giveUp(connection, run, error, overran ? "final" : "lost", now, {"", now}, retryPolicy(fleetKnown)));
     KILN_TRY(recordEnding(connection, run.operatorName, run.worker, Ending::kBad, now));
     jobs.push_back({run.instance, run.jobId});
   }
@@ -327,7 +327,7 @@ Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection, bo
 
 Result<std::vector<index::JobKey>> LeaseQueue::failAbandoned(Connection& connection, bool fleetKnown,
                                                              const std::optional<index::JobKey>& job) const {
-  KILN_ASSIGN(const auto runs, lockAbandoned(connection, retryRules(fleetKnown), job));
+  KILN_ASSIGN(const auto runs, lockAbandoned(connection, retryPolicy(fleetKnown), job));
   std::vector<index::JobKey> jobs;
   for (const RunRecord& run : runs) {
     KILN_TRY(connection.execute(

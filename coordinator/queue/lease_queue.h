@@ -2,10 +2,10 @@
 //
 // A run is queued, leased, done, failed or cancelled. Leasing raises its epoch; only a report that carries
 // the current epoch and comes from the worker that holds the lease, by operator and key, counts. An expired
-// lease is queued again until the attempts are used up; who is asked again, and when that ends, is
-// standing.h's. `fleetKnown` says whether every live worker has had the time to call: until then nothing
-// fails for lack of another one while a worker is known that called within the last day. Every call runs on
-// the caller's connection; the ones marked (T) need a transaction around them.
+// lease is queued again until the attempts are used up; who is asked again, and when that ends,
+// retry_policy.h says. `fleetKnown` says whether every live worker has had the time to call: until then
+// nothing fails for lack of another one while a worker is known that called within the last day. Every call
+// runs on the caller's connection; the ones marked (T) need a transaction around them.
 #pragma once
 
 #include <optional>
@@ -14,7 +14,7 @@
 
 #include "coordinator/queue/conduct.h"
 #include "coordinator/queue/device_choice.h"
-#include "coordinator/queue/standing.h"
+#include "coordinator/queue/retry_policy.h"
 #include "manifest/base/clock.h"
 #include "storage/index/records.h"
 #include "storage/postgres/connection.h"
@@ -119,7 +119,7 @@ class LeaseQueue {
   const Settings& settings() const { return settings_; }
 
  private:
-  RetryRules retryRules(bool fleetKnown) const;
+  RetryPolicy retryPolicy(bool fleetKnown) const;
 
   const Clock& clock_;
   const Settings settings_;

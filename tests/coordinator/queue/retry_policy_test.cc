@@ -1,14 +1,14 @@
 // Who is asked after a run ended badly, and when nobody is any more.
-#include "coordinator/queue/standing.h"
+#include "coordinator/queue/retry_policy.h"
 
 #include "tests/coordinator/queue/fleet_fixture.h"
 
 namespace kiln::queue::testing {
 namespace {
 
-using Standing = FleetTest;
+using RunRetries = FleetTest;
 
-TEST_F(Standing, AFinalWordIsHeldAgainstAnotherWorkersWord) {
+TEST_F(RunRetries, AFinalWordIsHeldAgainstAnotherWorkersWord) {
   for (const char* name : {"w1", "w2", "w3"}) call(name);
   insert(jobWithRuns("a", "a", 1));
   reject(*acquire("w1"), false, "no model, says w1");
@@ -23,7 +23,7 @@ TEST_F(Standing, AFinalWordIsHeldAgainstAnotherWorkersWord) {
   EXPECT_EQ(runOf("a").errorMessage, "no model, says w2");
 }
 
-TEST_F(Standing, ALiarDoesNotGetAnotherShareOfTheSameAction) {
+TEST_F(RunRetries, ALiarDoesNotGetAnotherShareOfTheSameAction) {
   for (const char* name : {"w1", "w2", "w3"}) call(name);
   insert(jobWithRuns("a", "a", 3));
   reject(*acquire("w1"), false);
@@ -32,7 +32,7 @@ TEST_F(Standing, ALiarDoesNotGetAnotherShareOfTheSameAction) {
   EXPECT_EQ(acquire("w1")->jobId, "b") << "of other jobs it does";
 }
 
-TEST_F(Standing, WhereNobodyElseCanTakeItOneWordDecides) {
+TEST_F(RunRetries, WhereNobodyElseCanTakeItOneWordDecides) {
   call("w1");
   call("busy elsewhere", "op", false, {"cuda:sm_90a"});
   call("leaving", "op", true);
@@ -42,7 +42,7 @@ TEST_F(Standing, WhereNobodyElseCanTakeItOneWordDecides) {
   EXPECT_EQ(runOf("a").state, RunState::kFailed);
 }
 
-TEST_F(Standing, AWorkerThatIsSilentIsNobodyElse) {
+TEST_F(RunRetries, AWorkerThatIsSilentIsNobodyElse) {
   call("w2");
   clock_.advance(seconds(31));
   call("w1");
@@ -51,7 +51,7 @@ TEST_F(Standing, AWorkerThatIsSilentIsNobodyElse) {
   EXPECT_EQ(runOf("a").state, RunState::kFailed);
 }
 
-TEST_F(Standing, AnIdleWorkersCallMayLastLongerThanAShortLease) {
+TEST_F(RunRetries, AnIdleWorkersCallMayLastLongerThanAShortLease) {
   call("w2");
   clock_.advance(seconds(10));
   call("w1");
@@ -66,7 +66,7 @@ TEST_F(Standing, AnIdleWorkersCallMayLastLongerThanAShortLease) {
 }
 
 // Whoever was there within a day may only not have called yet.
-TEST_F(Standing, AfterAStartThereMayBeSomebodyElse) {
+TEST_F(RunRetries, AfterAStartThereMayBeSomebodyElse) {
   call("w2");
   clock_.advance(std::chrono::hours(1));
   call("w1");
@@ -79,7 +79,7 @@ TEST_F(Standing, AfterAStartThereMayBeSomebodyElse) {
   EXPECT_EQ(runOf("a").errorMessage, "no model");
 }
 
-TEST_F(Standing, TheAttemptsOfOneWorkerAloneEndNothingWhileAnotherIsThere) {
+TEST_F(RunRetries, TheAttemptsOfOneWorkerAloneEndNothingWhileAnotherIsThere) {
   insert(jobWithRuns("a", "a", 1));
   for (int i = 0; i < 3; ++i) {
     call("w1");
@@ -102,7 +102,7 @@ TEST_F(Standing, TheAttemptsOfOneWorkerAloneEndNothingWhileAnotherIsThere) {
 }
 
 // A lost lease says nothing against the run, so it waits for whoever comes.
-TEST_F(Standing, WhatWasLostWaitsThoughNobodyIsThere) {
+TEST_F(RunRetries, WhatWasLostWaitsThoughNobodyIsThere) {
   call("w1");
   insert(jobWithRuns("a", "a", 1));
   ASSERT_TRUE(acquire("w1"));
@@ -111,7 +111,7 @@ TEST_F(Standing, WhatWasLostWaitsThoughNobodyIsThere) {
   EXPECT_EQ(runOf("a").state, RunState::kQueued);
 }
 
-TEST_F(Standing, WhoWaitsForAWorkerThatGoesAwayFailsThen) {
+TEST_F(RunRetries, WhoWaitsForAWorkerThatGoesAwayFailsThen) {
   call("w1");
   call("w2");
   insert(jobWithRuns("a", "a", 1));
@@ -124,7 +124,7 @@ TEST_F(Standing, WhoWaitsForAWorkerThatGoesAwayFailsThen) {
   EXPECT_EQ(runOf("untried").state, RunState::kQueued) << "nobody has said anything against it";
 }
 
-TEST_F(Standing, WhereOnlyOneWorkerIsKnownNobodyWaitsAfterAStart) {
+TEST_F(RunRetries, WhereOnlyOneWorkerIsKnownNobodyWaitsAfterAStart) {
   call("left long ago");
   clock_.advance(std::chrono::hours(25));
   call("w1");
@@ -134,7 +134,7 @@ TEST_F(Standing, WhereOnlyOneWorkerIsKnownNobodyWaitsAfterAStart) {
 }
 
 // Others took the share that it spoke about: the one that is left may be tried by nobody and was by nobody.
-TEST_F(Standing, ALastWordStandsForTheShareThatNobodyElseCanTake) {
+TEST_F(RunRetries, ALastWordStandsForTheShareThatNobodyElseCanTake) {
   for (const char* name : {"liar", "w2", "w3"}) call(name);
   insert(jobWithRuns("a", "a", 3));
   reject(*acquire("liar"), false, "no model, says the liar");
@@ -156,7 +156,7 @@ TEST_F(Standing, ALastWordStandsForTheShareThatNobodyElseCanTake) {
 }
 
 // An honest worker of the wrong operator is no help.
-TEST_F(Standing, WhoMayNotTakeItForItsOperatorIsNobodyElse) {
+TEST_F(RunRetries, WhoMayNotTakeItForItsOperatorIsNobodyElse) {
   call("a1", "acme");
   call("a2", "acme");
   call("b1", "other");

@@ -1,4 +1,4 @@
-#include "coordinator/queue/standing.h"
+#include "coordinator/queue/retry_policy.h"
 
 #include <fmt/format.h>
 
@@ -80,28 +80,28 @@ std::string anotherWorker(std::string_view attempts, std::string_view liveSince,
         WHEN r.emulated THEN w.emulates || ARRAY(SELECT t FROM unnest(w.runs) t WHERE t LIKE 'cpu:%')
         ELSE w.runs END)
     AND {}))sql",
-                     attempts, liveSince, further, kMayTake);
+                     attempts, liveSince, further, kEligibilitySql);
 }
 
-Result<bool> isWorthAnother(Connection& connection, const RunRecord& run, const RetryRules& rules) {
+Result<bool> shouldRetry(Connection& connection, const RunRecord& run, const RetryPolicy& policy) {
   KILN_ASSIGN(Rows rows, connection.execute(kTried, {run.instance, run.id}));
   KILN_ASSIGN(const auto tried,
               rows.first([](const Row& row) { return Tried{row.get<int>("tried"), row.get<int>("final")}; }));
-  const bool usedUp = run.attempts >= rules.attempts;
+  const bool usedUp = run.attempts >= policy.attempts;
   if (tried->final > 1 || (usedUp && tried->workers > 1)) return false;
   if (!usedUp && tried->final == 0) return true;
   KILN_ASSIGN(Rows found,
-              connection.execute(findAnother(), {rules.attempts, rules.liveSince, run.instance, run.id}));
+              connection.execute(findAnother(), {policy.attempts, policy.liveSince, run.instance, run.id}));
   KILN_ASSIGN(const auto another, found.first([](const Row& row) { return row.get<bool>("found"); }));
   return another.value_or(false);
 }
 
-Result<std::vector<RunRecord>> lockAbandoned(Connection& connection, const RetryRules& rules,
+Result<std::vector<RunRecord>> lockAbandoned(Connection& connection, const RetryPolicy& policy,
                                              const std::optional<index::JobKey>& job) {
   std::optional<std::string> instance, id;
   if (job) instance = job->instance, id = job->id;
   KILN_ASSIGN(Rows rows,
-              connection.execute(findAbandoned(), {rules.attempts, rules.liveSince, instance, id}));
+              connection.execute(findAbandoned(), {policy.attempts, policy.liveSince, instance, id}));
   KILN_ASSIGN(auto runs, rows.map(index::runAt));
   for (RunRecord& run : runs)
     if (run.attempts == 0) KILN_TRY(inheritFailure(connection, run));

@@ -18,7 +18,7 @@ namespace kiln::queue {
 // evidence is not counted already, it has not said the last word about it, nor has it alone used up the
 // attempts; and enough distinct operators stay within reach. Excluded are "operator/name", or a name alone,
 // which stands for that of every operator.
-inline constexpr char kMayTake[] = R"sql(
+inline constexpr char kEligibilitySql[] = R"sql(
   NOT (w.name = ANY(r.excluded_workers) OR w.operator || '/' || w.name = ANY(r.excluded_workers))
   AND NOT EXISTS (
     SELECT FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id AND s.action_hash = r.action_hash
@@ -37,13 +37,13 @@ inline constexpr char kMayTake[] = R"sql(
     + (SELECT count(*) FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id
         AND s.action_hash = r.action_hash AND s.id <> r.id AND s.state = 0))sql";
 
-// SQL over a run r: whether a worker that calls could take it, as requirements.cc and kMayTake say.
+// SQL over a run r: whether a worker that calls could take it, as requirements.cc and kEligibilitySql say.
 // Parameters by name ("$1"): the limit of attempts, since when a live worker has called; and a further
 // condition on w, its row of the fleet.
 std::string anotherWorker(std::string_view attempts, std::string_view liveSince, std::string_view further);
 
-// What decides it.
-struct RetryRules {
+// The numbers of the retry policy.
+struct RetryPolicy {
   int attempts = 3;     // leases per run
   TimePoint liveSince;  // a worker that has not called since then takes nothing
 };
@@ -52,14 +52,15 @@ struct RetryRules {
 // Not once two workers have said that it can never succeed; not once the attempts are used up by more than
 // one worker; and, where one worker alone said the last word or used them up, not if there is no other worker
 // that could take it.
-Result<bool> isWorthAnother(postgres::Connection& connection, const index::RunRecord& run,
-                            const RetryRules& rules);
+Result<bool> shouldRetry(postgres::Connection& connection, const index::RunRecord& run,
+                         const RetryPolicy& policy);
 
 // (T) Locks the queued runs, of one job or of all, that wait for another worker and that no worker could
 // take; at most 100. They wait for another one where somebody said the last word about their action, where
 // their attempts are used up, or where they are to confirm the failure that a worker's tool ended with. Of a
 // run that nobody tried, worker and error become those of who failed last at its action, if anybody did.
-Result<std::vector<index::RunRecord>> lockAbandoned(postgres::Connection& connection, const RetryRules& rules,
+Result<std::vector<index::RunRecord>> lockAbandoned(postgres::Connection& connection,
+                                                    const RetryPolicy& policy,
                                                     const std::optional<index::JobKey>& job);
 
 }  // namespace kiln::queue
