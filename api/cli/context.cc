@@ -13,7 +13,7 @@ namespace kiln::cli {
 namespace {
 
 // Tells on stderr what is waited for.
-client::Patience::Listener teller(const std::string& whom, const std::string& limit, Progress* progress) {
+client::RetryPolicy::Listener teller(const std::string& whom, const std::string& limit, Progress* progress) {
   return {[=](const Error& why) {
             if (progress != nullptr) progress->leave();
             note("kiln: waiting up to " + limit + " for " + whom + " (--wait): " + why.message);
@@ -26,10 +26,10 @@ client::Patience::Listener teller(const std::string& whom, const std::string& li
 
 }  // namespace
 
-Result<client::Patience> Context::patience(const char* whom) const {
+Result<client::RetryPolicy> Context::retryPolicy(const char* whom) const {
   const std::string limit = wait.empty() ? defaultWait : wait;
   KILN_ASSIGN(const auto longest, parseWait(limit));
-  return client::Patience(longest, teller(whom, limit, nullptr));
+  return client::RetryPolicy(longest, teller(whom, limit, nullptr));
 }
 
 Result<std::unique_ptr<client::Client>> Context::connect(Progress* progress) const {
@@ -38,7 +38,7 @@ Result<std::unique_ptr<client::Client>> Context::connect(Progress* progress) con
   options.endpoint = endpoint;
   options.instance = instance.empty() ? "default" : instance;
   options.credentials = tls;
-  KILN_ASSIGN(options.patience, parseWait(limit));
+  KILN_ASSIGN(options.retryTimeout, parseWait(limit));
   options.waiting = teller("the farm", limit, progress);
   return client::Client::open(std::move(options));
 }

@@ -30,11 +30,11 @@ struct Context {
   // Fills in from the environment what the command line left out. kInvalidArgument for credentials on the
   // command line that the endpoint, wherever it was named, has no use for.
   Status readEnvironment();
-  // A client with as much patience as the command has. What it waits for is told on stderr, below what
-  // `progress` (which may be null, and else outlives the client) has drawn.
+  // A client that retries as long as the command's --wait says. What it waits for is told on stderr, below
+  // what `progress` (which may be null, and else outlives the client) has drawn.
   Result<std::unique_ptr<client::Client>> connect(Progress* progress = nullptr) const;
-  // The same patience with something else of the farm's: "the log".
-  Result<client::Patience> patience(const char* whom) const;
+  // The same retry policy for something else of the farm's: "the log".
+  Result<client::RetryPolicy> retryPolicy(const char* whom) const;
 };
 
 // For addFarmOptions: a command that follows work which goes on without it rides out a restart of the farm.

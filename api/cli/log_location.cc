@@ -6,19 +6,21 @@
 namespace kiln::cli {
 namespace {
 
-// A log with patience, whose outages say whose they are.
+// A log with a retry policy, whose outages say whose they are.
 class NamedLog final : public signing::LogSource {
  public:
-  NamedLog(std::string where, client::Patience patience)
-      : where_(std::move(where)), patience_(std::move(patience)), base_(signing::openLogSource(where_)) {}
+  NamedLog(std::string where, client::RetryPolicy retryPolicy)
+      : where_(std::move(where)),
+        retryPolicy_(std::move(retryPolicy)),
+        base_(signing::openLogSource(where_)) {}
 
   const std::string& where() const override { return base_->where(); }
   Result<std::string> read(const signing::TilePath& path) override {
-    return patience_(
+    return retryPolicy_(
         [&] { return base_->read(path).map_error([&](Error error) { return told(std::move(error)); }); });
   }
   Result<std::string> checkpoint() override {
-    return patience_(
+    return retryPolicy_(
         [&] { return base_->checkpoint().map_error([&](Error error) { return told(std::move(error)); }); });
   }
 
@@ -31,7 +33,7 @@ class NamedLog final : public signing::LogSource {
   }
 
   const std::string where_;
-  const client::Patience patience_;
+  const client::RetryPolicy retryPolicy_;
   const std::unique_ptr<signing::LogSource> base_;
 };
 
@@ -54,8 +56,8 @@ Result<std::unique_ptr<signing::LogSource>> openLog(const Context& context, cons
                 "name the log with --log URL or --log DIR, or source a farm's kiln.env");
   const std::string where = named.empty() ? std::string(farm) + "/log" : named;
   KILN_TRY(checkPlace(where));
-  KILN_ASSIGN(client::Patience patience, context.patience("the log"));
-  return std::make_unique<NamedLog>(where, std::move(patience));
+  KILN_ASSIGN(client::RetryPolicy retryPolicy, context.retryPolicy("the log"));
+  return std::make_unique<NamedLog>(where, std::move(retryPolicy));
 }
 
 }  // namespace kiln::cli

@@ -27,7 +27,7 @@ template <class Response, class Method, class Request>
 Result<Response> AuditClient::call(Method method, Request& request) {
   request.set_instance(client_.instance());
   KILN_TRY(checkText(request));
-  return client_.patience()([&]() -> Result<Response> {
+  return client_.retryPolicy()([&]() -> Result<Response> {
     KILN_TRY(checkListener(*stub_->channel, client_.endpoint()));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kDeadline);

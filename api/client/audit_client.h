@@ -1,4 +1,5 @@
-// kiln.v1.AuditService as typed calls: one page each, with the client's patience. The instance is filled in.
+// kiln.v1.AuditService as typed calls: one page each, with the client's retry policy. The instance is filled
+// in.
 #pragma once
 
 #include <memory>

@@ -4,8 +4,8 @@
 
 #include <thread>
 
-#include "api/client/patient_blob_store.h"
 #include "api/client/request_text.h"
+#include "api/client/retrying_blob_store.h"
 #include "api/client/rpc_error.h"
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/attestation.grpc.pb.h"
@@ -55,13 +55,13 @@ Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
 }
 
 Client::Client(ClientOptions options, const std::shared_ptr<grpc::ChannelCredentials>& credentials)
-    : options_(std::move(options)), patience_(options_.patience, options_.waiting) {
+    : options_(std::move(options)), retryPolicy_(options_.retryTimeout, options_.waiting) {
   channel_ =
       grpc::CreateCustomChannel(options_.endpoint, credentials, storage::channelArguments(options_.endpoint));
   stubs_ = std::make_unique<Stubs>(channel_);
   remote_ = std::make_unique<storage::RemoteBlobStore>(channel_);
-  blobs_ = std::make_unique<PatientBlobStore>(*remote_, patience_,
-                                              [this](Error error) { return explain(std::move(error)); });
+  blobs_ = std::make_unique<RetryingBlobStore>(*remote_, retryPolicy_,
+                                               [this](Error error) { return explain(std::move(error)); });
 }
 
 Client::~Client() = default;
@@ -71,7 +71,7 @@ Result<Response> Client::call(Stub& stub,
                               grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                               const Request& request, std::optional<std::chrono::milliseconds> deadline) {
   KILN_TRY(checkText(request));
-  return patience_([&] { return attempt<Response>(stub, method, request, deadline); });
+  return retryPolicy_([&] { return attempt<Response>(stub, method, request, deadline); });
 }
 
 // What has not been sent can be tried again.
@@ -81,7 +81,7 @@ Result<Response> Client::callOnce(Stub& stub,
                                                                Response*),
                                   const Request& request) {
   KILN_TRY(checkText(request));
-  KILN_TRY(patience_([&] { return connect(); }));
+  KILN_TRY(retryPolicy_([&] { return connect(); }));
   return attempt<Response>(stub, method, request);
 }
 
@@ -127,7 +127,7 @@ Error Client::unreadable(const Error& error) const {
 }
 
 Result<storage::UploadProgress> Client::upload(std::span<const storage::UploadItem> items) {
-  return patience_([&] {
+  return retryPolicy_([&] {
     return storage::uploadMissing(*remote_, instance(), items).map_error([&](Error error) {
       return explain(std::move(error));
     });
@@ -190,15 +190,15 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
   request.set_id(id);
   KILN_TRY(checkText(request));
   v1::Job last;
-  for (Patience::Tries tries(patience_);;) {
+  for (RetryPolicy::Attempts attempts(retryPolicy_);;) {
     if (auto listens = checkListener(*channel_, options_.endpoint); !listens) {
-      if (!tries.again(listens.error())) return fail(std::move(listens).error());
+      if (!attempts.again(listens.error())) return fail(std::move(listens).error());
       continue;
     }
     grpc::ClientContext context;
     const auto reader = stubs_->jobs.WatchJob(&context, request);
     for (v1::Job job; reader->Read(&job);) {
-      tries.answered();
+      attempts.answered();
       const bool changed = last.id().empty() || job.revision() != last.revision();
       last = std::move(job);
       if (!changed) continue;
@@ -214,7 +214,7 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
       continue;
     }
     auto error = rpcError(status, *channel_, options_.endpoint);
-    if (!tries.again(error)) return fail(std::move(error));
+    if (!attempts.again(error)) return fail(std::move(error));
   }
 }
 

@@ -1,5 +1,5 @@
 // The client library: a farm's services as typed calls. Deadlines on every call, errors as Result with the
-// server's canonical code. Names of messages are those of api/proto. A client may be given patience: calls
+// server's canonical code. Names of messages are those of api/proto. A client may have a retry policy: calls
 // then ride out a farm that cannot be reached, restarts or says kUnavailable. Those that are "called once"
 // wait until the farm can be reached, and for nothing after that.
 #pragma once
@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-#include "api/client/patience.h"
+#include "api/client/retry_policy.h"
 #include "kiln/v1/artifact.pb.h"
 #include "kiln/v1/job.pb.h"
 #include "kiln/v1/maintenance.pb.h"
@@ -30,8 +30,8 @@ struct ClientOptions {
   std::string instance = "default";
   storage::ClientCredentials credentials = {};  // what a "host:port" wants
   std::chrono::milliseconds deadline{30'000};   // of one unary call
-  std::chrono::milliseconds patience{0};        // how long a wait for the farm may last; see Patience
-  Patience::Listener waiting = {};
+  std::chrono::milliseconds retryTimeout{0};    // how long a wait for the farm may last; see RetryPolicy
+  RetryPolicy::Listener waiting = {};
 };
 
 // Thread safe. Connects on first use.
@@ -92,11 +92,11 @@ class Client {
 
   // storage::uploadMissing() to the farm's CAS; what had arrived before a wait is not sent again.
   Result<storage::UploadProgress> upload(std::span<const storage::UploadItem> items);
-  // The farm's CAS over the same channel; its reads are patient. Lives as long as the client.
+  // The farm's CAS over the same channel; its reads are retried. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }
   // For the services that have a client of their own.
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  const Patience& patience() const { return patience_; }
+  const RetryPolicy& retryPolicy() const { return retryPolicy_; }
   // An error of blobs(), saying where the farm was looked for and how to start it if it was not reached at
   // all.
   Error explain(Error error) const;
@@ -121,11 +121,11 @@ class Client {
   Status connect();
 
   const ClientOptions options_;
-  const Patience patience_;
+  const RetryPolicy retryPolicy_;
   std::shared_ptr<grpc::Channel> channel_;
   std::unique_ptr<Stubs> stubs_;
   std::unique_ptr<storage::BlobStore> remote_;  // as it answers
-  std::unique_ptr<storage::BlobStore> blobs_;   // with patience
+  std::unique_ptr<storage::BlobStore> blobs_;   // reads are retried
 };
 
 // Whether a job has come to its end.

@@ -121,9 +121,9 @@ TEST_F(KilnWaits, InEveryCommandThatReachesTheFarm) {
         Words{"log", "prove", hash},
         Words{"attest", hash, "--type", "urn:t", "--predicate", "sbom.json", "--key", "key.pem"},
         Words{"recall", "--worker", "w", "--reason", "r", "--dry-run"}}) {
-    Words patient = words;
-    patient.insert(patient.end(), {"--wait", "1s"});
-    const auto result = kiln(patient);
+    Words retrying = words;
+    retrying.insert(retrying.end(), {"--wait", "1s"});
+    const auto result = kiln(retrying);
     EXPECT_EQ(result.exit, 7) << testing::PrintToString(words) << result.err;
     EXPECT_NE(result.err.find("kiln: waiting up to 1s for the farm (--wait): "), std::string::npos)
         << testing::PrintToString(words) << result.err;

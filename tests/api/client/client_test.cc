@@ -26,11 +26,11 @@ struct ClientTest : testing::Test {
   std::unique_ptr<Client> client = connect(farm.endpoint());
 
   static std::unique_ptr<Client> connect(const std::string& endpoint,
-                                         std::chrono::milliseconds patience = {}) {
+                                         std::chrono::milliseconds retryTimeout = {}) {
     ClientOptions options;
     options.endpoint = endpoint;
     options.deadline = std::chrono::seconds(5);
-    options.patience = patience;
+    options.retryTimeout = retryTimeout;
     return std::move(*Client::open(std::move(options)));
   }
 };
@@ -165,8 +165,8 @@ TEST_F(ClientTest, WatchTellsEachChangeOnce) {
 TEST_F(ClientTest, WatchSurvivesARestartOfTheServer) {
   farm.script.watch = {jobIn(v1::JOB_RUNNING, 1)};  // the stream ends before the job does
   std::thread restarting;
-  const auto patient = connect(farm.endpoint(), std::chrono::seconds(20));
-  const auto job = patient->watch("job-1", [&](const v1::Job& now) -> Status {
+  const auto retrying = connect(farm.endpoint(), std::chrono::seconds(20));
+  const auto job = retrying->watch("job-1", [&](const v1::Job& now) -> Status {
     if (now.revision() == 1) {
       restarting = std::thread([&] {
         farm.stop();

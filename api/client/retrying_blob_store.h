@@ -1,7 +1,7 @@
 // A BlobStore whose reads ride out a farm that goes away: a forwarding decorator.
 #pragma once
 
-#include "api/client/patience.h"
+#include "api/client/retry_policy.h"
 #include "storage/blob/blob_store.h"
 
 namespace kiln::client {
@@ -10,11 +10,11 @@ namespace kiln::client {
 // a whole, so that no two answers are patched into a blob that neither was. Writes are only forwarded:
 // whoever has the bytes starts them again (Client::upload). Errors are as from the base, after `explain`.
 // Thread safe.
-class PatientBlobStore final : public storage::BlobStore {
+class RetryingBlobStore final : public storage::BlobStore {
  public:
-  // `base` and `patience` must outlive it.
-  PatientBlobStore(storage::BlobStore& base, const Patience& patience, std::function<Error(Error)> explain)
-      : base_(base), patience_(patience), explain_(std::move(explain)) {}
+  // `base` and `policy` must outlive it.
+  RetryingBlobStore(storage::BlobStore& base, const RetryPolicy& policy, std::function<Error(Error)> explain)
+      : base_(base), retryPolicy_(policy), explain_(std::move(explain)) {}
 
   Result<std::unique_ptr<storage::BlobWriter>> beginWrite(const std::string& instance,
                                                           const Digest& digest) override;
@@ -27,7 +27,7 @@ class PatientBlobStore final : public storage::BlobStore {
 
  private:
   storage::BlobStore& base_;
-  const Patience& patience_;
+  const RetryPolicy& retryPolicy_;
   const std::function<Error(Error)> explain_;
 };
 

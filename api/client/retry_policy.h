@@ -1,4 +1,5 @@
-// How long a client goes on while its farm cannot be reached, restarts or asks to try again later.
+// The retry policy of a client: how long it goes on while its farm cannot be reached, restarts or asks to try
+// again later.
 #pragma once
 
 #include <chrono>
@@ -10,7 +11,7 @@
 namespace kiln::client {
 
 // Immutable but for what its listener does; thread safe if that is.
-class Patience {
+class RetryPolicy {
  public:
   // Both are optional and called by the thread that waits.
   struct Listener {
@@ -19,13 +20,13 @@ class Patience {
   };
 
   // `limit` is counted from the first failure after the last answer; zero: every failure is final.
-  Patience(std::chrono::milliseconds limit, Listener listener)
+  RetryPolicy(std::chrono::milliseconds limit, Listener listener)
       : limit_(limit), listener_(std::move(listener)) {}
 
-  // The tries of one call. Not thread safe; must not outlive its Patience.
-  class Tries {
+  // The attempts of one call. Not thread safe; must not outlive its RetryPolicy.
+  class Attempts {
    public:
-    explicit Tries(const Patience& patience) : patience_(patience) {}
+    explicit Attempts(const RetryPolicy& policy) : retryPolicy_(policy) {}
     // The call failed with `error`: sleeps and says true to try again, or false when another try is of no use
     // (anything but kUnavailable and kDeadlineExceeded) or the limit is reached, which it then adds to the
     // message.
@@ -35,9 +36,9 @@ class Patience {
 
    private:
     using Clock = std::chrono::steady_clock;
-    const Patience& patience_;
+    const RetryPolicy& retryPolicy_;
     Clock::time_point since_{};  // the first failure of this wait
-    std::chrono::milliseconds pause_{0};
+    std::chrono::milliseconds backoff_{0};
     bool waiting_ = false;
     std::string told_;
   };
@@ -46,10 +47,10 @@ class Patience {
   // fit to be done twice: an answer may have been lost on its way.
   template <class Attempt>
   auto operator()(Attempt attempt) const -> decltype(attempt()) {
-    for (Tries tries(*this);;) {
+    for (Attempts attempts(*this);;) {
       auto result = attempt();
-      if (result) tries.answered();
-      if (result || !tries.again(result.error())) return result;
+      if (result) attempts.answered();
+      if (result || !attempts.again(result.error())) return result;
     }
   }
 

@@ -1,4 +1,4 @@
-#include "api/client/patient_blob_store.h"
+#include "api/client/retrying_blob_store.h"
 
 #include <algorithm>
 
@@ -54,17 +54,17 @@ class Spliced {
 
 }  // namespace
 
-Result<std::unique_ptr<storage::BlobWriter>> PatientBlobStore::beginWrite(const std::string& instance,
-                                                                          const Digest& digest) {
+Result<std::unique_ptr<storage::BlobWriter>> RetryingBlobStore::beginWrite(const std::string& instance,
+                                                                           const Digest& digest) {
   return base_.beginWrite(instance, digest).map_error(explain_);
 }
 
-Status PatientBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
-                              std::uint64_t length, const storage::ByteSink& sink) {
+Status RetryingBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
+                               std::uint64_t length, const storage::ByteSink& sink) {
   Spliced bytes(digest, offset, length, sink);
-  Patience::Tries tries(patience_);
+  RetryPolicy::Attempts attempts(retryPolicy_);
   const storage::ByteSink receive = [&](Bytes got) {
-    tries.answered();
+    attempts.answered();
     return bytes.take(got);
   };
   for (;;) {
@@ -73,27 +73,27 @@ Status PatientBlobStore::read(const std::string& instance, const Digest& digest,
                         ? Status{}
                         : base_.read(instance, digest, offset + bytes.taken(), rest, receive);
     if (status) {
-      tries.answered();
+      attempts.answered();
       return bytes.cut() ? bytes.finish() : status;
     }
     if (!bytes.receiver()) return status;
     Error error = explain_(std::move(status).error());
-    if (!tries.again(error)) return fail(std::move(error));
+    if (!attempts.again(error)) return fail(std::move(error));
     if (bytes.taken() > 0) bytes.cutOff();
   }
 }
 
-Result<std::vector<Digest>> PatientBlobStore::findMissing(const std::string& instance,
-                                                          std::span<const Digest> digests) {
-  return patience_([&] {
+Result<std::vector<Digest>> RetryingBlobStore::findMissing(const std::string& instance,
+                                                           std::span<const Digest> digests) {
+  return retryPolicy_([&] {
     return base_.findMissing(instance, digests).map_error([&](Error error) {
       return explain_(std::move(error));
     });
   });
 }
 
-std::vector<Status> PatientBlobStore::putBatch(const std::string& instance,
-                                               std::span<const storage::BlobBytes> blobs) {
+std::vector<Status> RetryingBlobStore::putBatch(const std::string& instance,
+                                                std::span<const storage::BlobBytes> blobs) {
   std::vector<Status> stored = base_.putBatch(instance, blobs);
   for (Status& each : stored)
     if (!each) each = fail(explain_(std::move(each).error()));

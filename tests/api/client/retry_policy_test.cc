@@ -1,12 +1,12 @@
-// A client with patience in front of a farm that is away, comes back, or asks to try again.
-#include "api/client/patience.h"
+// A client that retries in front of a farm that is away, comes back, or asks to try again.
+#include "api/client/retry_policy.h"
 
 #include <gtest/gtest.h>
 
 #include <thread>
 
 #include "api/client/client.h"
-#include "api/client/patient_blob_store.h"
+#include "api/client/retrying_blob_store.h"
 #include "tests/api/support/fake_farm.h"
 
 namespace kiln::client {
@@ -18,11 +18,11 @@ using testing_support::jobIn;
 
 const Error kAway{Code::kUnavailable, "away", {}};
 
-// What a Patience told.
+// What a RetryPolicy told its listener.
 struct Told {
   std::vector<std::string> waits;
   int answers = 0;
-  Patience::Listener listener() {
+  RetryPolicy::Listener listener() {
     return {[this](const Error& why) { waits.push_back(why.message); }, [this] { ++answers; }};
   }
 };
@@ -38,22 +38,22 @@ struct Flaky {
   }
 };
 
-TEST(Patience, TriesAgainUntilTheFarmAnswersAndTellsEachReasonOnce) {
+TEST(RetryPolicy, TriesAgainUntilTheFarmAnswersAndTellsEachReasonOnce) {
   Told told;
   Flaky flaky{{kAway, kAway, {Code::kUnavailable, "only just started", {}}}};
-  const auto result = Patience(seconds(30), told.listener())([&] { return flaky(); });
+  const auto result = RetryPolicy(seconds(30), told.listener())([&] { return flaky(); });
   EXPECT_EQ(result.value_or(0), 42);
   EXPECT_EQ(flaky.calls, 4);
   EXPECT_EQ(told.waits, (std::vector<std::string>{"away", "only just started"}));
   EXPECT_EQ(told.answers, 1);
 }
 
-TEST(Patience, AnAnswerThatIsFinalEndsTheWait) {
+TEST(RetryPolicy, AnAnswerThatIsFinalEndsTheWait) {
   for (const Code code :
        {Code::kNotFound, Code::kPermissionDenied, Code::kInternal, Code::kResourceExhausted}) {
     Told told;
     Flaky flaky{{kAway, {code, "no", {}}}};
-    const auto result = Patience(seconds(30), told.listener())([&] { return flaky(); });
+    const auto result = RetryPolicy(seconds(30), told.listener())([&] { return flaky(); });
     ASSERT_FALSE(result);
     EXPECT_EQ(result.error().code, code);
     EXPECT_EQ(result.error().message, "no");
@@ -62,20 +62,20 @@ TEST(Patience, AnAnswerThatIsFinalEndsTheWait) {
   }
 }
 
-TEST(Patience, WithoutAnyTheFirstFailureIsFinal) {
+TEST(RetryPolicy, WithoutAnyTheFirstFailureIsFinal) {
   Told told;
   Flaky flaky{{kAway}};
-  const auto result = Patience(milliseconds(0), told.listener())([&] { return flaky(); });
+  const auto result = RetryPolicy(milliseconds(0), told.listener())([&] { return flaky(); });
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().message, "away");
   EXPECT_EQ(flaky.calls, 1);
   EXPECT_TRUE(told.waits.empty());
 }
 
-TEST(Patience, GivesUpAtItsLimitAndSaysHowLongItTried) {
+TEST(RetryPolicy, GivesUpAtItsLimitAndSaysHowLongItTried) {
   const auto start = std::chrono::steady_clock::now();
   int calls = 0;
-  const auto result = Patience(seconds(1), {})([&]() -> Status { return ++calls, fail(kAway); });
+  const auto result = RetryPolicy(seconds(1), {})([&]() -> Status { return ++calls, fail(kAway); });
   const auto took = std::chrono::steady_clock::now() - start;
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kUnavailable);
@@ -84,13 +84,13 @@ TEST(Patience, GivesUpAtItsLimitAndSaysHowLongItTried) {
   EXPECT_GT(calls, 2) << "one of them at the end";
 }
 
-TEST(Patience, CountsFromTheLastAnswer) {
-  const Patience patience(milliseconds(250), {});
-  Patience::Tries tries(patience);
+TEST(RetryPolicy, CountsFromTheLastAnswer) {
+  const RetryPolicy policy(milliseconds(250), {});
+  RetryPolicy::Attempts attempts(policy);
   for (int round = 0; round < 3; ++round) {
     Error error = kAway;
-    EXPECT_TRUE(tries.again(error)) << round;
-    tries.answered();
+    EXPECT_TRUE(attempts.again(error)) << round;
+    attempts.answered();
   }
 }
 
@@ -122,10 +122,10 @@ class BreakingStore final : public storage::BlobStore {
   }
 };
 
-struct PatientReads : testing::Test {
+struct RetriedReads : testing::Test {
   BreakingStore base;
-  Patience patience{seconds(30), {}};
-  PatientBlobStore store{base, patience, [](Error error) { return error; }};
+  RetryPolicy policy{seconds(30), {}};
+  RetryingBlobStore store{base, policy, [](Error error) { return error; }};
   std::string text = [] {
     std::string made;
     for (int i = 0; i < 20; ++i) made += std::to_string(1000000000 + i);
@@ -141,7 +141,7 @@ struct PatientReads : testing::Test {
   }
 };
 
-TEST_F(PatientReads, GoOnWhereTheyWereCutOff) {
+TEST_F(RetriedReads, GoOnWhereTheyWereCutOff) {
   base.bytes = text;
   base.script = {3, 0, 4};
   ASSERT_TRUE(read());
@@ -149,7 +149,7 @@ TEST_F(PatientReads, GoOnWhereTheyWereCutOff) {
   EXPECT_EQ(base.offsets, (std::vector<std::uint64_t>{0, 30, 30, 70}));
 }
 
-TEST_F(PatientReads, ARangeIsResumedWithinIt) {
+TEST_F(RetriedReads, ARangeIsResumedWithinIt) {
   base.bytes = text;
   base.script = {2};
   ASSERT_TRUE(read(50, 40));
@@ -158,7 +158,7 @@ TEST_F(PatientReads, ARangeIsResumedWithinIt) {
 }
 
 // Each answer is plausible for itself; together they are no blob.
-TEST_F(PatientReads, TwoAnswersAreNotPatchedIntoABlob) {
+TEST_F(RetriedReads, TwoAnswersAreNotPatchedIntoABlob) {
   base.bytes = std::string(text.size(), 'x');
   base.script = {3};
   const Status status = read();
@@ -167,7 +167,7 @@ TEST_F(PatientReads, TwoAnswersAreNotPatchedIntoABlob) {
   EXPECT_LT(got.size(), text.size()) << "the last bytes never leave";
 }
 
-TEST_F(PatientReads, TheReceiversOwnErrorIsFinal) {
+TEST_F(RetriedReads, TheReceiversOwnErrorIsFinal) {
   base.bytes = text;
   int calls = 0;
   const Status status = store.read("default", digestOf(text), 0, 0, [&](Bytes) -> Status {
@@ -179,7 +179,7 @@ TEST_F(PatientReads, TheReceiversOwnErrorIsFinal) {
   EXPECT_EQ(calls, 1);
 }
 
-TEST_F(PatientReads, FindMissingIsAskedAgain) {
+TEST_F(RetriedReads, FindMissingIsAskedAgain) {
   base.script = {2};
   const Digest digest = digestOf(text);
   const auto missing = store.findMissing("default", {&digest, 1});
@@ -188,7 +188,7 @@ TEST_F(PatientReads, FindMissingIsAskedAgain) {
 }
 
 // Every call that may be repeated, with the farm away when it is made.
-struct PatientClient : testing::Test {
+struct RetryingClient : testing::Test {
   testing_support::TempDirectory directory;
   std::unique_ptr<storage::LocalBlobStore> blobs =
       std::move(*storage::LocalBlobStore::open({.directory = directory / "store"}));
@@ -197,7 +197,7 @@ struct PatientClient : testing::Test {
   std::unique_ptr<Client> client = [this] {
     ClientOptions options;
     options.endpoint = farm.endpoint();
-    options.patience = seconds(30);
+    options.retryTimeout = seconds(30);
     options.waiting.waits = [this](const Error& why) {
       waits.push_back(why.message);
       if (!back.joinable()) back = std::thread([this] { farm.start(); });
@@ -220,7 +220,7 @@ struct PatientClient : testing::Test {
   }
 };
 
-TEST_F(PatientClient, RidesOutARestart) {
+TEST_F(RetryingClient, RidesOutARestart) {
   farm.script.jobs = {jobIn(v1::JOB_SUCCEEDED, 1)};
   farm.script.watch = farm.script.jobs;
   const Digest digest = *storage::putBlob(*blobs, "default", asBytes("kept"));
@@ -240,7 +240,7 @@ TEST_F(PatientClient, RidesOutARestart) {
   EXPECT_TRUE(blobs->findMissing("default", {&items[0].digest, 1})->empty());
 }
 
-TEST_F(PatientClient, ARepeatedSubmitKeepsItsKeySoThatTheFarmFindsTheJob) {
+TEST_F(RetryingClient, ARepeatedSubmitKeepsItsKeySoThatTheFarmFindsTheJob) {
   int refusals = 2;
   farm.script.submit = [&](const v1::SubmitJobRequest&, v1::Job* job) {
     if (refusals-- > 0) return grpc::Status(grpc::StatusCode::UNAVAILABLE, "only just started");
@@ -257,7 +257,7 @@ TEST_F(PatientClient, ARepeatedSubmitKeepsItsKeySoThatTheFarmFindsTheJob) {
 }
 
 // The farm that comes back does not serve all of these, and says so of what it was sent.
-TEST_F(PatientClient, WhatMustNotHappenTwiceWaitsUntilItCanBeSent) {
+TEST_F(RetryingClient, WhatMustNotHappenTwiceWaitsUntilItCanBeSent) {
   const auto isSent = [this](const char* what, const auto& call) {
     farm.stop();
     waits.clear();
