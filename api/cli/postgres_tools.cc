@@ -18,7 +18,7 @@ namespace {
 namespace fs = std::filesystem;
 
 // A database of any size is waited for.
-constexpr std::chrono::hours kPatience{24};
+constexpr std::chrono::hours kTimeout{24};
 constexpr int kNoProgram = 127;  // of a shell
 constexpr std::size_t kMaxCheckpointBytes = 64 << 10;
 
@@ -53,7 +53,7 @@ Result<std::string> run(const std::string& name, const std::vector<std::string>&
   // The shell looks in PATH and adds what the program complains about to its output.
   std::vector<std::string> command{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", programNamed(name)};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  KILN_ASSIGN(const ProgramOutput output, runProgram(command, kPatience));
+  KILN_ASSIGN(const ProgramOutput output, runProgram(command, kTimeout));
   if (output.exitCode == 0) return output.text;
   if (output.exitCode == kNoProgram)
     return fail(Code::kUnavailable, name + " is not there; install PostgreSQL's client programs");

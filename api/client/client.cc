@@ -271,12 +271,12 @@ Result<std::vector<v1::ListWorkersResponse::Worker>> Client::workers() {
 }
 
 Result<v1::CollectGarbageResponse> Client::collectGarbage(std::chrono::seconds grace, bool dryRun) {
-  constexpr std::chrono::hours kPatience{24};
+  constexpr std::chrono::hours kTimeout{24};
   v1::CollectGarbageRequest request;
   request.set_dry_run(dryRun);
   if (grace > std::chrono::seconds::zero()) request.mutable_grace()->set_seconds(grace.count());
   return call<v1::CollectGarbageResponse>(stubs_->maintenance, &v1::MaintenanceService::Stub::CollectGarbage,
-                                          request, kPatience);
+                                          request, kTimeout);
 }
 
 Result<Digest> Client::addAttestation(const Digest& artifact, const std::string& bundle) {

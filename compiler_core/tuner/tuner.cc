@@ -23,8 +23,8 @@ using Clock = std::chrono::steady_clock;
 using State = TuningCandidate::State;
 
 constexpr std::uint32_t kWarmups = 1, kRepetitions = 7, kRounds = 5;
-constexpr std::size_t kLeaders = 3;    // measured again, beside the default
-constexpr std::size_t kPatience = 64;  // candidates in a row that are no better
+constexpr std::size_t kLeaders = 3;        // measured again, beside the default
+constexpr std::size_t kMaxFruitless = 64;  // candidates in a row that are no better
 // Of results whose sums may have another order: what the method says, and its value.
 constexpr char kReassociatedToleranceText[] = "1e-4";
 constexpr double kReassociatedTolerance = 1e-4;
@@ -264,7 +264,7 @@ class Tuner {
   // What is no candidate's fault ends the search with what is known.
   void search(Measurement& at) {
     Search search(at.compiler.site(), at.planned.schedule, machine_);
-    for (std::size_t inVain = 0; inVain < kPatience && !isKernelOver();) {
+    for (std::size_t inVain = 0; inVain < kMaxFruitless && !isKernelOver();) {
       const auto schedule = search.next();
       if (!schedule) return;
       ++inVain;

@@ -5,7 +5,7 @@
 namespace kiln::queue {
 namespace {
 
-constexpr std::chrono::milliseconds kPatience{250};  // also how soon it sees that the feed was closed
+constexpr std::chrono::milliseconds kTimeout{250};  // also how soon it sees that the feed was closed
 constexpr std::chrono::milliseconds kRetry{250};
 
 void publish(ChangeFeed& feed, const std::vector<postgres::Notification>& notifications) {
@@ -44,7 +44,7 @@ void NotificationPump::run() {
       listener.emplace(std::move(*opened));
       feed_.publishAll();
     }
-    auto got = listener->wait(kPatience);
+    auto got = listener->wait(kTimeout);
     if (got) {
       publish(feed_, *got);
     } else {

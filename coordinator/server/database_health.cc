@@ -3,18 +3,18 @@
 namespace kiln::server {
 namespace {
 
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kTimeout{3};
 
-postgres::ConnectionOptions impatient(postgres::ConnectionOptions options) {
-  options.connectTimeout = kPatience;
-  options.statementTimeout = kPatience;
+postgres::ConnectionOptions withTimeouts(postgres::ConnectionOptions options) {
+  options.connectTimeout = kTimeout;
+  options.statementTimeout = kTimeout;
   return options;
 }
 
 }  // namespace
 
 DatabaseHealth::DatabaseHealth(postgres::ConnectionOptions options)
-    : options_(impatient(std::move(options))) {}
+    : options_(withTimeouts(std::move(options))) {}
 
 Status DatabaseHealth::check() {
   if (!admitted_) return fail(Code::kUnavailable, "the coordinator is starting");

@@ -29,9 +29,9 @@ void LogGrowth::stop() {
   changed_.notify_all();
 }
 
-Result<std::string> LogGrowth::await(milliseconds patience,
+Result<std::string> LogGrowth::await(milliseconds timeout,
                                      const std::function<Result<std::optional<std::string>>()>& look) {
-  const auto end = steady_clock::now() + patience;
+  const auto end = steady_clock::now() + timeout;
   std::unique_lock lock(mutex_);
   while (!stopping_) {
     const std::uint64_t seen = growths_;

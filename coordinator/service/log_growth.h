@@ -21,8 +21,8 @@ class LogGrowth {
   LogGrowth& operator=(const LogGrowth&) = delete;
 
   // Calls `look` now and whenever the log may have grown, until it returns something, which is the answer, or
-  // an error. kUnavailable if nothing came within `patience`, or after stop().
-  Result<std::string> await(std::chrono::milliseconds patience,
+  // an error. kUnavailable if nothing came within `timeout`, or after stop().
+  Result<std::string> await(std::chrono::milliseconds timeout,
                             const std::function<Result<std::optional<std::string>>()>& look);
   // Ends present and future waits. Idempotent.
   void stop();

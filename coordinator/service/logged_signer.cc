@@ -98,7 +98,7 @@ Result<std::string> LoggedSigner::takeIn(const std::string& instance, const sign
 }
 
 Result<std::string> LoggedSigner::await(const std::string& statement) {
-  return growth_.await(patience_, [&] { return released(statement); });
+  return growth_.await(timeout_, [&] { return released(statement); });
 }
 
 }  // namespace kiln::service

@@ -11,11 +11,11 @@ namespace kiln::service {
 // Thread safe. What is passed by reference must outlive it.
 class LoggedSigner final : public signing::Signer, public LogIntake {
  public:
-  // `logs`: the keys that the log has or had. `patience`: how long a call waits for a checkpoint.
+  // `logs`: the keys that the log has or had. `timeout`: how long a call waits for a checkpoint.
   LoggedSigner(signing::Signer& signer, postgres::Pool& database, LogGrowth& growth,
                std::vector<signing::VerifierKey> logs,
-               std::chrono::milliseconds patience = std::chrono::seconds(20))
-      : signer_(signer), database_(database), growth_(growth), logs_(std::move(logs)), patience_(patience) {}
+               std::chrono::milliseconds timeout = std::chrono::seconds(20))
+      : signer_(signer), database_(database), growth_(growth), logs_(std::move(logs)), timeout_(timeout) {}
 
   // Has it signed, waits until a checkpoint covers it, and returns the bundle with the proof, which it has
   // checked. Further errors: kUnavailable if no checkpoint came in time (the signature is taken in: the same
@@ -36,7 +36,7 @@ class LoggedSigner final : public signing::Signer, public LogIntake {
   postgres::Pool& database_;
   LogGrowth& growth_;
   const std::vector<signing::VerifierKey> logs_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
   std::mutex mutex_;
   std::string key_;                                 // guarded by mutex_; "" before it was asked for
   std::chrono::steady_clock::time_point keyAsked_;  // guarded by mutex_

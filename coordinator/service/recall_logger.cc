@@ -93,7 +93,7 @@ Result<std::optional<std::string>> RecallLogger::loggedAlready(const signing::Re
 
 Result<std::string> RecallLogger::logged(const signing::Recalls& recalls, const signing::RecallKeys& keys) {
   KILN_TRY(takeIn(recalls, keys));
-  return growth_.await(patience_, [&] { return prove(recalls); });
+  return growth_.await(timeout_, [&] { return prove(recalls); });
 }
 
 Result<std::string> RecallLogger::checkpoint() {

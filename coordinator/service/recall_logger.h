@@ -13,10 +13,10 @@ namespace kiln::service {
 // Thread safe. What is passed by reference must outlive it.
 class RecallLogger {
  public:
-  // `tiles`: kiln-log's directory. `patience`: how long logged() waits for a checkpoint.
+  // `tiles`: kiln-log's directory. `timeout`: how long logged() waits for a checkpoint.
   RecallLogger(postgres::Pool& database, const Clock& clock, LogGrowth& growth, std::string tiles,
-               std::chrono::milliseconds patience = std::chrono::seconds(20))
-      : database_(database), clock_(clock), growth_(growth), tiles_(std::move(tiles)), patience_(patience) {}
+               std::chrono::milliseconds timeout = std::chrono::seconds(20))
+      : database_(database), clock_(clock), growth_(growth), tiles_(std::move(tiles)), timeout_(timeout) {}
 
   // The file of `recalls` with the proof that the log holds each of its entries, under the newest
   // checkpoint, whose key is valid if any is, once it covers them all and is not before the one that the
@@ -39,7 +39,7 @@ class RecallLogger {
   const Clock& clock_;
   LogGrowth& growth_;
   signing::TileDirectory tiles_;
-  const std::chrono::milliseconds patience_;
+  const std::chrono::milliseconds timeout_;
 };
 
 }  // namespace kiln::service

@@ -199,9 +199,9 @@ Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slo
 Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller,
                               const v1::SynchronizeRequest& request, v1::SynchronizeResponse& response) {
   int slots = request.draining() ? 0 : std::clamp(request.worker().slots(), 0, kMaxSlots);
-  const auto patience = std::min<std::chrono::system_clock::duration>(
+  const auto timeout = std::min<std::chrono::system_clock::duration>(
       kHold, context.deadline() - kDeadlineMargin - std::chrono::system_clock::now());
-  const auto until = std::chrono::steady_clock::now() + patience;
+  const auto until = std::chrono::steady_clock::now() + timeout;
   std::vector<RunRecord> runs;
   for (;;) {
     std::uint64_t mark = farm_.feed.workMark();

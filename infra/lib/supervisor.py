@@ -27,7 +27,7 @@ import ports
 SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FIRST_PAUSE, LONGEST_PAUSE, STEADY = 0.5, 30.0, 60.0  # seconds
 MOST_STARTS, WITHIN = 10, 600.0
-PATIENCE = 15.0  # for one that was asked to end
+STOP_TIMEOUT = 15.0  # for one that was asked to end
 clock = time.monotonic  # of pauses: nobody sets it
 
 
@@ -136,7 +136,7 @@ class Service:
     def stop(self):
         if self.state == "running":
             self.signal(signal.SIGTERM)
-            end = time.monotonic() + PATIENCE
+            end = time.monotonic() + STOP_TIMEOUT
             while not self.look() and time.monotonic() < end:
                 time.sleep(0.05)
             if self.state == "running":

@@ -19,8 +19,8 @@ namespace {
 
 using std::chrono::milliseconds;
 
-constexpr milliseconds kRetry{500};      // while the database or the log is not to be had
-constexpr milliseconds kPatience{1000};  // without a notification, look all the same
+constexpr milliseconds kRetry{500};     // while the database or the log is not to be had
+constexpr milliseconds kTimeout{1000};  // without a notification, look all the same
 
 // Blocked before any thread exists.
 class Signals {
@@ -83,7 +83,7 @@ Status sequence(const SequencerSettings& settings, const Ed25519PrivateKey& key,
       spdlog::info("appended leaves={} size={}", appended, sequencer->size());
       continue;
     }
-    if (auto heard = listener.wait(kPatience); !heard) return fail(heard.error());
+    if (auto heard = listener.wait(kTimeout); !heard) return fail(heard.error());
   }
   return {};
 }

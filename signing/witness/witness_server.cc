@@ -25,7 +25,7 @@ using boost::system::error_code;
 
 constexpr std::uint32_t kMaxHeader = 16 << 10;
 constexpr std::uint64_t kMaxBody = 128 << 10;
-constexpr std::chrono::seconds kPatience{10};
+constexpr std::chrono::seconds kTimeout{10};
 constexpr std::size_t kMaxSessions = 64;
 constexpr std::string_view kLast = "/checkpoint/";
 
@@ -48,7 +48,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     parser_.body_limit(kMaxBody);
   }
   void start() {
-    stream_.expires_after(kPatience);
+    stream_.expires_after(kTimeout);
     http::async_read(stream_, buffer_, parser_, [self = shared_from_this()](error_code error, std::size_t) {
       if (!error) self->answer();
     });
@@ -63,7 +63,7 @@ class Session final : public std::enable_shared_from_this<Session> {
     response_.set(http::field::connection, "close");
     response_.body() = answer.body;
     response_.prepare_payload();
-    stream_.expires_after(kPatience);
+    stream_.expires_after(kTimeout);
     http::async_write(stream_, response_, [self = shared_from_this()](error_code, std::size_t) {});
   }
 

@@ -120,10 +120,10 @@ class FarmProcesses {
     jobs_ = v1::JobService::NewStub(channel_);
     blobs_ = std::make_unique<storage::RemoteBlobStore>(channel_);
   }
-  // `patient`: waits for a connection rather than fail while there is none.
-  grpc::Status list(bool patient = false) {
+  // `waitForReady`: waits for a connection rather than fail while there is none.
+  grpc::Status list(bool waitForReady = false) {
     grpc::ClientContext context;
-    context.set_wait_for_ready(patient);
+    context.set_wait_for_ready(waitForReady);
     context.set_deadline(std::chrono::system_clock::now() + std::chrono::seconds(15));
     v1::ListJobsRequest request;
     request.set_instance("default");

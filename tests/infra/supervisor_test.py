@@ -61,9 +61,9 @@ class LoopTest(Case):
     def setUp(self):
         super().setUp()
         self.addCleanup(setattr, supervisor, "clock", supervisor.clock)
-        self.addCleanup(setattr, supervisor, "PATIENCE", supervisor.PATIENCE)
+        self.addCleanup(setattr, supervisor, "STOP_TIMEOUT", supervisor.STOP_TIMEOUT)
         supervisor.clock = lambda: self.now
-        supervisor.PATIENCE = 0.5
+        supervisor.STOP_TIMEOUT = 0.5
 
     def begin(self, **services):
         self.list(**services)

@@ -85,7 +85,7 @@ FakeWorker::FakeWorker(std::shared_ptr<grpc::Channel> channel, storage::BlobStor
 }
 
 Result<v1::SynchronizeResponse> FakeWorker::synchronize(const std::vector<v1::LeaseReport>& reports,
-                                                        std::chrono::milliseconds patience) {
+                                                        std::chrono::milliseconds timeout) {
   v1::SynchronizeRequest request;
   *request.mutable_worker() = description;
   for (const v1::LeaseReport& report : reports) *request.add_leases() = report;
@@ -93,7 +93,7 @@ Result<v1::SynchronizeResponse> FakeWorker::synchronize(const std::vector<v1::Le
   context.set_wait_for_ready(true);
   // The coordinator answers an idle call half a second before its deadline.
   context.set_deadline(std::chrono::system_clock::now() +
-                       (reports.empty() ? patience : std::chrono::seconds(20)));
+                       (reports.empty() ? timeout : std::chrono::seconds(20)));
   v1::SynchronizeResponse response;
   grpc::Status status = stub_->Synchronize(&context, request, &response);
   if (!status.ok()) return fail(fromGrpc(status));

@@ -42,10 +42,10 @@ class FakeWorker {
   std::string sandboxPolicy = samplePolicyText("fake");
   bool uploadsPolicy = true;
 
-  // One Synchronize call with these reports, waiting for work for at most `patience`.
+  // One Synchronize call with these reports, waiting for work for at most `timeout`.
   Result<v1::SynchronizeResponse> synchronize(
       const std::vector<v1::LeaseReport>& reports,
-      std::chrono::milliseconds patience = std::chrono::milliseconds(600));
+      std::chrono::milliseconds timeout = std::chrono::milliseconds(600));
   // Leases that are to be run.
   std::vector<v1::Lease> poll();
   // Runs the lease's action and makes the report.

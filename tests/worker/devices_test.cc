@@ -142,8 +142,8 @@ TEST_F(DriverProbeTest, ADriverThatCrashesCostsOnlyItsAnswer) {
 
 TEST_F(DriverProbeTest, ADriverThatHangsIsGivenUp) {
   behave("hang");
-  DriverProbe impatient(KILN_WORKER_PROGRAM, std::chrono::milliseconds(300));
-  const auto gpus = impatient.list(KILN_STUB_LIBRARY);
+  DriverProbe shortTimeout(KILN_WORKER_PROGRAM, std::chrono::milliseconds(300));
+  const auto gpus = shortTimeout.list(KILN_STUB_LIBRARY);
   ASSERT_FALSE(gpus);
   EXPECT_NE(gpus.error().message.find("hangs"), std::string::npos) << gpus.error().message;
 }
@@ -306,9 +306,9 @@ TEST_F(RegistryTest, WhoeverMeasuresTimesHasTheMachineAgainstOtherWorkers) {
   Registry other(source_, clock_);
   other.discover({"driver"});
   EXPECT_TRUE(other.hold({"cpu"}, cancel_)) << "a check does not measure";
-  sandbox::Cancel impatient;
-  impatient.request();
-  const auto second = other.hold({"cpu"}, impatient, Claim::kMachine);
+  sandbox::Cancel cancelled;
+  cancelled.request();
+  const auto second = other.hold({"cpu"}, cancelled, Claim::kMachine);
   ASSERT_FALSE(second);
   EXPECT_EQ(second.error().code, Code::kCancelled);
 }
