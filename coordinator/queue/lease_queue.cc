@@ -168,7 +168,7 @@ Status forgetOtherClocks(Connection& connection, const Settings& settings, TimeP
       "UPDATE fleet SET last_contact = least(last_contact, $1), held_back_until = CASE WHEN held_back_until "
       "> "
       "$3 THEN NULL ELSE held_back_until END WHERE last_contact > $2 OR held_back_until > $3",
-      {now, lease, most + kLongestPause}));
+      {now, lease, most + kMaxBackoff}));
   return {};
 }
 
@@ -196,10 +196,10 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   // Two calls for one worker at once could each lease a sibling: one goes after the other.
   KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
                               {claim.worker.operatorName + "/" + claim.worker.name}));
-  KILN_ASSIGN(const Conduct conduct,
-              conductOf(connection, claim.worker.operatorName, claim.worker.name, now));
+  KILN_ASSIGN(const Reputation reputation,
+              reputationOf(connection, claim.worker.operatorName, claim.worker.name, now));
   KILN_ASSIGN(const int taken, leasesOf(connection, claim.worker));
-  if (taken >= conduct.slots) return std::optional<RunRecord>();
+  if (taken >= reputation.slots) return std::optional<RunRecord>();
   KILN_ASSIGN(const std::vector<ClaimedDevice> devices, freeDevices(connection, claim));
   KILN_ASSIGN(
       Rows rows,
@@ -207,7 +207,7 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
                                      hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
                                      servedBy(devices, false), claim.worker.instances,
                                      servedBy(devices, true), settings_.attempts, now - liveFor(settings_),
-                                     now - settings_.idleFirst, conduct.heldBack}));
+                                     now - settings_.idleFirst, reputation.heldBack}));
   KILN_ASSIGN(auto found, rows.first(index::runAt));
   if (!found) return found;
   KILN_ASSIGN(std::uint64_t generation, index::currentGeneration(connection));
@@ -284,7 +284,7 @@ Result<bool> LeaseQueue::complete(Connection& connection, const LeaseKey& key,
                               {run->instance, run->id}));
   KILN_TRY(connection.execute(kEnded, {run->instance, run->id, run->epoch, clock_.now(), "done", "", 0}));
   KILN_TRY(index::insertResult(connection, result));
-  KILN_TRY(recordEnding(connection, run->operatorName, run->worker, Ending::kGood, clock_.now()));
+  KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kGood, clock_.now()));
   return true;
 }
 
@@ -299,9 +299,9 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
   TimePoint now = clock_.now();
   KILN_TRY(giveUp(connection, *run, error, retryable ? "failed" : "final", now,
                   {run->operatorName + "/" + run->worker, now + settings_.lease}, retryPolicy(fleetKnown)));
-  // What the store or the host was unable to do is nobody's conduct.
+  // What the store or the host was unable to do does not count against the worker.
   if (!retryable || error.code != Code::kUnavailable)
-    KILN_TRY(recordEnding(connection, run->operatorName, run->worker, Ending::kBad, now));
+    KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kBad, now));
   return true;
 }
 
@@ -319,7 +319,7 @@ Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection, bo
     const Error error = overran ? overrun(run) : silence(run, settings_.lease);
     KILN_TRY(
         giveUp(connection, run, error, overran ? "final" : "lost", now, {"", now}, retryPolicy(fleetKnown)));
-    KILN_TRY(recordEnding(connection, run.operatorName, run.worker, Ending::kBad, now));
+    KILN_TRY(recordOutcome(connection, run.operatorName, run.worker, LeaseOutcome::kBad, now));
     jobs.push_back({run.instance, run.jobId});
   }
   return jobs;

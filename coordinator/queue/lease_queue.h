@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/queue/conduct.h"
 #include "coordinator/queue/device_choice.h"
+#include "coordinator/queue/reputation.h"
 #include "coordinator/queue/retry_policy.h"
 #include "manifest/base/clock.h"
 #include "storage/index/records.h"
@@ -66,8 +66,8 @@ class LeaseQueue {
   // keeps the number of distinct operators reachable. A check or tune gets devices that no other lease of the
   // worker holds, and holds them (RunRecord::devices); a tune gets a worker that does nothing else, and keeps
   // it so. A worker that has not proven itself gets few, one whose leases ended badly what nobody else could
-  // take (conduct.h), one that has a lease nothing new that an idle one could take. Nothing if there is none
-  // for this worker.
+  // take (reputation.h), one that has a lease nothing new that an idle one could take. Nothing if there is
+  // none for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
 
   // Extends the lease, not beyond its time limit and the overhead, and records the stage. False if the report

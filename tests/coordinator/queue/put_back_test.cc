@@ -78,16 +78,16 @@ TEST_F(PutBack, AWorkerMayCallFromAnotherPlace) {
 
 TEST_F(PutBack, NobodyIsHeldBackForAYear) {
   call("w1");
-  for (int i = 0; i < kPatience; ++i)
-    ASSERT_TRUE(recordEnding(connection_, "op", "w1", Ending::kBad, clock_.now()));
+  for (int i = 0; i < kFailuresBeforeBackoff; ++i)
+    ASSERT_TRUE(recordOutcome(connection_, "op", "w1", LeaseOutcome::kBad, clock_.now()));
   putBack();
   EXPECT_TRUE(heldBack(connection_, clock_.now())->empty());
 }
 
 TEST_F(PutBack, WhatTheRightClockHasSetStays) {
   call("w1");
-  for (int i = 0; i < kPatience + 100; ++i)
-    ASSERT_TRUE(recordEnding(connection_, "op", "w1", Ending::kBad, clock_.now()));
+  for (int i = 0; i < kFailuresBeforeBackoff + 100; ++i)
+    ASSERT_TRUE(recordOutcome(connection_, "op", "w1", LeaseOutcome::kBad, clock_.now()));
   auto job = jobWithRuns("a", "a", 1);
   insert(job);
   ASSERT_TRUE(acquire("w1"));

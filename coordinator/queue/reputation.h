@@ -1,5 +1,5 @@
-// How a worker's leases have ended, and what it gets for that. Nobody is trusted with much before anything of
-// it has come to a good end.
+// The reputation of a worker: how its leases have ended, and how many it gets for that. A worker of which
+// nothing is known gets few.
 #pragma once
 
 #include <string>
@@ -16,21 +16,21 @@ inline constexpr int kUnprovenSlots = 4;
 inline constexpr int kMostSlots = 256;
 // After this many bad ends in a row a worker is held back: it gets only what no other live worker could take,
 // for a minute, then twice as long with each further one, at most about an hour.
-inline constexpr int kPatience = 3;
-inline constexpr Duration kLongestPause = std::chrono::minutes(64);
+inline constexpr int kFailuresBeforeBackoff = 3;
+inline constexpr Duration kMaxBackoff = std::chrono::minutes(64);
 
-enum class Ending { kGood, kBad };
+enum class LeaseOutcome { kGood, kBad };
 
 // (T) For the worker of this operator; one that never called is left alone.
-Status recordEnding(postgres::Connection& connection, const std::string& operatorName,
-                    const std::string& worker, Ending ending, TimePoint now);
+Status recordOutcome(postgres::Connection& connection, const std::string& operatorName,
+                     const std::string& worker, LeaseOutcome outcome, TimePoint now);
 
-struct Conduct {
+struct Reputation {
   int slots = kUnprovenSlots;
   bool heldBack = false;
 };
-Result<Conduct> conductOf(postgres::Connection& connection, const std::string& operatorName,
-                          const std::string& worker, TimePoint now);
+Result<Reputation> reputationOf(postgres::Connection& connection, const std::string& operatorName,
+                                const std::string& worker, TimePoint now);
 
 struct HeldBack {
   std::string operatorName, worker;

@@ -1,4 +1,4 @@
-#include "coordinator/queue/conduct.h"
+#include "coordinator/queue/reputation.h"
 
 #include <algorithm>
 
@@ -9,9 +9,9 @@ using postgres::Connection;
 using postgres::Row;
 using postgres::Rows;
 
-constexpr Duration kFirstPause = std::chrono::minutes(1);
+constexpr Duration kInitialBackoff = std::chrono::minutes(1);
 constexpr int kMostDoublings = 6;
-static_assert(kLongestPause == kFirstPause * (1 << kMostDoublings));
+static_assert(kMaxBackoff == kInitialBackoff * (1 << kMostDoublings));
 
 struct Record {
   int proven = 0, bad = 0;
@@ -19,8 +19,8 @@ struct Record {
 
 }  // namespace
 
-Status recordEnding(Connection& connection, const std::string& operatorName, const std::string& worker,
-                    Ending ending, TimePoint now) {
+Status recordOutcome(Connection& connection, const std::string& operatorName, const std::string& worker,
+                     LeaseOutcome outcome, TimePoint now) {
   KILN_ASSIGN(Rows rows, connection.execute("SELECT proven, bad_ends FROM fleet WHERE operator = $1 AND name "
                                             "= $2 FOR NO KEY UPDATE",
                                             {operatorName, worker}));
@@ -29,12 +29,12 @@ Status recordEnding(Connection& connection, const std::string& operatorName, con
   }));
   if (!found) return {};
   std::optional<TimePoint> until;
-  if (ending == Ending::kGood) {
+  if (outcome == LeaseOutcome::kGood) {
     *found = {std::min(found->proven + 1, kMostSlots), 0};
   } else {
     *found = {found->proven / 2, found->bad + 1};
-    if (found->bad >= kPatience)
-      until = now + kFirstPause * (1 << std::min(found->bad - kPatience, kMostDoublings));
+    if (found->bad >= kFailuresBeforeBackoff)
+      until = now + kInitialBackoff * (1 << std::min(found->bad - kFailuresBeforeBackoff, kMostDoublings));
   }
   KILN_TRY(connection.execute(
       "UPDATE fleet SET proven = $3, bad_ends = $4, held_back_until = $5 WHERE operator = $1 AND name = $2",
@@ -42,15 +42,15 @@ Status recordEnding(Connection& connection, const std::string& operatorName, con
   return {};
 }
 
-Result<Conduct> conductOf(Connection& connection, const std::string& operatorName, const std::string& worker,
-                          TimePoint now) {
+Result<Reputation> reputationOf(Connection& connection, const std::string& operatorName,
+                                const std::string& worker, TimePoint now) {
   KILN_ASSIGN(Rows rows, connection.execute("SELECT proven, coalesce(held_back_until > $3, false) AS held "
                                             "FROM fleet WHERE operator = $1 AND name = $2",
                                             {operatorName, worker, now}));
   KILN_ASSIGN(auto found, rows.first([](const Row& row) {
-    return Conduct{std::min(kUnprovenSlots + row.get<int>("proven"), kMostSlots), row.get<bool>("held")};
+    return Reputation{std::min(kUnprovenSlots + row.get<int>("proven"), kMostSlots), row.get<bool>("held")};
   }));
-  return found.value_or(Conduct{});
+  return found.value_or(Reputation{});
 }
 
 Result<std::vector<HeldBack>> heldBack(Connection& connection, TimePoint now) {

@@ -1,5 +1,5 @@
 // What a worker gets: within its limits, and for what became of its leases before.
-#include "coordinator/queue/conduct.h"
+#include "coordinator/queue/reputation.h"
 
 #include "tests/coordinator/queue/fleet_fixture.h"
 
@@ -8,12 +8,14 @@ namespace {
 
 using std::chrono::minutes;
 
-class ConductTest : public FleetTest {
+class ReputationTest : public FleetTest {
  protected:
-  Conduct conduct(const std::string& worker) { return *conductOf(connection_, "op", worker, clock_.now()); }
-  void ends(const std::string& worker, Ending ending, int times = 1) {
+  Reputation reputation(const std::string& worker) {
+    return *reputationOf(connection_, "op", worker, clock_.now());
+  }
+  void ends(const std::string& worker, LeaseOutcome outcome, int times = 1) {
     for (int i = 0; i < times; ++i)
-      EXPECT_TRUE(recordEnding(connection_, "op", worker, ending, clock_.now()));
+      EXPECT_TRUE(recordOutcome(connection_, "op", worker, outcome, clock_.now()));
   }
   // A job of one run, the oldest of which is not new any more.
   void insertOld(const std::string& name) {
@@ -21,7 +23,7 @@ class ConductTest : public FleetTest {
   }
 };
 
-TEST_F(ConductTest, ReportsDoNotKeepALeaseBeyondItsTimeLimit) {
+TEST_F(ReputationTest, ReportsDoNotKeepALeaseBeyondItsTimeLimit) {
   call("w1");
   call("w2");
   auto job = jobWithRuns("a", "a", 1);
@@ -44,7 +46,7 @@ TEST_F(ConductTest, ReportsDoNotKeepALeaseBeyondItsTimeLimit) {
   EXPECT_TRUE(acquire("w2"));
 }
 
-TEST_F(ConductTest, WhoAloneLetsTheLimitPassEndsTheRun) {
+TEST_F(ReputationTest, WhoAloneLetsTheLimitPassEndsTheRun) {
   call("w1");
   insert(jobWithRuns("a", "a", 1));
   const auto run = acquire("w1");
@@ -59,7 +61,7 @@ TEST_F(ConductTest, WhoAloneLetsTheLimitPassEndsTheRun) {
   EXPECT_EQ(runOf("a").errorCode, static_cast<int>(Code::kDeadlineExceeded));
 }
 
-TEST_F(ConductTest, AResultThatComesAtTheEndIsLookedAt) {
+TEST_F(ReputationTest, AResultThatComesAtTheEndIsLookedAt) {
   auto job = jobWithRuns("a", "a", 1);
   job.runs[0].timeLimitSeconds = 3;
   insert(job);
@@ -78,7 +80,7 @@ TEST_F(ConductTest, AResultThatComesAtTheEndIsLookedAt) {
   EXPECT_FALSE(complete(*run));
 }
 
-TEST_F(ConductTest, ATimeWithoutADatabaseIsNobodysFault) {
+TEST_F(ReputationTest, ATimeWithoutADatabaseIsNobodysFault) {
   auto job = jobWithRuns("a", "a", 1);
   job.runs[0].timeLimitSeconds = 3;
   insert(job);
@@ -91,7 +93,7 @@ TEST_F(ConductTest, ATimeWithoutADatabaseIsNobodysFault) {
   EXPECT_TRUE(complete(*run));
 }
 
-TEST_F(ConductTest, AStrangerGetsFewAndMoreWithEachGoodEnd) {
+TEST_F(ReputationTest, AStrangerGetsFewAndMoreWithEachGoodEnd) {
   call("w1");
   for (int i = 0; i < 12; ++i) insertOld("job" + std::to_string(i));
   std::vector<RunRecord> runs;
@@ -103,29 +105,29 @@ TEST_F(ConductTest, AStrangerGetsFewAndMoreWithEachGoodEnd) {
   EXPECT_FALSE(acquire("w1")) << "five at a time";
 }
 
-TEST_F(ConductTest, EachBadEndHalvesWhatWasProven) {
+TEST_F(ReputationTest, EachBadEndHalvesWhatWasProven) {
   call("w1");
-  ends("w1", Ending::kGood, 40);
-  EXPECT_EQ(conduct("w1").slots, 44);
-  ends("w1", Ending::kBad);
-  EXPECT_EQ(conduct("w1").slots, 24);
-  EXPECT_FALSE(conduct("w1").heldBack);
-  ends("w1", Ending::kGood, 1000);
-  EXPECT_EQ(conduct("w1").slots, kMostSlots);
-  ends("w1", Ending::kBad);
-  EXPECT_EQ(conduct("w1").slots, 4 + kMostSlots / 2) << "more than the most is not kept in store";
-  EXPECT_EQ(conduct("never called").slots, 4);
+  ends("w1", LeaseOutcome::kGood, 40);
+  EXPECT_EQ(reputation("w1").slots, 44);
+  ends("w1", LeaseOutcome::kBad);
+  EXPECT_EQ(reputation("w1").slots, 24);
+  EXPECT_FALSE(reputation("w1").heldBack);
+  ends("w1", LeaseOutcome::kGood, 1000);
+  EXPECT_EQ(reputation("w1").slots, kMostSlots);
+  ends("w1", LeaseOutcome::kBad);
+  EXPECT_EQ(reputation("w1").slots, 4 + kMostSlots / 2) << "more than the most is not kept in store";
+  EXPECT_EQ(reputation("never called").slots, 4);
 }
 
-TEST_F(ConductTest, AfterThreeBadEndsInARowOthersComeFirst) {
+TEST_F(ReputationTest, AfterThreeBadEndsInARowOthersComeFirst) {
   call("w1");
   call("w2");
-  ends("w1", Ending::kBad, 2);
-  ends("w1", Ending::kGood);
-  ends("w1", Ending::kBad, 2);
-  EXPECT_FALSE(conduct("w1").heldBack) << "not in a row";
-  ends("w1", Ending::kBad);
-  EXPECT_TRUE(conduct("w1").heldBack);
+  ends("w1", LeaseOutcome::kBad, 2);
+  ends("w1", LeaseOutcome::kGood);
+  ends("w1", LeaseOutcome::kBad, 2);
+  EXPECT_FALSE(reputation("w1").heldBack) << "not in a row";
+  ends("w1", LeaseOutcome::kBad);
+  EXPECT_TRUE(reputation("w1").heldBack);
   EXPECT_EQ(heldBack(connection_, clock_.now())->size(), 1u);
   insertOld("a");
   EXPECT_FALSE(acquire("w1"));
@@ -136,22 +138,22 @@ TEST_F(ConductTest, AfterThreeBadEndsInARowOthersComeFirst) {
   EXPECT_TRUE(acquire("w1")) << "there is nobody else any more";
 }
 
-TEST_F(ConductTest, WhoIsHeldBackIsSoForTwiceAsLongEachTime) {
+TEST_F(ReputationTest, WhoIsHeldBackIsSoForTwiceAsLongEachTime) {
   call("w1");
-  ends("w1", Ending::kBad, 3);
+  ends("w1", LeaseOutcome::kBad, 3);
   clock_.advance(seconds(60));
-  EXPECT_FALSE(conduct("w1").heldBack);
-  ends("w1", Ending::kBad);
+  EXPECT_FALSE(reputation("w1").heldBack);
+  ends("w1", LeaseOutcome::kBad);
   clock_.advance(seconds(119));
-  EXPECT_TRUE(conduct("w1").heldBack);
+  EXPECT_TRUE(reputation("w1").heldBack);
   clock_.advance(seconds(1));
-  EXPECT_FALSE(conduct("w1").heldBack);
-  ends("w1", Ending::kBad, 1000);
+  EXPECT_FALSE(reputation("w1").heldBack);
+  ends("w1", LeaseOutcome::kBad, 1000);
   clock_.advance(minutes(64));
-  EXPECT_FALSE(conduct("w1").heldBack) << "an hour, about, is the most";
+  EXPECT_FALSE(reputation("w1").heldBack) << "an hour, about, is the most";
 }
 
-TEST_F(ConductTest, WhatEndsBadlyIsCounted) {
+TEST_F(ReputationTest, WhatEndsBadlyIsCounted) {
   call("w1");
   const auto badEnds = [&] {
     auto rows = connection_.execute("SELECT bad_ends FROM fleet");
@@ -175,10 +177,10 @@ TEST_F(ConductTest, WhatEndsBadlyIsCounted) {
     return queue_.reject(c, {unlucky->id, unlucky->epoch, {"w1", "op", {}}},
                          {Code::kUnavailable, "the store is away", {}}, true);
   }));
-  EXPECT_EQ(badEnds(), 2) << "that is not the worker's conduct";
+  EXPECT_EQ(badEnds(), 2) << "that does not count against the worker";
 }
 
-TEST_F(ConductTest, NobodyGetsAllOfAQueueWhileAnotherIsIdle) {
+TEST_F(ReputationTest, NobodyGetsAllOfAQueueWhileAnotherIsIdle) {
   call("w1");
   call("w2");
   for (int i = 0; i < 6; ++i) insert(jobWithRuns("job" + std::to_string(i), "job" + std::to_string(i), 1));
@@ -189,7 +191,7 @@ TEST_F(ConductTest, NobodyGetsAllOfAQueueWhileAnotherIsIdle) {
   EXPECT_TRUE(acquire("w2"));
 }
 
-TEST_F(ConductTest, WhoDoesNotComeForItIsNotWaitedForLong) {
+TEST_F(ReputationTest, WhoDoesNotComeForItIsNotWaitedForLong) {
   call("w1");
   call("w2");
   call("cannot", "op", false, {"cuda:sm_90a"});
