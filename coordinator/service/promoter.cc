@@ -100,7 +100,7 @@ Result<std::size_t> Promoter::judgeBatch(const std::vector<DueArtifact>& batch) 
   for (const DueArtifact& due : batch) {
     auto judged = judge(due);
     if (!judged)
-      putOff(due, judged.error());
+      defer(due, judged.error());
     else if (*judged)
       news.push_back(std::move(**judged));
   }
@@ -119,22 +119,22 @@ Result<std::size_t> Promoter::judgeBatch(const std::vector<DueArtifact>& batch) 
     if (status)
       ++kept;
     else
-      putOff(news[i].due, status.error());
+      defer(news[i].due, status.error());
   }
   return kept;
 }
 
 bool Promoter::waits(const DueArtifact& due) {
-  const auto found = putOff_.find({due.instance, due.artifact.hex()});
-  if (found == putOff_.end()) return false;
+  const auto found = deferred_.find({due.instance, due.artifact.hex()});
+  if (found == deferred_.end()) return false;
   found->second.isDue = true;
   const TimePoint now = farm_.clock.now(), until = found->second.until;
   // Further ahead than it can have been set: by a clock that has been put back since.
   return found->second.revision == due.revision && now < until && until - now <= kLongestDelay;
 }
 
-void Promoter::putOff(const DueArtifact& due, const Error& error) {
-  PutOff& before = putOff_[{due.instance, due.artifact.hex()}];
+void Promoter::defer(const DueArtifact& due, const Error& error) {
+  Deferral& before = deferred_[{due.instance, due.artifact.hex()}];
   if (before.why != error.message)
     logWarning("an artifact cannot be judged",
                {{"instance", due.instance}, {"artifact", due.artifact.text()}, {"error", error.message}});
@@ -156,7 +156,7 @@ Result<std::size_t> Promoter::judgeDue() {
   std::size_t signedNow = 0;
   std::optional<std::uint64_t>
       last;  // of what was due at first: what comes up meanwhile is for the next time
-  for (auto& [place, one] : putOff_) one.isDue = false;
+  for (auto& [artifact, one] : deferred_) one.isDue = false;
   for (std::uint64_t after = 0;;) {
     KILN_ASSIGN(auto batch, index::listDue(*session, after, kBatch));
     if (!last) {
@@ -170,7 +170,7 @@ Result<std::size_t> Promoter::judgeDue() {
     signedNow += kept;
     if (isStopping()) return signedNow;
   }
-  std::erase_if(putOff_, [](const auto& one) { return !one.second.isDue; });
+  std::erase_if(deferred_, [](const auto& one) { return !one.second.isDue; });
   return signedNow;
 }
 

@@ -37,20 +37,20 @@ class Promoter {
  private:
   struct Judged;
   // An artifact that could not be judged; not stored, so that a restart tries it at once.
-  struct PutOff {
+  struct Deferral {
     std::uint64_t revision = 0;  // news make it due at once
     std::string why;
     std::chrono::seconds delay{0};
     TimePoint until;
     bool isDue = true;  // as of the last look
   };
-  using Place = std::pair<std::string, std::string>;  // instance, artifact
+  using ArtifactKey = std::pair<std::string, std::string>;  // instance, artifact
   Status updateBases();
   Result<std::optional<Judged>> judge(const index::DueArtifact& due);
   Result<std::size_t> judgeBatch(const std::vector<index::DueArtifact>& batch);
   Status keep(const Judged& judged, const std::string& bundle);
   bool waits(const index::DueArtifact& due);
-  void putOff(const index::DueArtifact& due, const Error& error);
+  void defer(const index::DueArtifact& due, const Error& error);
   bool isStopping();
   void judgeForEver();
 
@@ -59,7 +59,7 @@ class Promoter {
   std::mutex mutex_;
   std::condition_variable stopped_;
   bool stopping_ = false;  // guarded by mutex_
-  std::map<Place, PutOff> putOff_;
+  std::map<ArtifactKey, Deferral> deferred_;
   std::thread thread_;
 };
 
