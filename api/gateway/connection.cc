@@ -37,7 +37,7 @@ std::string pemOf(SSL* ssl) {
 }  // namespace
 
 Connection::Connection(asio::ip::tcp::socket socket, asio::ssl::context* tls, const GatewayOptions& options,
-                       Handler handler, Places::Id id, ConnectionHost& host)
+                       Handler handler, ConnectionLimiter::Id id, ConnectionHost& host)
     : options_(options),
       handler_(std::move(handler)),
       id_(id),

@@ -14,9 +14,9 @@
 #include <memory>
 #include <optional>
 
+#include "api/gateway/connection_limiter.h"
 #include "api/gateway/error_json.h"
 #include "api/gateway/gateway.h"
-#include "api/gateway/places.h"
 
 namespace kiln::gateway {
 
@@ -39,19 +39,20 @@ using Handler = std::function<bool(const Request&, const std::string& certificat
 class ConnectionHost {
  public:
   virtual ~ConnectionHost() = default;
-  virtual void waits(Places::Id id) = 0;  // for its client
-  virtual void certified(Places::Id id) = 0;
-  virtual void requested(Places::Id id, const Request& request) = 0;  // one of answer() and reply() follows
-  virtual void writes(Places::Id id) = 0;
-  virtual void wrote(Places::Id id) = 0;
-  virtual void ended(Places::Id id) = 0;  // once, on any thread
+  virtual void waits(ConnectionLimiter::Id id) = 0;  // for its client
+  virtual void certified(ConnectionLimiter::Id id) = 0;
+  virtual void requested(ConnectionLimiter::Id id,
+                         const Request& request) = 0;  // one of answer() and reply() follows
+  virtual void writes(ConnectionLimiter::Id id) = 0;
+  virtual void wrote(ConnectionLimiter::Id id) = 0;
+  virtual void ended(ConnectionLimiter::Id id) = 0;  // once, on any thread
 };
 
 class Connection final : public std::enable_shared_from_this<Connection>, private ResponseWriter {
  public:
   // Within TLS if `tls` is there. `host` outlives it.
   Connection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
-             const GatewayOptions& options, Handler handler, Places::Id id, ConnectionHost& host);
+             const GatewayOptions& options, Handler handler, ConnectionLimiter::Id id, ConnectionHost& host);
   ~Connection() override;
 
   void start();   // on any thread
@@ -90,7 +91,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   std::optional<Tls> tls_;
   const GatewayOptions options_;
   const Handler handler_;
-  const Places::Id id_;
+  const ConnectionLimiter::Id id_;
   ConnectionHost& host_;
   std::string certificate_;  // of the client; set before the first request is read
   boost::beast::flat_buffer buffer_;

@@ -12,7 +12,7 @@
 #include <thread>
 
 #include "api/gateway/connection.h"
-#include "api/gateway/health_desk.h"
+#include "api/gateway/health_probe.h"
 #include "api/gateway/request_check.h"
 #include "api/gateway/respond.h"
 
@@ -35,12 +35,12 @@ struct Gateway::Server final : ConnectionHost {
         acceptor(io),
         pause(io),
         look(io),
-        places(placeLimits(o)),
+        limiter(connectionLimits(o)),
         handlers(o.limits.answers) {}
 
   // Without TLS nobody shows a certificate.
-  static PlaceLimits placeLimits(const GatewayOptions& options) {
-    PlaceLimits limits = options.limits;
+  static ConnectionLimits connectionLimits(const GatewayOptions& options) {
+    ConnectionLimits limits = options.limits;
     if (!options.tls) limits.anonymous = limits.connections;
     return limits;
   }
@@ -85,7 +85,7 @@ struct Gateway::Server final : ConnectionHost {
     boost::system::error_code error;
     const auto remote = socket.remote_endpoint(error);
     if (error) return;  // gone already
-    const auto entry = places.enter(sourceOf(remote.address().to_string()), Clock::now());
+    const auto entry = limiter.enter(sourceOf(remote.address().to_string()), Clock::now());
     if (!entry) return closed.Add({{"reason", "refused"}}).Increment();  // the socket closes
     if (entry->evicted) evict(*entry->evicted, "idle");
     const auto tls = options.tls ? options.tls->context() : nullptr;
@@ -99,22 +99,22 @@ struct Gateway::Server final : ConnectionHost {
     connection->start();
   }
 
-  std::shared_ptr<Connection> find(Places::Id id) const {
+  std::shared_ptr<Connection> find(ConnectionLimiter::Id id) const {
     const auto at = connections.find(id);
     return at == connections.end() ? nullptr : at->second.lock();
   }
 
-  void evict(Places::Id id, const char* reason) {
+  void evict(ConnectionLimiter::Id id, const char* reason) {
     closed.Add({{"reason", reason}}).Increment();
     if (const auto connection = find(id)) connection->close();
   }
 
   void dispatch() {
-    while (const auto id = places.next()) {
+    while (const auto id = limiter.next()) {
       auto node = queued.extract(*id);
       if (node) asio::post(handlers, [connection = std::move(node.mapped())] { connection->answer(); });
     }
-    if (places.queued() && !looking) lookForStalled();
+    if (limiter.queued() && !looking) lookForStalled();
   }
 
   // While requests are queued: those whose clients do not take their answers have to go.
@@ -124,32 +124,32 @@ struct Gateway::Server final : ConnectionHost {
     look.async_wait([this](boost::system::error_code error) {
       looking = false;
       if (error || !acceptor.is_open()) return;
-      for (const Places::Id id : places.stalled(Clock::now())) evict(id, "stalled");
+      for (const ConnectionLimiter::Id id : limiter.stalled(Clock::now())) evict(id, "stalled");
       dispatch();
     });
   }
 
-  void waits(Places::Id id) override {
-    places.wait(id, Clock::now());
+  void waits(ConnectionLimiter::Id id) override {
+    limiter.wait(id, Clock::now());
     dispatch();
   }
-  void certified(Places::Id id) override { places.certify(id); }
-  void requested(Places::Id id, const Request& request) override {
+  void certified(ConnectionLimiter::Id id) override { limiter.certify(id); }
+  void requested(ConnectionLimiter::Id id, const Request& request) override {
     if (responder.asksForHealth(request)) {
       return health.ask([this, connection = find(id), request](const Status& healthy) {
         if (connection) connection->reply(responder.health(request, healthy), keepsConnection(request));
       });
     }
-    places.request(id);
+    limiter.request(id);
     queued[id] = find(id);
     dispatch();
   }
-  void writes(Places::Id id) override { places.write(id, Clock::now()); }
-  void wrote(Places::Id id) override { places.written(id); }
-  void ended(Places::Id id) override {
+  void writes(ConnectionLimiter::Id id) override { limiter.write(id, Clock::now()); }
+  void wrote(ConnectionLimiter::Id id) override { limiter.written(id); }
+  void ended(ConnectionLimiter::Id id) override {
     asio::post(io, [this, id] {
       connections.erase(id);
-      places.leave(id);
+      limiter.leave(id);
       dispatch();
     });
   }
@@ -179,14 +179,15 @@ struct Gateway::Server final : ConnectionHost {
   prometheus::Family<prometheus::Counter>& closed;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(io);
-  HealthDesk health;
+  HealthProbe health;
   Responder responder;
   tcp::acceptor acceptor;
   asio::steady_timer pause, look;
   // Of the I/O thread alone.
-  Places places;
-  std::map<Places::Id, std::weak_ptr<Connection>> connections;
-  std::map<Places::Id, std::shared_ptr<Connection>> queued;  // nothing else holds one that waits for its turn
+  ConnectionLimiter limiter;
+  std::map<ConnectionLimiter::Id, std::weak_ptr<Connection>> connections;
+  std::map<ConnectionLimiter::Id, std::shared_ptr<Connection>>
+      queued;  // nothing else holds a connection that is queued
   bool looking = false;
   asio::thread_pool handlers;
   std::thread thread;

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-#include "api/gateway/places.h"
+#include "api/gateway/connection_limiter.h"
 #include "api/gateway/route.h"
 #include "api/gateway/tls.h"
 #include "manifest/base/clock.h"
@@ -98,7 +98,7 @@ struct GatewayOptions {
   std::string address = "127.0.0.1";    // numeric; without TLS and a gate, a loopback address
   std::uint16_t port = 0;               // 0: the system chooses; see Gateway::port()
   std::shared_ptr<ServerTls> tls = {};  // null: plain HTTP, for requests whose Host is a name of loopback
-  PlaceLimits limits = {};              // a thread for each of limits.answers
+  ConnectionLimits limits = {};         // a thread for each of limits.answers
   std::uint32_t maxHeaderBytes = 16 << 10;
   std::uint64_t maxBodyBytes = 4 << 10;            // of a request; none of ours needs one
   std::chrono::milliseconds headerTimeout{10000};  // for a handshake, and for a whole request header

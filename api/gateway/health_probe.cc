@@ -1,16 +1,17 @@
-#include "api/gateway/health_desk.h"
+#include "api/gateway/health_probe.h"
 
 #include <boost/asio/post.hpp>
 
 namespace kiln::gateway {
 namespace asio = boost::asio;
 
-HealthDesk::HealthDesk(asio::io_context& io, std::function<Status()> health, std::chrono::milliseconds limit)
+HealthProbe::HealthProbe(asio::io_context& io, std::function<Status()> health,
+                         std::chrono::milliseconds limit)
     : io_(io), health_(std::move(health)), limit_(limit), timer_(io) {}
 
-void HealthDesk::ask(Told told) {
-  asking_.push_back(std::move(told));
-  if (asking_.size() == 1) {
+void HealthProbe::ask(Callback callback) {
+  waiting_.push_back(std::move(callback));
+  if (waiting_.size() == 1) {
     timer_.expires_after(limit_);
     timer_.async_wait([this](boost::system::error_code error) {
       if (!error) tell(fail(Code::kDeadlineExceeded, "no answer in time"));
@@ -26,10 +27,10 @@ void HealthDesk::ask(Told told) {
   });
 }
 
-void HealthDesk::tell(const Status& status) {
+void HealthProbe::tell(const Status& status) {
   timer_.cancel();
-  const auto asking = std::exchange(asking_, {});
-  for (const Told& told : asking) told(status);
+  const auto waiting = std::exchange(waiting_, {});
+  for (const Callback& callback : waiting) callback(status);
 }
 
 }  // namespace kiln::gateway

@@ -14,15 +14,15 @@
 namespace kiln::gateway {
 
 // For the I/O thread of `io` alone, which must outlive it; join() is called before that thread ends.
-class HealthDesk {
+class HealthProbe {
  public:
-  using Told = std::function<void(const Status&)>;
+  using Callback = std::function<void(const Status&)>;
 
-  HealthDesk(boost::asio::io_context& io, std::function<Status()> health, std::chrono::milliseconds limit);
+  HealthProbe(boost::asio::io_context& io, std::function<Status()> health, std::chrono::milliseconds limit);
 
-  // Calls `told` on the I/O thread: with what a look that ends from now on finds, or with kDeadlineExceeded
-  // after the limit. Those who ask meanwhile share a look.
-  void ask(Told told);
+  // Calls `callback` on the I/O thread: with what a look that ends from now on finds, or with
+  // kDeadlineExceeded after the limit. Those who ask meanwhile share a look.
+  void ask(Callback callback);
   // On any other thread: waits for a look that is under way.
   void join() { thread_.join(); }
 
@@ -33,7 +33,7 @@ class HealthDesk {
   const std::function<Status()> health_;
   const std::chrono::milliseconds limit_;
   boost::asio::steady_timer timer_;
-  std::vector<Told> asking_;
+  std::vector<Callback> waiting_;
   bool looking_ = false;
   boost::asio::thread_pool thread_{1};
 };

@@ -2,8 +2,8 @@
 // own.
 //
 // A connection waits for its client (a handshake, a request), is queued with a request, or is answered. Where
-// there are too many, in all, of one address, or without a proven certificate, a new one takes the place of
-// one that waits: nobody holds a place by doing nothing. What is answered at once is limited in all and by
+// there are too many, in all, of one address, or without a proven certificate, a new one evicts one that
+// waits: nobody keeps a connection by doing nothing. What is answered at once is limited in all and by
 // address, the rest is queued in order. Whoever lets an answer stall while others are queued has to go.
 #pragma once
 
@@ -18,7 +18,7 @@
 
 namespace kiln::gateway {
 
-struct PlaceLimits {
+struct ConnectionLimits {
   std::size_t connections = 256;
   std::size_t perAddress = 128;
   std::size_t anonymous = 192;  // without a client's certificate
@@ -32,18 +32,18 @@ struct PlaceLimits {
 std::string sourceOf(const std::string& address);
 
 // Not thread safe. Ids are never used again; what is asked of one that has left does nothing.
-class Places {
+class ConnectionLimiter {
  public:
   using Id = std::uint64_t;
   using Time = std::chrono::steady_clock::time_point;
 
-  explicit Places(PlaceLimits limits) : limits_(limits) {}
+  explicit ConnectionLimiter(ConnectionLimits limits) : limits_(limits) {}
 
   struct Entry {
     Id id;
     std::optional<Id> evicted;  // has left: close it
   };
-  // A connection from `source`, waiting. Nothing if there is no place, nor anybody who waits in one.
+  // A connection from `source`, waiting. Nothing if there are as many as may be and none of them waits.
   std::optional<Entry> enter(const std::string& source, Time now);
   void leave(Id id);
   // It showed a certificate that holds.
@@ -60,12 +60,12 @@ class Places {
   // Who must go now, so that those who are queued come to be answered. They have left.
   std::vector<Id> stalled(Time now);
 
-  std::size_t size() const { return guests_.size(); }
+  std::size_t size() const { return peers_.size(); }
   bool queued() const { return !queue_.empty(); }
 
  private:
   enum class State { kWaits, kQueued, kAnswered };
-  struct Guest {
+  struct Peer {
     std::string source;
     bool certified = false;
     State state = State::kWaits;
@@ -77,11 +77,11 @@ class Places {
   };
 
   std::optional<Id> evictable(const std::string* source, bool anonymousOnly) const;
-  void endAnswer(Guest& guest);
+  void endAnswer(Peer& peer);
 
-  const PlaceLimits limits_;
+  const ConnectionLimits limits_;
   Id last_ = 0;
-  std::map<Id, Guest> guests_;
+  std::map<Id, Peer> peers_;
   std::map<std::string, Source> sources_;
   std::deque<Id> queue_;
   std::size_t anonymous_ = 0, answers_ = 0;
