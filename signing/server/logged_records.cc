@@ -32,7 +32,7 @@ Result<std::optional<std::string>> LoggedRecords::find(std::string_view payload)
                                                        row->leaf, clock_.now()}));
   }
   if (row) return bundleOf(*row, payload);
-  KILN_ASSIGN(auto text, earlier_.find(digestOf(payload)));
+  KILN_ASSIGN(auto text, legacy_.find(digestOf(payload)));
   if (!text) return text;
   KILN_ASSIGN(Bundle bundle, parseBundle(*text));
   if (bundle.keyId != key_.id()) return std::optional<std::string>();
@@ -46,7 +46,7 @@ Result<std::optional<std::string>> LoggedRecords::find(std::string_view payload)
 Result<std::optional<std::string>> LoggedRecords::find(const Digest& payload) {
   KILN_ASSIGN(auto connection, database_.acquire());
   KILN_ASSIGN(auto row, index::findSignatureOfPayload(*connection, payload));
-  if (!row) return earlier_.find(payload);
+  if (!row) return legacy_.find(payload);
   if (digestOf(row->payload).hash != payload.hash)
     return fail(Code::kDataLoss, "the record of " + payload.text() + " holds another payload");
   return bundleOf(*row, row->payload);

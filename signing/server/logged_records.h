@@ -2,7 +2,7 @@
 #pragma once
 
 #include "manifest/base/clock.h"
-#include "signing/server/earlier_records.h"
+#include "signing/server/legacy_records.h"
 #include "signing/server/records.h"
 #include "storage/postgres/pool.h"
 
@@ -12,8 +12,8 @@ namespace kiln::signing {
 // passed by reference must outlive it.
 class LoggedRecords final : public Records {
  public:
-  LoggedRecords(postgres::Pool& database, EarlierRecords earlier, PublicKey key, const Clock& clock)
-      : database_(database), earlier_(std::move(earlier)), key_(std::move(key)), clock_(clock) {}
+  LoggedRecords(postgres::Pool& database, LegacyRecords earlier, PublicKey key, const Clock& clock)
+      : database_(database), legacy_(std::move(earlier)), key_(std::move(key)), clock_(clock) {}
 
   Result<std::optional<std::string>> find(std::string_view payload) override;
   Result<std::optional<std::string>> find(const Digest& payload) override;
@@ -22,7 +22,7 @@ class LoggedRecords final : public Records {
 
  private:
   postgres::Pool& database_;
-  const EarlierRecords earlier_;
+  const LegacyRecords legacy_;
   const PublicKey key_;
   const Clock& clock_;
 };

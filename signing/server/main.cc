@@ -11,7 +11,7 @@
 #include "manifest/base/usage.h"
 #include "signing/keys/files.h"
 #include "signing/server/key_commands.h"
-#include "signing/server/late_store.h"
+#include "signing/server/lazy_blob_store.h"
 #include "signing/server/local_signer.h"
 #include "signing/server/logged_records.h"
 #include "signing/server/server.h"
@@ -43,8 +43,8 @@ Status serve(const ServeOptions& options, const Clock& clock) {
                                          [&](const Error& error) { return error.in(options.workerCa); }));
   postgres::Pool database({.conninfo = options.database, .applicationName = "kiln-signer"},
                           kDatabaseSessions);
-  LoggedRecords records(database, EarlierRecords(options.records), key.publicKey(), clock);
-  LateStore store(options.store);
+  LoggedRecords records(database, LegacyRecords(options.records), key.publicKey(), clock);
+  LazyBlobStore store(options.store);
   std::string keyId = key.publicKey().id();
   LocalSigner signer(std::move(key), std::move(authority), records, store, clock, options.trustRoot);
   KILN_ASSIGN(auto server, SignerServer::start(options.listen, signer));

@@ -40,12 +40,12 @@ Status checkOutputs(const Receipt& receipt, const Closure& closure) {
   return {};
 }
 
-Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
-                                const Closure& closure, const Certificate& authority, TimePoint now) {
+Result<ReceiptSummary> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
+                                     const Closure& closure, const Certificate& authority, TimePoint now) {
   if (documents.size() != provenance.builders.size())
     return refused(std::to_string(documents.size()) + " receipts for " +
                    std::to_string(provenance.builders.size()) + " builders");
-  Testimony said;
+  ReceiptSummary said;
   std::set<std::string> workers, keys;
   for (const std::string& document : documents) {
     auto verified = verifyReceiptDocument(document, authority, now);

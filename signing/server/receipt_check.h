@@ -13,8 +13,8 @@
 
 namespace kiln::signing {
 
-// What the receipts say.
-struct Testimony {
+// What valid receipts have in common.
+struct ReceiptSummary {
   Digest action;  // that all are about
   std::set<Digest> sandboxPolicies;
 };
@@ -27,8 +27,8 @@ Status checkOutputs(const Receipt& receipt, const Closure& closure);
 // one action (internalParameters "action"), under the policies of internalParameters "sandboxPolicy", with
 // exit code 0, listing manifest.json and every layer of the closure below output/ with its digest. Workers
 // are told apart by operator and name, and by key.
-Result<Testimony> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
-                                const Closure& closure, const Certificate& authority, TimePoint now);
+Result<ReceiptSummary> checkReceipts(const std::vector<std::string>& documents, const Provenance& provenance,
+                                     const Closure& closure, const Certificate& authority, TimePoint now);
 
 // The receipts of outvoted builders that the provenance names are in the store, by workers of the authority
 // who are not among the builders, and about the same action. kFailedPrecondition otherwise.

@@ -123,14 +123,14 @@ Result<CountedStatement> StatementReader::readProvenance(Opened opened, const Js
   return CountedStatement{std::move(provenance), std::move(opened.evidence), opened.seen, std::move(without)};
 }
 
-Result<Said> StatementReader::readOther(const Opened& opened, const Statement& statement,
-                                        const StatementSubject& about) const {
+Result<StatementBody> StatementReader::readOther(const Opened& opened, const Statement& statement,
+                                                 const StatementSubject& about) const {
   if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(statement.predicate));
     KILN_TRY(checkSigner(opened, check.builderId));
     KILN_TRY(checkRecalled(opened, check.finishedOn, {}, deviceTexts(check.report)));
     KILN_TRY(checkWorker(opened, check.finishedOn, check.worker, check.operatorName));
-    return Said(std::move(check));
+    return StatementBody(std::move(check));
   }
   if (statement.predicateType == kReproductionType) {
     KILN_ASSIGN(Reproduction again, Reproduction::fromJson(statement.predicate));
@@ -140,13 +140,13 @@ Result<Said> StatementReader::readOther(const Opened& opened, const Statement& s
                   "its statement reproduces another Manifest (" + again.manifest.text() + ")");
     KILN_TRY(checkRecalled(opened, again.finishedOn, {}, {}));
     KILN_TRY(checkWorker(opened, again.finishedOn, again.worker, again.operatorName));
-    return Said(std::move(again));
+    return StatementBody(std::move(again));
   }
   if (statement.predicateType == kTombstoneType) {
     KILN_ASSIGN(Tombstone tombstone, Tombstone::fromJson(statement.predicate));
     KILN_TRY(checkSigner(opened, tombstone.builderId));
     KILN_TRY(checkRecalled(opened, tombstone.issuedOn, {}, {}));
-    return Said(std::move(tombstone));
+    return StatementBody(std::move(tombstone));
   }
   if (statement.predicateType == kVsaType) {
     KILN_ASSIGN(VerificationSummary summary, VerificationSummary::fromJson(statement.predicate));
@@ -157,7 +157,7 @@ Result<Said> StatementReader::readOther(const Opened& opened, const Statement& s
     Attestation attestation{statement.predicateType, opened.evidence};
     attestation.evidence.ids = {summary.verifierId};
     attestation.summary = std::move(summary);
-    return Said(std::move(attestation));
+    return StatementBody(std::move(attestation));
   }
   if (statement.predicateType == kCompileType)
     KILN_TRY(checkCompileSummary(statement.predicate, about.manifest, about.config));
@@ -172,7 +172,7 @@ Result<Said> StatementReader::readOther(const Opened& opened, const Statement& s
   if (attestation.evidence.ids.empty())
     return why ? denied("signed with a key that speaks for nobody in the trust root") : fail(why.error());
   KILN_TRY(checkRecalled(opened, std::nullopt, {}, {}));
-  return Said(std::move(attestation));
+  return StatementBody(std::move(attestation));
 }
 
 Result<CountedStatement> StatementReader::read(const std::string& text, const StatementSubject& about) const {
@@ -183,7 +183,7 @@ Result<CountedStatement> StatementReader::read(const std::string& text, const St
                     type == kTombstoneType || type == kVsaType || type == kCompileType;
   KILN_TRY(checkSubject(statement, about.artifact, ours));
   if (type == kProvenanceType) return readProvenance(std::move(opened), statement.predicate, about);
-  KILN_ASSIGN(Said said, readOther(opened, statement, about));
+  KILN_ASSIGN(StatementBody said, readOther(opened, statement, about));
   return CountedStatement{std::move(said), std::move(opened.evidence), opened.seen, ""};
 }
 

@@ -18,10 +18,10 @@
 
 namespace kiln::signing {
 
-using Said = std::variant<Provenance, CheckStatement, Reproduction, Tombstone, Attestation>;
+using StatementBody = std::variant<Provenance, CheckStatement, Reproduction, Tombstone, Attestation>;
 
 struct CountedStatement {
-  Said said;
+  StatementBody said;
   StatementEvidence evidence;
   std::optional<TimePoint> cosigned;  // some trusted witness had seen the log by then
   std::string without;                // which of its builders do not count, and why; "" for none
@@ -58,8 +58,8 @@ class StatementReader {
                      const std::string& operatorName) const;
   Result<CountedStatement> readProvenance(Opened opened, const Json& predicate,
                                           const StatementSubject& about) const;
-  Result<Said> readOther(const Opened& opened, const Statement& statement,
-                         const StatementSubject& about) const;
+  Result<StatementBody> readOther(const Opened& opened, const Statement& statement,
+                                  const StatementSubject& about) const;
 
   const TrustRoot& root_;
   const Recalls* recalls_;

@@ -122,7 +122,7 @@ Status signing(const std::string& conninfo, const std::string& directory, int ar
   KILN_TRY(postgres::migrate(connection, index::migrations()));
   Farm farm;
   postgres::Pool pool({.conninfo = conninfo}, 2);
-  LoggedRecords records(pool, EarlierRecords(directory + "/records"), farm.key.publicKey(), farm.clock);
+  LoggedRecords records(pool, LegacyRecords(directory + "/records"), farm.key.publicKey(), farm.clock);
   LocalSigner signer(farm.key, farm.authority.certificate(), records, farm.store, farm.clock);
   std::vector<std::string> bundles;
   KILN_ASSIGN(const double sign, timed(artifacts, [&](int i) -> Status {

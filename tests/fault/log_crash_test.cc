@@ -66,7 +66,7 @@ class Intake {
   const PrivateKey& key_;
   SystemClock clock_;
   postgres::Pool pool_{{.conninfo = conninfo_}, 4};
-  LoggedRecords records_{pool_, EarlierRecords(""), key_.publicKey(), clock_};
+  LoggedRecords records_{pool_, LegacyRecords(""), key_.publicKey(), clock_};
 };
 
 class LogTest : public testing::Test {

@@ -40,7 +40,7 @@ class LoggedRecordsTest : public testing::Test {
   testing_support::TempDirectory directory_;
   PrivateKey key_ = PrivateKey::create().value();
   postgres::Pool pool_{{.conninfo = testing_support::PostgresServer::shared().createDatabase()}, 8};
-  LoggedRecords records_{pool_, EarlierRecords(directory_.path()), key_.publicKey(), clock_};
+  LoggedRecords records_{pool_, LegacyRecords(directory_.path()), key_.publicKey(), clock_};
 };
 
 TEST_F(LoggedRecordsTest, TheFirstSignatureStays) {

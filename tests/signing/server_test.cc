@@ -10,7 +10,7 @@
 #include "signing/log/verifier_key.h"
 #include "signing/receipt/worker_identity.h"
 #include "signing/server/key_commands.h"
-#include "signing/server/late_store.h"
+#include "signing/server/lazy_blob_store.h"
 #include "signing/token/key_location.h"
 #include "storage/blob/local_blob_store.h"
 #include "tests/signing/farm_fixture.h"
@@ -85,9 +85,9 @@ TEST(SignerServer, ListensOnUnixSocketsOnly) {
             Code::kUnavailable);
 }
 
-TEST(LateStore, AppearsWhenTheFarmStoresItsFirstBlob) {
+TEST(LazyBlobStore, AppearsWhenTheFarmStoresItsFirstBlob) {
   testing_support::TempDirectory directory;
-  LateStore late(directory / "store");
+  LazyBlobStore late(directory / "store");
   EXPECT_EQ(storage::getBlob(late, "default", digestOf("x"), 10).error().code, Code::kFailedPrecondition);
   auto real = storage::LocalBlobStore::open({.directory = directory / "store"}).value();
   ASSERT_TRUE(storage::putBlob(*real, "default", asBytes("x")));

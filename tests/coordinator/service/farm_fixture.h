@@ -180,7 +180,7 @@ class FarmTest : public ::testing::Test {
   signing::Authority authority_ = signing::Authority::create(clock_.now()).value();
   signing::PrivateKey key_ = signing::PrivateKey::create().value();
   postgres::Pool pool_;
-  signing::LoggedRecords records_{pool_, signing::EarlierRecords(""), key_.publicKey(), clock_};
+  signing::LoggedRecords records_{pool_, signing::LegacyRecords(""), key_.publicKey(), clock_};
   signing::LocalSigner localSigner_{key_, authority_.certificate(), records_, *blobs_, clock_};
   SwitchedSigner signer_{localSigner_};
   std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();

@@ -224,7 +224,7 @@ TEST_F(Toolchains, AnAdmissionCountsAsLongAsItsKeyDoes) {
 struct NextSigner {
   NextSigner(postgres::Pool& pool, const signing::Certificate& authority, storage::BlobStore& blobs,
              const Clock& clock)
-      : records(pool, signing::EarlierRecords(""), key.publicKey(), clock),
+      : records(pool, signing::LegacyRecords(""), key.publicKey(), clock),
         signer(key, authority, records, blobs, clock) {}
   const signing::PrivateKey key = signing::PrivateKey::create().value();
   signing::LoggedRecords records;

@@ -1,8 +1,8 @@
-#include "signing/server/late_store.h"
+#include "signing/server/lazy_blob_store.h"
 
 namespace kiln::signing {
 
-Result<storage::BlobStore*> LateStore::opened() {
+Result<storage::BlobStore*> LazyBlobStore::opened() {
   std::lock_guard lock(mutex_);
   if (!store_) {
     auto store = storage::LocalBlobStore::open({.directory = directory_, .readOnly = true});
@@ -15,20 +15,20 @@ Result<storage::BlobStore*> LateStore::opened() {
   return store_.get();
 }
 
-Result<std::unique_ptr<storage::BlobWriter>> LateStore::beginWrite(const std::string& instance,
-                                                                   const Digest& digest) {
+Result<std::unique_ptr<storage::BlobWriter>> LazyBlobStore::beginWrite(const std::string& instance,
+                                                                       const Digest& digest) {
   KILN_ASSIGN(storage::BlobStore * store, opened());
   return store->beginWrite(instance, digest);
 }
 
-Status LateStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
-                       std::uint64_t length, const storage::ByteSink& sink) {
+Status LazyBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
+                           std::uint64_t length, const storage::ByteSink& sink) {
   KILN_ASSIGN(storage::BlobStore * store, opened());
   return store->read(instance, digest, offset, length, sink);
 }
 
-Result<std::vector<Digest>> LateStore::findMissing(const std::string& instance,
-                                                   std::span<const Digest> digests) {
+Result<std::vector<Digest>> LazyBlobStore::findMissing(const std::string& instance,
+                                                       std::span<const Digest> digests) {
   KILN_ASSIGN(storage::BlobStore * store, opened());
   return store->findMissing(instance, digests);
 }

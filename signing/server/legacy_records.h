@@ -11,10 +11,10 @@
 namespace kiln::signing {
 
 // Thread safe.
-class EarlierRecords {
+class LegacyRecords {
  public:
   // A directory that is not there holds no records; nor does "".
-  explicit EarlierRecords(std::string directory) : directory_(std::move(directory)) {}
+  explicit LegacyRecords(std::string directory) : directory_(std::move(directory)) {}
 
   // The bundle of a payload, by its digest, whose size is not looked at. kDataLoss if its record does not
   // hold that payload any more.

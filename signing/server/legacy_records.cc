@@ -1,4 +1,4 @@
-#include "signing/server/earlier_records.h"
+#include "signing/server/legacy_records.h"
 
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
@@ -10,7 +10,7 @@ constexpr std::size_t kMaxBundleBytes = 12u << 20;
 
 }  // namespace
 
-Result<std::optional<std::string>> EarlierRecords::find(const Digest& payload) const {
+Result<std::optional<std::string>> LegacyRecords::find(const Digest& payload) const {
   if (directory_.empty()) return std::optional<std::string>();
   const std::string path = directory_ + "/" + payload.hex() + ".json";
   auto text = readTextFile(path, kMaxBundleBytes);

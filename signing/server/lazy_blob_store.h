@@ -10,9 +10,9 @@
 namespace kiln::signing {
 
 // Opens the store when it is first needed; until it exists every read is kFailedPrecondition. Thread safe.
-class LateStore final : public storage::BlobStore {
+class LazyBlobStore final : public storage::BlobStore {
  public:
-  explicit LateStore(std::string directory) : directory_(std::move(directory)) {}
+  explicit LazyBlobStore(std::string directory) : directory_(std::move(directory)) {}
 
   Result<std::unique_ptr<storage::BlobWriter>> beginWrite(const std::string& instance,
                                                           const Digest& digest) override;
