@@ -7,10 +7,10 @@ namespace kiln::audit {
 namespace {
 
 // Nothing, and a finding, if the log is not what it has signed.
-Result<std::optional<LogHistory>> openHistory(const AuditOptions& options, const Believed& believed,
+Result<std::optional<LogHistory>> openHistory(const AuditOptions& options, const AuditTrust& trust,
                                               const FindingSink& found) {
   if (!options.log) return std::optional<LogHistory>();
-  auto history = LogHistory::open(*options.log, believed.logs, options.seenCheckpoint);
+  auto history = LogHistory::open(*options.log, trust.logs, options.seenCheckpoint);
   if (history) return std::optional(std::move(*history));
   if (history.error().code != Code::kDataLoss) return fail(history.error());
   found({FindingKind::kDamagedLog, "log", "checkpoint", history.error().message});
@@ -30,9 +30,9 @@ Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const s
   const auto progress = [&] {
     if (options.progress) options.progress(counts);
   };
-  KILN_ASSIGN(Believed believed, Believed::of(root, now));
-  KILN_ASSIGN(auto history, openHistory(options, believed, found));
-  const Audit audit{blobs, believed, found};
+  KILN_ASSIGN(AuditTrust trust, AuditTrust::of(root, now));
+  KILN_ASSIGN(auto history, openHistory(options, trust, found));
+  const Audit audit{blobs, trust, found};
   if (history) {
     out.checkpoint = history->note();
     KILN_ASSIGN(counts.log,
@@ -40,7 +40,7 @@ Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const s
                   counts.log = walked;
                   progress();
                 }));
-    believed.history = &*history;
+    trust.history = &*history;
   }
   KILN_ASSIGN(const KnownToolchains toolchains, auditToolchains(audit, source, options.pageSize));
   counts.toolchains = toolchains.count;

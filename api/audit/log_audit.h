@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <functional>
 
-#include "api/audit/believed.h"
+#include "api/audit/audit_trust.h"
 
 namespace kiln::audit {
 

@@ -53,7 +53,7 @@ Status LogRows::take(const v1::ListLoggedResponse& page) {
 Status LogRows::checkCheckpoint(const v1::LoggedCheckpoint& row) {
   wrong_.insert(row.size());  // until it holds
   const std::string name = checkpointName(row.size());
-  const auto opened = signing::openCheckpointText(row.note(), audit_.believed.logs);
+  const auto opened = signing::openCheckpointText(row.note(), audit_.trust.logs);
   if (!opened) {
     tampered(kCheckpoints, name, "its note is not the log's: " + opened.error().message);
     return {};

@@ -6,7 +6,7 @@
 #include <set>
 #include <string>
 
-#include "api/audit/believed.h"
+#include "api/audit/audit_trust.h"
 #include "signing/log/leaf.h"
 
 namespace kiln::audit {

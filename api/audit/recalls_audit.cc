@@ -6,7 +6,7 @@ namespace kiln::audit {
 
 Result<RecallsInForce> RecallsInForce::read(const Audit& audit, IndexSource& source, bool report) {
   RecallsInForce out;
-  const signing::TrustRoot& root = audit.believed.root;
+  const signing::TrustRoot& root = audit.trust.root;
   if (!root.recallKeys) return out;
   for (const signing::PublicKey& key : root.recallKeys->issuers.keys) out.keys_.insert(key.der());
   const auto wrong = [&](FindingKind kind, std::string what) {

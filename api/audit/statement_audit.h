@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "api/audit/believed.h"
+#include "api/audit/audit_trust.h"
 #include "manifest/statement/provenance.h"
 #include "storage/index/mention.h"
 #include "storage/index/part.h"

@@ -1,7 +1,7 @@
 // What is known of kernels, against the records that tuners measured and the statements about these.
 #pragma once
 
-#include "api/audit/believed.h"
+#include "api/audit/audit_trust.h"
 
 namespace kiln::audit {
 

@@ -1,4 +1,4 @@
-#include "api/audit/believed.h"
+#include "api/audit/audit_trust.h"
 
 #include <array>
 
@@ -51,13 +51,12 @@ Result<std::string> authorOf(const Statement& statement) {
 
 // Where the signature stands in a trusted log; nothing where the root trusts none. kNotFound and the like: no
 // proof.
-Result<std::optional<signing::LogPosition>> positionOf(const Believed& believed,
-                                                       const signing::Bundle& bundle,
+Result<std::optional<signing::LogPosition>> positionOf(const AuditTrust& trust, const signing::Bundle& bundle,
                                                        const signing::PublicKey& key) {
-  if (believed.logs.empty()) return std::optional<signing::LogPosition>();
-  KILN_ASSIGN(const auto proof, signing::checkLogEntry(bundle, key, believed.logs, believed.witnesses));
-  if (believed.history) {
-    KILN_ASSIGN(const bool grown, believed.history->holds(bundle.logEntry->checkpoint));
+  if (trust.logs.empty()) return std::optional<signing::LogPosition>();
+  KILN_ASSIGN(const auto proof, signing::checkLogEntry(bundle, key, trust.logs, trust.witnesses));
+  if (trust.history) {
+    KILN_ASSIGN(const bool grown, trust.history->holds(bundle.logEntry->checkpoint));
     if (!grown)
       return fail(Code::kDataLoss, "the log's tiles do not grow from the checkpoint that proves it");
   }
@@ -95,8 +94,8 @@ Result<std::string> BlobReader::read(const Digest& digest, std::uint64_t limit) 
   return text;
 }
 
-Result<Believed> Believed::of(const signing::TrustRoot& root, TimePoint now) {
-  Believed out{root, now, {}, {}, nullptr};
+Result<AuditTrust> AuditTrust::of(const signing::TrustRoot& root, TimePoint now) {
+  AuditTrust out{root, now, {}, {}, nullptr};
   for (const signing::TrustedLog& log : root.logs) {
     KILN_ASSIGN(auto key, verifierKey(log.origin, signing::NoteKeyKind::kEd25519, log.spki));
     out.logs.push_back(std::move(key));
@@ -135,7 +134,7 @@ Result<std::optional<SignedStatement>> openStatement(const Audit& audit, const v
   SignedStatement out{{}, bundle->envelope.payload, bundle->keyId};
   if (const Digest held = digestOf(out.payload); held.text() != row.payload())
     return bad(FindingKind::kTamperedRow, "its bundle holds the statement " + held.text());
-  const signing::PublicKey* key = audit.believed.root.findKey(bundle->keyId);
+  const signing::PublicKey* key = audit.trust.root.findKey(bundle->keyId);
   if (!key && !replaced)
     return bad(FindingKind::kBadSignature, "signed with a key that the trust root does not list");
   if (key)
@@ -146,14 +145,14 @@ Result<std::optional<SignedStatement>> openStatement(const Audit& audit, const v
   const auto author = authorOf(*statement);
   if (!author) return bad(FindingKind::kBadSignature, "no such predicate: " + author.error().message);
   if (key) {
-    const auto position = positionOf(audit.believed, *bundle, *key);
+    const auto position = positionOf(audit.trust, *bundle, *key);
     if (!position && isOutage(position.error().code)) return fail(position.error());
     if (!position)
       (void)bad(FindingKind::kUnloggedSignature, "no trusted log holds it: " + position.error().message);
     const signing::LogPosition* logged = position && *position ? &**position : nullptr;
-    const auto may =
-        author->empty() ? Status()
-                        : audit.believed.root.checkSigner(bundle->keyId, *author, audit.believed.now, logged);
+    const auto may = author->empty()
+                         ? Status()
+                         : audit.trust.root.checkSigner(bundle->keyId, *author, audit.trust.now, logged);
     if (!may && !replaced) return bad(FindingKind::kBadSignature, may.error().message);
   }
   if (statement->predicateType != row.predicate_type())

@@ -1,4 +1,4 @@
-// Whom an audit believes, and a signed statement that such a one made.
+// Whom an audit trusts, and the signed statements of those.
 #pragma once
 
 #include <optional>
@@ -16,13 +16,13 @@
 namespace kiln::audit {
 
 // A trust root, with the keys of its logs and witnesses as proofs want them.
-struct Believed {
+struct AuditTrust {
   const signing::TrustRoot& root;
   TimePoint now;
   std::vector<signing::VerifierKey> logs, witnesses;
   LogHistory* history = nullptr;  // of the log that is walked; null: none is
 
-  static Result<Believed> of(const signing::TrustRoot& root, TimePoint now);
+  static Result<AuditTrust> of(const signing::TrustRoot& root, TimePoint now);
 };
 
 struct SignedStatement {
@@ -36,7 +36,7 @@ bool isOutage(Code code);
 // What all checks of one audit share.
 struct Audit {
   const BlobReader& blobs;
-  const Believed& believed;
+  const AuditTrust& trust;
   const FindingSink& found;
 
   void report(FindingKind kind, std::string table, std::string subject, std::string what) const {
