@@ -5,7 +5,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/duration_option.h"
-#include "api/cli/one_writer.h"
+#include "api/cli/file_lock.h"
 #include "api/cli/print.h"
 #include "api/cli/recall_draft.h"
 #include "api/cli/recall_resolve.h"
@@ -300,9 +300,9 @@ Status run(const Context& context, const Options& given) {
     return fail(Code::kInvalidArgument, "--sign-with is missing: name a recall key, or set KILN_RECALL_KEY");
   KILN_ASSIGN(const auto store, signing::TrustStore::open(context.trustRoot));
   KILN_ASSIGN(const std::vector<signing::PrivateKey> keys, loadKeys(options, store.root()));
-  UniqueFd alone;
+  UniqueFd fileLock;
   if (!options.dryRun) {
-    KILN_ASSIGN(alone, oneWriter(options.recalls));
+    KILN_ASSIGN(fileLock, lockForUpdate(options.recalls));
   }
   if (!options.cosign.empty()) {
     KILN_ASSIGN(std::string draft, signing::readTextFile(options.cosign, signing::kMaxRecallsBytes));

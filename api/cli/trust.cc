@@ -8,7 +8,7 @@
 
 #include "api/cli/commands.h"
 #include "api/cli/duration_option.h"
-#include "api/cli/one_writer.h"
+#include "api/cli/file_lock.h"
 #include "api/cli/print.h"
 #include "api/cli/trust_edit.h"
 #include "api/cli/trust_sigstore.h"
@@ -315,7 +315,7 @@ Status revoke(const Context& context, const Options& options) {
 }
 
 Status sign(const Context& context, const Options& options) {
-  KILN_ASSIGN(const UniqueFd alone, oneWriter(options.root));
+  KILN_ASSIGN(const UniqueFd fileLock, lockForUpdate(options.root));
   KILN_ASSIGN(RootFile file, readRootFile(options.root));
   std::optional<RootFile> previous;
   if (!options.previous.empty()) {

@@ -10,6 +10,6 @@ namespace kiln::cli {
 
 // Waits, and says so, while another kiln changes something in the folder of `path`; others wait as long as
 // this is held.
-Result<UniqueFd> oneWriter(const std::string& path);
+Result<UniqueFd> lockForUpdate(const std::string& path);
 
 }  // namespace kiln::cli

@@ -1,4 +1,4 @@
-#include "api/cli/one_writer.h"
+#include "api/cli/file_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -10,7 +10,7 @@
 
 namespace kiln::cli {
 
-Result<UniqueFd> oneWriter(const std::string& path) {
+Result<UniqueFd> lockForUpdate(const std::string& path) {
   const std::string parent = std::filesystem::path(path).parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
   KILN_ASSIGN(UniqueFd lock, openFile(folder, O_RDONLY | O_DIRECTORY, 0, folder));
