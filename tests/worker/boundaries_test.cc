@@ -10,31 +10,31 @@
 
 #include "tests/support/memory_blob_store.h"
 #include "tests/support/temp_directory.h"
-#include "worker/executor/ending.h"
 #include "worker/executor/executor.h"
 #include "worker/executor/output_upload.h"
+#include "worker/executor/termination.h"
 
 namespace kiln::executor {
 namespace {
 
-using sandbox::Ending;
+using sandbox::Termination;
 using testing::HasSubstr;
 
 TEST(Boundaries, EveryEndingHasItsCode) {
-  const auto codeOf = [](Ending ending) -> std::optional<Code> {
+  const auto codeOf = [](Termination termination) -> std::optional<Code> {
     sandbox::RunResult run;
-    run.ending = ending;
+    run.termination = termination;
     run.why = "why";
-    const Status status = checkEnding(run);
+    const Status status = checkTermination(run);
     if (status) return {};
     return status.error().code;
   };
-  EXPECT_EQ(codeOf(Ending::kExited), std::nullopt);
-  EXPECT_EQ(codeOf(Ending::kTimedOut), Code::kDeadlineExceeded);
-  EXPECT_EQ(codeOf(Ending::kCancelled), Code::kCancelled);
-  EXPECT_EQ(codeOf(Ending::kOutputLimit), Code::kOutOfRange);
-  EXPECT_EQ(codeOf(Ending::kOutOfMemory), Code::kResourceExhausted);
-  EXPECT_EQ(codeOf(static_cast<Ending>(99)), Code::kInternal) << "an unknown ending is no success";
+  EXPECT_EQ(codeOf(Termination::kExited), std::nullopt);
+  EXPECT_EQ(codeOf(Termination::kTimedOut), Code::kDeadlineExceeded);
+  EXPECT_EQ(codeOf(Termination::kCancelled), Code::kCancelled);
+  EXPECT_EQ(codeOf(Termination::kOutputLimit), Code::kOutOfRange);
+  EXPECT_EQ(codeOf(Termination::kOutOfMemory), Code::kResourceExhausted);
+  EXPECT_EQ(codeOf(static_cast<Termination>(99)), Code::kInternal) << "an unknown termination is no success";
 }
 
 TEST(Boundaries, WhatIsTheActionsFaultIsNotTriedAgainAndAllElseIs) {

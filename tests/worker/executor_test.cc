@@ -1,7 +1,7 @@
 // Actions from the store to the store, with the misbehaving program as the toolchain.
 #include "worker/executor/executor.h"
-#include "worker/executor/ending.h"
 #include "worker/executor/input_root.h"
+#include "worker/executor/termination.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

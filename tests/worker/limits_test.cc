@@ -124,13 +124,13 @@ TEST_F(LimitsTest, ThePolicysTimeHoldsWhateverTheLeaseAllows) {
   for (const Duration asked :
        {Duration{}, Duration(std::chrono::seconds(30)), Duration(std::chrono::seconds(-1))}) {
     const RunResult late = run({"sleep"}, {.timeLimit = asked});
-    EXPECT_EQ(late.ending, Ending::kTimedOut);
+    EXPECT_EQ(late.termination, Termination::kTimedOut);
     EXPECT_EQ(late.why, "still running after 1 s");
     EXPECT_GE(late.wallTime, std::chrono::seconds(1));
     EXPECT_LT(late.wallTime, std::chrono::seconds(15));
   }
   const RunResult sooner = run({"sleep"}, {.timeLimit = std::chrono::milliseconds(200)});
-  EXPECT_EQ(sooner.ending, Ending::kTimedOut);
+  EXPECT_EQ(sooner.termination, Termination::kTimedOut);
   EXPECT_LT(sooner.wallTime, std::chrono::seconds(1));
 }
 

@@ -188,7 +188,7 @@ TEST_F(SandboxFixture, ALockThatAnActionWantsIsSeenByNobody) {
     close(fd);
     cancel.request();
   };
-  EXPECT_EQ(run({"hold", "/work/toolchain/hostile"}, options).ending, Ending::kCancelled);
+  EXPECT_EQ(run({"hold", "/work/toolchain/hostile"}, options).termination, Termination::kCancelled);
   EXPECT_FALSE(seen);
   // The test would notice: with the call allowed the lock is there.
   policy_.calls.emplace_back("flock");
@@ -201,7 +201,7 @@ TEST_F(SandboxFixture, ALockThatAnActionWantsIsSeenByNobody) {
     close(fd);
     again.request();
   };
-  EXPECT_EQ(run({"hold", "/work/toolchain/hostile"}, options).ending, Ending::kCancelled);
+  EXPECT_EQ(run({"hold", "/work/toolchain/hostile"}, options).termination, Termination::kCancelled);
   EXPECT_TRUE(seen);
 }
 
@@ -219,10 +219,10 @@ TEST_F(SandboxFixture, NothingSurvivesACancelOrATimeout) {
   options.onErrorLine = [&](std::string_view line) {
     if (line == "stage: sleeping") cancel.request();
   };
-  EXPECT_EQ(run({"sleep"}, options).ending, Ending::kCancelled);
+  EXPECT_EQ(run({"sleep"}, options).termination, Termination::kCancelled);
   EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
   const RunResult late = run({"spin"}, {.timeLimit = std::chrono::milliseconds(300)});
-  EXPECT_EQ(late.ending, Ending::kTimedOut);
+  EXPECT_EQ(late.termination, Termination::kTimedOut);
   EXPECT_LT(late.wallTime, std::chrono::seconds(5));
   EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
 }
@@ -232,7 +232,7 @@ TEST_F(SandboxFixture, CancelledBeforeTheStartEndsAtOnce) {
   cancel.request();
   const auto result = tryRun({"sleep"}, {.cancel = &cancel});
   ASSERT_TRUE(result) << result.error().message;
-  EXPECT_EQ(result->ending, Ending::kCancelled);
+  EXPECT_EQ(result->termination, Termination::kCancelled);
 }
 
 TEST_F(SandboxFixture, NothingSurvivesTheWorker) {
@@ -383,7 +383,7 @@ TEST_F(SandboxFixture, NothingSurvivesWithoutAPidNamespaceEither) {
   EXPECT_EQ(run({"survive"}).out, "planted\n");
   EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
   const RunResult late = run({"spin"}, {.timeLimit = std::chrono::milliseconds(300)});
-  EXPECT_EQ(late.ending, Ending::kTimedOut);
+  EXPECT_EQ(late.termination, Termination::kTimedOut);
   EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
   EXPECT_EQ(run({"exit", "4"}).exitCode, 4);
 }
@@ -405,7 +405,7 @@ TEST_F(SandboxFixture, Case18AMemoryBombIsContained) {
   policy_.limits.memoryBytes = 128 << 20;
   if (!host_.cgroups.memory()) GTEST_SKIP() << "no memory control group here: the sum cannot be limited";
   const RunResult result = run({"memory", "100"});
-  EXPECT_EQ(result.ending, Ending::kOutOfMemory);
+  EXPECT_EQ(result.termination, Termination::kOutOfMemory);
   EXPECT_EQ(result.why, "more than 134217728 bytes of memory");
   EXPECT_GT(result.peakMemoryBytes, 100u << 20);
 }
@@ -414,14 +414,14 @@ TEST_F(SandboxFixture, Case18OutputTricksAreBounded) {
   EXPECT_EQ(run({"outputs", "sparse"}).out, "sparse: File too large\n");
   policy_.limits.outputFiles = 300;
   const RunResult many = run({"outputs", "manyfiles"});
-  EXPECT_EQ(many.ending, Ending::kOutputLimit);
+  EXPECT_EQ(many.termination, Termination::kOutputLimit);
   EXPECT_EQ(many.why, "output: more than 300 files and directories");
   policy_.limits.outputFiles = 8192;
   policy_.limits.outputBytes = 64 << 20;
   EXPECT_TRUE(removeTree(output()));
   ASSERT_EQ(mkdir(output().c_str(), 0755), 0);
   const RunResult bytes = run({"outputs", "bytes"});
-  EXPECT_EQ(bytes.ending, Ending::kOutputLimit);
+  EXPECT_EQ(bytes.termination, Termination::kOutputLimit);
   EXPECT_EQ(bytes.why, "output: more than 67108864 bytes in all");
 }
 
@@ -430,10 +430,10 @@ TEST_F(SandboxFixture, Case18OutputsThatNobodySeesAreBounded) {
   policy_.limits.outputBytes = 64 << 20;
   const RunOptions shortly{.timeLimit = std::chrono::seconds(60)};
   const RunResult unlinked = run({"outputs", "unlinked"}, shortly);
-  EXPECT_EQ(unlinked.ending, Ending::kOutputLimit);
+  EXPECT_EQ(unlinked.termination, Termination::kOutputLimit);
   EXPECT_EQ(unlinked.why, "output: more than 67108864 bytes in all");
   const RunResult hidden = run({"outputs", "hidden"}, shortly);
-  EXPECT_EQ(hidden.ending, Ending::kOutputLimit);
+  EXPECT_EQ(hidden.termination, Termination::kOutputLimit);
   EXPECT_EQ(hidden.why, "output d: its mode keeps its own user out; refused");
 }
 

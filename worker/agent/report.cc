@@ -1,7 +1,7 @@
 #include "worker/agent/report.h"
 
 #include "storage/tree/digest_proto.h"
-#include "worker/executor/ending.h"
+#include "worker/executor/termination.h"
 
 namespace kiln::agent {
 namespace {

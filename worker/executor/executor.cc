@@ -7,11 +7,11 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "worker/executor/ending.h"
 #include "worker/executor/host_parts.h"
 #include "worker/executor/input_root.h"
 #include "worker/executor/output_upload.h"
 #include "worker/executor/prepared_slot.h"
+#include "worker/executor/termination.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::executor {
@@ -85,8 +85,8 @@ bool keepOnly(const std::string& directory, const std::string& name) {
 // Whether the tool was ended rather than ending by itself: what it had written by then may count.
 bool wasEnded(const sandbox::RunResult& run) {
   constexpr int kSignals = 128;  // as a shell reports the end by a signal
-  return run.ending != sandbox::Ending::kOutputLimit &&
-         (run.ending != sandbox::Ending::kExited || run.exitCode > kSignals);
+  return run.termination != sandbox::Termination::kOutputLimit &&
+         (run.termination != sandbox::Termination::kExited || run.exitCode > kSignals);
 }
 
 Duration timeoutOf(const reapi::Action& action) {
@@ -193,7 +193,7 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
   if (wasEnded(finished) && keepOnly(run.outputDirectory, request.keptWhenEnded))
     finished.exitCode = 0;
   else
-    KILN_TRY(checkEnding(finished));
+    KILN_TRY(checkTermination(finished));
   reapi::ActionResult result;
   result.set_exit_code(finished.exitCode);
   // A tool that failed has no outputs; what it left half-done would only hide its error.

@@ -8,10 +8,10 @@
 #include "manifest/base/printable.h"
 #include "manifest/json/json.h"
 #include "worker/executor/credentials.h"
-#include "worker/executor/ending.h"
 #include "worker/executor/host_parts.h"
 #include "worker/executor/output_upload.h"
 #include "worker/executor/prepared_slot.h"
+#include "worker/executor/termination.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::executor {
@@ -93,7 +93,7 @@ Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
   options.timeLimit = request.timeLimit;
   options.cancel = request.cancel;
   KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(command, options));
-  KILN_TRY(checkEnding(finished));
+  KILN_TRY(checkTermination(finished));
   // The network's trouble, not the source's: another try may help.
   if (finished.exitCode == kUnavailableExit)
     return fail(Code::kUnavailable, "fetch: " + printable(messageIn(finished.err), 500));

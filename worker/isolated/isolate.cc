@@ -45,10 +45,10 @@ Error withExit(int exit, Code code, const std::string& message) {
   return {code, message, fmt::format(R"({{"exitCode":{}}})", exit)};
 }
 
-Status checkEnding(const sandbox::RunResult& ran) {
-  if (ran.ending == sandbox::Ending::kOutOfMemory)
+Status checkTermination(const sandbox::RunResult& ran) {
+  if (ran.termination == sandbox::Termination::kOutOfMemory)
     return fail(withExit(kExitUnsupported, Code::kResourceExhausted, ran.why));
-  if (ran.ending != sandbox::Ending::kExited) return fail(Code::kDeadlineExceeded, ran.why);
+  if (ran.termination != sandbox::Termination::kExited) return fail(Code::kDeadlineExceeded, ran.why);
   if (ran.exitCode == 0) return {};
   if (auto error = readErrorLine(ran.err)) return fail(std::move(*error));
   if (ran.exitCode > kSignals) {
@@ -117,7 +117,7 @@ Status runIsolated(const Run& run) {
     return fail(withExit(kExitUnavailable, Code::kFailedPrecondition,
                          ran.error().message + (probe.usable() ? "" : "\n" + probe.text())));
   }
-  KILN_TRY(checkEnding(*ran));
+  KILN_TRY(checkTermination(*ran));
   return sandbox::visitOutputs(run.outputs, sandbox.policy().limits,
                                [](const sandbox::OutputFile&) { return Status{}; });
 }

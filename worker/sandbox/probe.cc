@@ -79,7 +79,7 @@ Check trial(const Sandbox& sandbox, int slot) {
   options.slot = slot;
   options.timeLimit = std::chrono::seconds(20);
   const auto run = sandbox.run(command, options);
-  if (run && run->ending == Ending::kExited && run->exitCode == 7) {
+  if (run && run->termination == Termination::kExited && run->exitCode == 7) {
     return {"trial run", Verdict::kOk, "a command ran with every namespace, the filter and the limits", ""};
   }
   check.detail =

@@ -155,8 +155,8 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
       options.timeLimit > Duration::zero() && options.timeLimit < most ? options.timeLimit : most;
   KILN_ASSIGN(RunResult result, supervise(watch));
   result.peakMemoryBytes = cgroup->peakMemory();
-  if (result.ending == Ending::kExited && result.exitCode != 0 && cgroup->ranOutOfMemory()) {
-    result.ending = Ending::kOutOfMemory;
+  if (result.termination == Termination::kExited && result.exitCode != 0 && cgroup->ranOutOfMemory()) {
+    result.termination = Termination::kOutOfMemory;
     result.why = "more than " + std::to_string(policy_.limits.memoryBytes) + " bytes of memory";
   }
   return result;

@@ -55,12 +55,12 @@ struct RunOptions {
   std::function<void(std::string_view)> onErrorLine;  // each line of stderr, on the calling thread
 };
 
-enum class Ending { kExited, kTimedOut, kCancelled, kOutputLimit, kOutOfMemory };
+enum class Termination { kExited, kTimedOut, kCancelled, kOutputLimit, kOutOfMemory };
 
 struct RunResult {
-  Ending ending = Ending::kExited;
-  int exitCode = 0;      // as a shell reports it: 128 + n for signal n; meaningless when ending != kExited
-  std::string why;       // for endings other than kExited: which limit, in words
+  Termination termination = Termination::kExited;
+  int exitCode = 0;  // as a shell reports it: 128 + n for signal n; meaningless when termination != kExited
+  std::string why;   // for endings other than kExited: which limit, in words
   std::string out, err;  // bounded by the policy's logBytes
   Duration wallTime{};
   std::uint64_t peakMemoryBytes = 0;  // 0 where no control group tells

@@ -87,10 +87,10 @@ class Supervisor {
     ::poll(polls.data(), polls.size(), static_cast<int>(std::clamp<long long>(wait, 0, 60'000)));
     readAll();
     if (ended_) return terminate();
-    if (watch_.cancel && (polls[5].revents & POLLIN)) return end(Ending::kCancelled, "cancelled");
+    if (watch_.cancel && (polls[5].revents & POLLIN)) return end(Termination::kCancelled, "cancelled");
     if (Steady::now() >= deadline_) {
       const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(watch_.timeLimit).count();
-      return end(Ending::kTimedOut, "still running after " + std::to_string(seconds) + " s");
+      return end(Termination::kTimedOut, "still running after " + std::to_string(seconds) + " s");
     }
     if (Steady::now() >= nextCheck_) checkOutput();
   }
@@ -102,15 +102,15 @@ class Supervisor {
       const bool there = stat(watch_.outputDirectory.c_str(), &output) == 0;
       const auto unseen = there ? unlinkedBytes(watch_.bwrap, output.st_dev) : 0;
       if (auto use = checkOutputUse(watch_.outputDirectory, *watch_.limits, unseen); !use) {
-        return end(Ending::kOutputLimit, use.error().message);
+        return end(Termination::kOutputLimit, use.error().message);
       }
     }
     // At most a tenth of the time goes into looking.
     nextCheck_ = Steady::now() + std::max<Steady::duration>(kCheckEvery, 9 * (Steady::now() - begin));
   }
 
-  void end(Ending ending, std::string why) {
-    ended_ = ending;
+  void end(Termination termination, std::string why) {
+    ended_ = termination;
     why_ = std::move(why);
     terminate();
   }
@@ -157,7 +157,7 @@ class Supervisor {
     result.err = err_.text();
     result.wallTime = std::chrono::duration_cast<Duration>(Steady::now() - begin_);
     if (ended_) {
-      result.ending = *ended_;
+      result.termination = *ended_;
       result.why = why_;
       return result;
     }
@@ -179,7 +179,7 @@ class Supervisor {
   UniqueFd bwrap_, init_;
   std::array<bool, 3> open_ = {true, true, true};
   std::array<char, 65536> buffer_{};
-  std::optional<Ending> ended_;
+  std::optional<Termination> ended_;
   int kills_ = 0;
   const Steady::time_point begin_ = Steady::now();
   const Steady::time_point deadline_ = begin_ + watch_.timeLimit;

@@ -1,18 +1,18 @@
-#include "worker/executor/ending.h"
+#include "worker/executor/termination.h"
 
 namespace kiln::executor {
 
-Status checkEnding(const sandbox::RunResult& run) {
-  switch (run.ending) {
-    case sandbox::Ending::kExited:
+Status checkTermination(const sandbox::RunResult& run) {
+  switch (run.termination) {
+    case sandbox::Termination::kExited:
       return {};
-    case sandbox::Ending::kTimedOut:
+    case sandbox::Termination::kTimedOut:
       return fail(Code::kDeadlineExceeded, "time limit: " + run.why);
-    case sandbox::Ending::kCancelled:
+    case sandbox::Termination::kCancelled:
       return fail(Code::kCancelled, "cancelled");
-    case sandbox::Ending::kOutputLimit:
+    case sandbox::Termination::kOutputLimit:
       return fail(Code::kOutOfRange, run.why);
-    case sandbox::Ending::kOutOfMemory:
+    case sandbox::Termination::kOutOfMemory:
       return fail(Code::kResourceExhausted, "memory limit: " + run.why);
   }
   return fail(Code::kInternal, "the sandbox ended in an unknown way");
