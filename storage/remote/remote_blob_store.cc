@@ -17,9 +17,9 @@ namespace {
 constexpr std::uint64_t kMaxBatchedBlob = 1 << 20;
 
 // Hashes what arrives and passes it on one message later, so that the last bytes of a wrong blob never leave.
-class HeldBack {
+class VerifyingSink {
  public:
-  HeldBack(const Digest& digest, const ByteSink& sink) : digest_(digest), sink_(sink) {}
+  VerifyingSink(const Digest& digest, const ByteSink& sink) : digest_(digest), sink_(sink) {}
 
   Status take(std::string data) {
     received_ += data.size();
@@ -80,7 +80,7 @@ Status RemoteBlobStore::read(const std::string& instance, const Digest& digest, 
   bool whole = offset == 0 && (length == 0 || length >= digest.size);
   std::uint64_t left = offset > digest.size ? 0 : digest.size - offset;
   if (length != 0) left = std::min(left, length);
-  HeldBack checked(digest, sink);
+  VerifyingSink checked(digest, sink);
   google::bytestream::ReadResponse response;
   Status local;
   while (local && stream->Read(&response)) {
