@@ -28,7 +28,7 @@ constexpr std::size_t kMaxFruitless = 64;  // candidates in a row that are no be
 // Of results whose sums may have another order: what the method says, and its value.
 constexpr char kReassociatedToleranceText[] = "1e-4";
 constexpr double kReassociatedTolerance = 1e-4;
-constexpr double kTurn = 0.03;          // seconds, of one of them
+constexpr double kRoundSeconds = 0.03;  // seconds, of one of them
 constexpr double kWorthLeading = 1.05;  // slower than the default by more: not measured again
 // How long a candidate may take: so many seconds and so many times the default's. The default itself: the
 // time that is left, but not less than kDefaultSeconds.
@@ -256,7 +256,7 @@ class Tuner {
     at.measurer.setLimit(std::chrono::duration<double>(kLimitSeconds) + kLimitTimes * taken);
     // What measuring again will take.
     const double again =
-        secondsOf(at.trials[0], at.tuned) * kRounds * (kLeaders + 1) * turnsOf(at.trials[0], at.tuned);
+        secondsOf(at.trials[0], at.tuned) * kRounds * (kLeaders + 1) * runsPerRound(at.trials[0], at.tuned);
     deadline_ -= std::chrono::duration_cast<Clock::duration>(std::chrono::duration<double>(again));
     return true;
   }
@@ -264,10 +264,10 @@ class Tuner {
   // What is no candidate's fault ends the search with what is known.
   void search(Measurement& at) {
     Search search(at.compiler.site(), at.planned.schedule, machine_);
-    for (std::size_t inVain = 0; inVain < kMaxFruitless && !isKernelOver();) {
+    for (std::size_t fruitless = 0; fruitless < kMaxFruitless && !isKernelOver();) {
       const auto schedule = search.next();
       if (!schedule) return;
-      ++inVain;
+      ++fruitless;
       const std::size_t index = at.tuned.candidates.size();
       at.tuned.candidates.push_back(unmeasured(*schedule));
       auto program = compile(at.compiler, *schedule);
@@ -275,12 +275,12 @@ class Tuner {
       if (!at.measurer.ready()) return;
       const auto answer = at.measurer.tryOut(index, std::move(*program), kRepetitions);
       if (!answer && answer.error().code == Code::kCancelled) return;
-      if (answer) judge(at, index, *answer, search, inVain);
+      if (answer) judge(at, index, *answer, search, fruitless);
     }
   }
 
   void judge(Measurement& at, std::size_t index, const MeasureAnswer& answer, Search& search,
-             std::size_t& inVain) {
+             std::size_t& fruitless) {
     TuningCandidate& candidate = at.tuned.candidates[index];
     if (answer.results != at.results && !isNear(at, answer)) {
       candidate.state = State::kWrong;
@@ -295,7 +295,7 @@ class Tuner {
     at.trials.push_back({index, answer.runsPerSample, {}});
     if (candidate.medianNanoseconds < best) {
       // Less than that is noise, not a direction.
-      if (candidate.medianNanoseconds * 100 < best * 99) inVain = 0;
+      if (candidate.medianNanoseconds * 100 < best * 99) fruitless = 0;
       search.setBest(candidate.schedule);
     }
     keepLeaders(at);
@@ -328,8 +328,8 @@ class Tuner {
   }
 
   // Samples of one turn: fewer of what takes long.
-  static std::uint32_t turnsOf(const Trial& trial, const TunedKernel& tuned) {
-    return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(kTurn / secondsOf(trial, tuned)), 1,
+  static std::uint32_t runsPerRound(const Trial& trial, const TunedKernel& tuned) {
+    return std::clamp<std::uint32_t>(static_cast<std::uint32_t>(kRoundSeconds / secondsOf(trial, tuned)), 1,
                                      kRepetitions);
   }
 
@@ -346,7 +346,7 @@ class Tuner {
     for (std::uint32_t round = 0; round < kRounds && trials.size() > 1; ++round)
       for (std::size_t i = 0; i < trials.size();) {
         Trial& trial = trials[i];
-        const auto answer = at.measurer.sample(trial.candidate, turnsOf(trial, at.tuned));
+        const auto answer = at.measurer.sample(trial.candidate, runsPerRound(trial, at.tuned));
         if (answer) {
           trial.samples.insert(trial.samples.end(), answer->nanoseconds.begin(), answer->nanoseconds.end());
           ++i;

@@ -53,7 +53,7 @@ struct TuningMethod {
   std::uint32_t threads = 1;      // that share a kernel's tasks, each pinned to a core
   std::uint32_t warmups = 0;      // runs before the first measured one
   std::uint32_t repetitions = 0;  // samples of a candidate in the first round
-  std::uint32_t rounds = 0;       // turns of the finalists, each with as many samples
+  std::uint32_t rounds = 0;       // rounds of the finalists, each with as many samples
   std::uint32_t budgetSeconds = 0;
   std::uint64_t seed = 0;  // of the inputs
   // How far a candidate's results may be from the default's, over the largest of these: a decimal fraction.
