@@ -14,7 +14,7 @@
 namespace kiln::cli {
 namespace {
 
-constexpr std::chrono::hours kLongestBudget{24};
+constexpr std::chrono::hours kMaxBudget{24};
 }  // namespace
 
 bool isForDevice(const std::string& target) {
@@ -51,7 +51,7 @@ Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std
   if (!budget.empty()) {
     auto seconds = parseDuration(budget);
     if (!seconds) return fail(seconds.error().in("--budget"));
-    if (*seconds > kLongestBudget) return fail(Code::kInvalidArgument, "--budget: a day at most");
+    if (*seconds > kMaxBudget) return fail(Code::kInvalidArgument, "--budget: a day at most");
     request.budgetSeconds = static_cast<std::uint32_t>(seconds->count());
   }
   return std::optional(request);

@@ -18,7 +18,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kLeastBytes = 256u << 20, kLeastInodes = 1000;
+constexpr std::uint64_t kMinBytes = 256u << 20, kMinInodes = 1000;
 constexpr std::uint64_t kLowShare = 20;  // one part in so many
 
 std::vector<std::string> placesOf(const std::string& farm) {
@@ -43,8 +43,8 @@ Finding judgeDisk(const std::vector<std::string>& places, const DiskFacts& facts
       humanBytes(facts.free) + " free of " + humanBytes(facts.size) +
       (counted ? fmt::format(", {} inodes free of {}", facts.freeInodes, facts.inodes) : "");
   const char* next = "make room: kiln gc removes what no artifact needs; logs and backups are yours to move";
-  const bool fewInodes = counted && facts.freeInodes < kLeastInodes;
-  if (facts.free < kLeastBytes || fewInodes)
+  const bool fewInodes = counted && facts.freeInodes < kMinInodes;
+  if (facts.free < kMinBytes || fewInodes)
     return {name, "missing", std::string(fewInodes ? "has no inodes left: " : "is full: ") + detail, next};
   if (facts.free < facts.size / kLowShare || (counted && facts.freeInodes < facts.inodes / kLowShare))
     return {name, "warning", "is nearly full: " + detail, next};

@@ -25,7 +25,7 @@ std::int64_t secondsOf(char unit) {
 }  // namespace
 
 Result<std::chrono::seconds> parseDuration(const std::string& text) {
-  constexpr std::int64_t kMostDays = 3660;
+  constexpr std::int64_t kMaxDays = 3660;
   std::int64_t count = 0;
   const char* end = text.data() + text.size();
   const auto [rest, error] = std::from_chars(text.data(), end, count);
@@ -33,9 +33,9 @@ Result<std::chrono::seconds> parseDuration(const std::string& text) {
   if (error == std::errc::invalid_argument || unit == 0)
     return fail(Code::kInvalidArgument,
                 "\"" + text + "\" is no duration; give a number and s, m, h or d, such as 36h");
-  if (error != std::errc() || count < 1 || count > kMostDays * kDay / unit)
+  if (error != std::errc() || count < 1 || count > kMaxDays * kDay / unit)
     return fail(Code::kInvalidArgument,
-                "\"" + text + "\" is out of range; give 1s to " + std::to_string(kMostDays) + "d");
+                "\"" + text + "\" is out of range; give 1s to " + std::to_string(kMaxDays) + "d");
   return std::chrono::seconds(count * unit);
 }
 

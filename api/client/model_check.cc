@@ -18,16 +18,16 @@
 namespace kiln::client {
 namespace {
 
-constexpr std::size_t kMostNamed = 32;
+constexpr std::size_t kMaxNamed = 32;
 
 bool isOnnxName(const std::string& name) {
   return !name.ends_with(".mlir");
 }
 
-// "a, b, ..." of at most kMostNamed.
+// "a, b, ..." of at most kMaxNamed.
 std::string listText(std::vector<std::string> texts, std::string_view between) {
-  const bool isCut = texts.size() > kMostNamed;
-  if (isCut) texts.resize(kMostNamed);
+  const bool isCut = texts.size() > kMaxNamed;
+  if (isCut) texts.resize(kMaxNamed);
   return fmt::format("{}{}{}", fmt::join(texts, between), isCut ? between : "", isCut ? "..." : "");
 }
 

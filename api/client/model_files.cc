@@ -28,11 +28,11 @@ bool isInside(const fs::path& file, const fs::path& directory) {
 
 // What the model names is said, so that the next command can name it.
 Error unnamed(const std::string& argument, const std::vector<std::string>& locations) {
-  constexpr std::size_t kMostNamed = 8;
+  constexpr std::size_t kMaxNamed = 8;
   std::string known;
-  for (const std::string& location : locations | std::views::take(kMostNamed))
+  for (const std::string& location : locations | std::views::take(kMaxNamed))
     known += (known.empty() ? "" : ", ") + inQuotes(location);
-  if (locations.size() > kMostNamed) known += ", ...";
+  if (locations.size() > kMaxNamed) known += ", ...";
   return {Code::kInvalidArgument,
           "--data " + printable(argument) + ": the model names no such file; it keeps " +
               (known.empty() ? "nothing outside itself, so leave --data out"
@@ -83,9 +83,9 @@ Result<std::vector<ModelFileOnDisk>> dataFiles(const std::string& model, const f
 
 // A repository without its large files holds pointers in their places.
 Status checkFetched(const std::string& path) {
-  constexpr std::uint64_t kMostPointer = 1024;
+  constexpr std::uint64_t kMaxPointer = 1024;
   std::error_code error;
-  if (const auto size = fs::file_size(path, error); error || size == 0 || size > kMostPointer) return {};
+  if (const auto size = fs::file_size(path, error); error || size == 0 || size > kMaxPointer) return {};
   KILN_ASSIGN(const auto file, onnx::MappedFile::open(path));
   if (!onnx::isLfsPointer(file->bytes(), file->bytes().size())) return {};
   return fail(

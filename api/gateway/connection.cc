@@ -22,7 +22,7 @@ namespace beast = boost::beast;
 namespace {
 
 // RFC 9112 2.2 wants one empty line before a request to be passed over.
-constexpr std::size_t kMostEmptyBytes = 16;
+constexpr std::size_t kMaxEmptyBytes = 16;
 
 std::string pemOf(SSL* ssl) {
   const std::unique_ptr<X509, void (*)(X509*)> certificate(SSL_get1_peer_certificate(ssl), X509_free);
@@ -118,7 +118,7 @@ void Connection::readLine() {
   };
   const std::size_t empty = emptyLines({bytes().data(), bytes().size()});
   passedOver_ += empty;
-  if (passedOver_ > kMostEmptyBytes)
+  if (passedOver_ > kMaxEmptyBytes)
     return refuse(httpError(400, "UNSUPPORTED", "empty lines and no request"));
   buffer_.consume(empty);
   const auto line = bytes();

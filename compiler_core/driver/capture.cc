@@ -45,9 +45,9 @@ using Texts = std::vector<std::string>;
 
 // For people.
 std::string eitherText(const Texts& texts) {
-  constexpr std::size_t kMostText = 256;
+  constexpr std::size_t kMaxText = 256;
   std::string text = fmt::format("{}", fmt::join(texts, " or "));
-  return text.size() > kMostText ? "as the profile gives" : text;
+  return text.size() > kMaxText ? "as the profile gives" : text;
 }
 
 std::string dimText(const ir::Signature& tensor, std::size_t i) {

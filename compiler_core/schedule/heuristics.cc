@@ -98,16 +98,16 @@ std::int64_t product(const std::vector<std::int64_t>& sizes) {
 // A convolution of an odd number of tasks, so few that one thread of two would wait: its channels are cut
 // once more, in whole panels where they lie along the lanes.
 void evenOut(const KernelShape& shape, std::int64_t tasks, Tile& tile) {
-  constexpr std::int64_t kMany = 8, kLeastChannels = 32, kLeastWork = 1 << 19;
+  constexpr std::int64_t kMany = 8, kMinChannels = 32, kMinWork = 1 << 19;
   if (shape.kind != KernelKind::kConvolution || shape.loops.size() < shape.window + 1 || tasks % 2 == 0 ||
       tasks >= kMany)
     return;
   const std::size_t loop = shape.loops.size() - shape.window - 1;
   const std::int64_t before = tile.sizes[loop], unit = putsChannelsAlongLanes(shape) ? shape.channelLanes : 4;
   if (!shape.loops[loop].divisible || shape.loops[loop].symbolic ||
-      product(tile.sizes) < kLeastWork / shape.workPerPoint)
+      product(tile.sizes) < kMinWork / shape.workPerPoint)
     return;
-  for (std::int64_t parts = 2; before / parts >= kLeastChannels; parts += 2)
+  for (std::int64_t parts = 2; before / parts >= kMinChannels; parts += 2)
     if (before % parts == 0 && before / parts % unit == 0) {
       tile.sizes[loop] = before / parts;
       return;
@@ -166,7 +166,7 @@ bool putsChannelsAlongLanes(const KernelShape& shape) {
   // copied once per task of channels. Up to 28 x 28 it pays without a window, and where few channels share a
   // copy of it. Larger images fill their lanes, and a copy of their windows costs less than rows of registers
   // that end with each row of the image.
-  constexpr std::int64_t kLeastPositions = 4, kMostPositions = 256, kMostOfFew = 800, kFewPoints = 256,
+  constexpr std::int64_t kMinPositions = 4, kMaxPositions = 256, kMaxOfFew = 800, kFewPoints = 256,
                          kFewWindows = 32;
   if (shape.channelLanes == 0 || shape.loops.size() < shape.window + 1) return false;
   const std::int64_t channels = shape.loops[shape.loops.size() - shape.window - 1].extent;
@@ -174,7 +174,7 @@ bool putsChannelsAlongLanes(const KernelShape& shape) {
   std::int64_t positions = 1;
   for (std::size_t i = shape.loops.size() - shape.window; i < shape.loops.size(); ++i)
     positions *= shape.loops[i].extent;
-  return positions >= kLeastPositions && positions <= (fewChannels ? kMostOfFew : kMostPositions);
+  return positions >= kMinPositions && positions <= (fewChannels ? kMaxOfFew : kMaxPositions);
 }
 
 }  // namespace kiln::schedule

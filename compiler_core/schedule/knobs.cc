@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t kDefaultSteps = 512;  // with a tile's rows and columns, panels that stay in L2
 constexpr std::int64_t kStepsInL1 = 128;     // a panel of four registers of channels
-constexpr std::int64_t kMostRegisters = 8;   // side by side
+constexpr std::int64_t kMaxRegisters = 8;    // side by side
 
 bool isProduct(const Site& site) {
   return site.shape.kind == KernelKind::kContraction || site.shape.kind == KernelKind::kConvolution ||
@@ -61,8 +61,8 @@ struct Range {
 std::optional<Range> rangeOf(std::string_view knob, const Site& site) {
   const std::int64_t registers = site.registers.accumulators;
   if (knob == kRowsKnob) return Range{0, 4 * registers};
-  if (knob == kVectorsKnob) return Range{0, kMostRegisters};
-  if (knob == kUnrollKnob) return Range{1, kMostRegisters};
+  if (knob == kVectorsKnob) return Range{0, kMaxRegisters};
+  if (knob == kUnrollKnob) return Range{1, kMaxRegisters};
   if (knob == kStepsKnob) return Range{16, 1 << 20};
   if (knob == kPackKnob) return Range{0, site.shape.hasWeight ? kPackedWeight : 2};
   if (knob == kIm2colKnob) return Range{0, 1};

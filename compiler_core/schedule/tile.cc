@@ -52,8 +52,8 @@ struct Group {
 // Fusion makes one copy of a producer for each use, and of what is behind it for each copy; CSE leaves one at
 // the end. Without a bound, values that are used twice by values that are used twice ... take exponential
 // time.
-constexpr std::int64_t kMostCopies = 16;
-constexpr std::size_t kMostMembers = 64;
+constexpr std::int64_t kMaxCopies = 16;
+constexpr std::size_t kMaxMembers = 64;
 
 // Groups that hold a contraction or a window: they stay as they are.
 using Anchored = llvm::DenseSet<std::int64_t>;
@@ -99,7 +99,7 @@ void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored,
     }
     std::int64_t copies = 0;
     for (Operation* user : producer->getUsers()) copies += group.copies.lookup(user);
-    if (copies > kMostCopies || group.members.size() >= kMostMembers) continue;
+    if (copies > kMaxCopies || group.members.size() >= kMaxMembers) continue;
     group.members.insert(producer);
     group.copies[producer] = copies;
     group.divisible = followed;

@@ -99,7 +99,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     if (numberOf(own.schedule, kLanesKnob, 0) == 1 && emitChannelLanes(rewriter, product, own)) return;
     SmallVector<Im2colStep> steps;
     if (numberOf(own.schedule, kIm2colKnob, 1) != 0)
-      steps = emitIm2col(rewriter, product, numberOf(own.schedule, kStepsKnob, kLongestReduction));
+      steps = emitIm2col(rewriter, product, numberOf(own.schedule, kStepsKnob, kMaxReduction));
     if (!steps.empty()) {
       own.pack = false;
       for (const Im2colStep& step : steps) {

@@ -89,13 +89,13 @@ struct BatchNorm : mlir::OpRewritePattern<ir::BatchNormOp> {
 struct Concat : mlir::OpRewritePattern<ir::ConcatOp> {
   using OpRewritePattern::OpRewritePattern;
   mlir::LogicalResult matchAndRewrite(ir::ConcatOp op, mlir::PatternRewriter& rewriter) const override {
-    constexpr std::size_t kMostParts = 32;
-    if (op.getInputs().size() <= kMostParts || !ir::tensorType(op.getResult()).hasStaticShape())
+    constexpr std::size_t kMaxParts = 32;
+    if (op.getInputs().size() <= kMaxParts || !ir::tensorType(op.getResult()).hasStaticShape())
       return mlir::failure();
     const llvm::SmallVector<Value> inputs(op.getInputs());
     llvm::SmallVector<Value> parts;
     for (llvm::ArrayRef<Value> rest = inputs; !rest.empty();) {
-      const llvm::ArrayRef<Value> some = rest.take_front(kMostParts);
+      const llvm::ArrayRef<Value> some = rest.take_front(kMaxParts);
       rest = rest.drop_front(some.size());
       parts.push_back(some.size() == 1 ? some.front()
                                        : ir::ConcatOp::create(rewriter, op.getLoc(), some, op.getAxis()));

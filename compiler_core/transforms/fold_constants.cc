@@ -36,11 +36,11 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
     std::int64_t given = 0;
     for (mlir::Value operand : operation.getOperands()) {
       auto size = ir::checkedBytes(ir::tensorType(operand));
-      if (!size || *size > kMostBytes) return;
+      if (!size || *size > kMaxBytes) return;
       given += *size;
     }
-    const std::int64_t growth = counts ? kMostCounted : ir::kMaxConstantBytes;
-    if (!bytes || *bytes > kMostBytes || (*bytes > given && *bytes > growth)) return;
+    const std::int64_t growth = counts ? kMaxCounted : ir::kMaxConstantBytes;
+    if (!bytes || *bytes > kMaxBytes || (*bytes > given && *bytes > growth)) return;
     std::vector<reference::HostTensor> values;
     std::string name;
     for (mlir::Value operand : operation.getOperands()) {
@@ -115,9 +115,9 @@ class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPas
     operation.erase();
   }
 
-  static constexpr std::int64_t kMostBytes = std::int64_t{1} << 30;
+  static constexpr std::int64_t kMaxBytes = std::int64_t{1} << 30;
   // Tables of positions along one dimension become data of the program; larger ones are counted out.
-  static constexpr std::int64_t kMostCounted = std::int64_t{1} << 16;
+  static constexpr std::int64_t kMaxCounted = std::int64_t{1} << 16;
   static bool isConstant(mlir::Value value) {
     return llvm::isa_and_nonnull<ir::ConstantOp, ir::WeightOp>(value.getDefiningOp());
   }

@@ -21,7 +21,7 @@ bool isCopied(Operation* op) {
 }
 
 // A kernel gains nothing from more, and fusing takes the square of it.
-constexpr std::size_t kMostMembers = 64;
+constexpr std::size_t kMaxMembers = 64;
 
 // Every member but the last has all its users inside, so a group depends on the outside only through its
 // inputs and the outside on it only through its last member: groups can never form a cycle.
@@ -52,7 +52,7 @@ class Grouping {
       if (it != groupOf_.end()) target = it->second;
     }
     if (!joins || !target || (isAnchor(op) && groups_[*target].anchor) ||
-        groups_[*target].members.size() >= kMostMembers) {
+        groups_[*target].members.size() >= kMaxMembers) {
       target = groups_.size();
       groups_.emplace_back();
     }

@@ -15,13 +15,13 @@ class SeedWeights : public mlir::PassWrapper<SeedWeights, mlir::OperationPass<ml
   llvm::StringRef getDescription() const final { return "For kiln-opt: seeded values for kiln.weight"; }
 
   void runOnOperation() final {
-    constexpr std::int64_t kMostWeights = 1024, kMostBytes = 64 << 20;
+    constexpr std::int64_t kMaxWeights = 1024, kMaxBytes = 64 << 20;
     std::map<std::int64_t, mlir::RankedTensorType> wanted;
     getOperation().walk(
         [&](ir::WeightOp op) { wanted.emplace(op.getIndex(), ir::tensorType(op.getType())); });
     for (const auto& [index, type] : wanted) {
       auto bytes = ir::checkedBytes(type);
-      if (index >= kMostWeights || !bytes || *bytes > kMostBytes) {
+      if (index >= kMaxWeights || !bytes || *bytes > kMaxBytes) {
         getOperation().emitError() << "weight " << index << " is too large to be made up";
         return signalPassFailure();
       }

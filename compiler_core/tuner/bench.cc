@@ -16,7 +16,7 @@ namespace kiln::tuner {
 namespace {
 
 constexpr std::uint64_t kSampleNanoseconds = 200'000;  // at least
-constexpr std::uint64_t kMostRuns = 10'000;            // of one sample
+constexpr std::uint64_t kMaxRuns = 10'000;             // of one sample
 
 std::uint64_t now(unsigned threads) {
   timespec time{};
@@ -158,7 +158,7 @@ Result<std::uint64_t> KernelRun::sample(Bench& bench, KernelInputs& inputs) {
   if (perSample_ == 0) {
     KILN_ASSIGN(const std::uint64_t first, time(1));
     perSample_ =
-        std::clamp<std::uint64_t>(kSampleNanoseconds / std::max<std::uint64_t>(1, first), 1, kMostRuns);
+        std::clamp<std::uint64_t>(kSampleNanoseconds / std::max<std::uint64_t>(1, first), 1, kMaxRuns);
   }
   KILN_ASSIGN(const std::uint64_t taken, time(perSample_));
   return taken / perSample_;

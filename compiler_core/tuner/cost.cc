@@ -43,8 +43,8 @@ double winogradCycles(const Schedule& schedule, const schedule::Site& site, cons
   // Rows are evened out over the tiles of a task.
   const double block = std::ceil(count / std::ceil(count / rows));
   const auto most = static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512));
-  constexpr double kLeastSteps = 128;                           // worth trying
-  if (most > kLeastSteps && most / 2 >= inputs) return kNever;  // half of them say the same
+  constexpr double kMinSteps = 128;                           // worth trying
+  if (most > kMinSteps && most / 2 >= inputs) return kNever;  // half of them say the same
   const double run = std::min(inputs, most);
   double products = each * count * inputs * results / lanes * cyclesPerResult(block, vectors) * (1 + 4 / run);
   if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;

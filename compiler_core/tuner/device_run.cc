@@ -9,9 +9,9 @@ using runtime::CudaDriver;
 using runtime::DeviceBuffer;
 namespace cuda = runtime::cuda;
 
-constexpr double kSampleMilliseconds = 1;     // about
-constexpr std::uint64_t kMostNodes = 4096;    // launches of a sample
-constexpr std::uint32_t kMostThreads = 1024;  // of a block
+constexpr double kSampleMilliseconds = 1;    // about
+constexpr std::uint64_t kMaxNodes = 4096;    // launches of a sample
+constexpr std::uint32_t kMaxThreads = 1024;  // of a block
 
 }  // namespace
 
@@ -93,7 +93,7 @@ Status DeviceKernelRun::collect(const kiln_program& table, const KernelProgram& 
 }
 
 std::int32_t DeviceKernelRun::note(const kiln_launch& launch) {
-  if (launch.kernel >= functions_.size() || launch.block == 0 || launch.block > kMostThreads ||
+  if (launch.kernel >= functions_.size() || launch.block == 0 || launch.block > kMaxThreads ||
       launch.argument_count > KILN_MAX_KERNEL_ARGUMENTS)
     return KILN_RUN_DEVICE_FAILED;
   if (launch.grid[0] == 0 || launch.grid[1] == 0 || launch.grid[2] == 0) return KILN_RUN_OK;
@@ -143,7 +143,7 @@ Result<double> DeviceKernelRun::timed(const Work& work) {
 // As the runtime replays a run; what comes first is the warm-up.
 Status DeviceKernelRun::record() {
   KILN_ASSIGN(const double first, timed([&] { return enqueue(1); }));
-  const std::uint64_t most = kMostNodes / std::max<std::size_t>(1, launches_[0].size());
+  const std::uint64_t most = kMaxNodes / std::max<std::size_t>(1, launches_[0].size());
   const double wanted = kSampleMilliseconds / std::max(first, 1e-4);
   const auto runs = std::max<std::uint64_t>(1, std::min(most, static_cast<std::uint64_t>(wanted)));
   KILN_TRY(room_.check(driver().streamBeginCapture(room_.stream.get(), cuda::kCaptureThreadLocal),

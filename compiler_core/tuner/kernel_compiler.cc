@@ -23,7 +23,7 @@ using namespace mlir;
 
 namespace {
 
-constexpr std::int64_t kMostElements = std::int64_t{1} << 32;
+constexpr std::int64_t kMaxElements = std::int64_t{1} << 32;
 
 tl::unexpected<Error> bad(const std::string& what) {
   return fail(Code::kInvalidArgument,
@@ -53,7 +53,7 @@ Result<KernelTensor> tensorOf(Type type) {
     return bad("has elements of a type that programs do not store");
   std::int64_t elements = 1;
   for (const std::int64_t extent : tensor.getShape())
-    if (__builtin_mul_overflow(elements, extent, &elements) || elements > kMostElements)
+    if (__builtin_mul_overflow(elements, extent, &elements) || elements > kMaxElements)
       return bad("has a tensor that is too large");
   result.elements = static_cast<std::uint64_t>(elements);
   return result;

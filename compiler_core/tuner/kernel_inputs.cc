@@ -14,7 +14,7 @@ namespace kiln::tuner {
 namespace {
 
 // Copies of the inputs take as much as a core's own caches hold and more.
-constexpr std::uint64_t kCopiesBytes = 4 << 20, kMostCopies = 8, kMostWeightCopies = 64;
+constexpr std::uint64_t kCopiesBytes = 4 << 20, kMaxCopies = 8, kMaxWeightCopies = 64;
 
 template <class T>
 void fillWith(void* memory, std::uint64_t elements, const auto& next) {
@@ -57,7 +57,7 @@ Result<KernelInputs> KernelInputs::make(const KernelTensors& tensors, std::uint6
   std::uint64_t bytes = 1;
   for (const auto* list : {&tensors.inputs, &tensors.weights})
     for (const KernelTensor& tensor : *list) bytes += tensor.bytes();
-  const std::uint64_t copies = std::clamp<std::uint64_t>(kCopiesBytes / bytes, 1, kMostCopies);
+  const std::uint64_t copies = std::clamp<std::uint64_t>(kCopiesBytes / bytes, 1, kMaxCopies);
   std::uint64_t ofWeights = 1;
   for (const KernelTensor& tensor : tensors.weights) ofWeights += tensor.bytes();
   KernelInputs made;
@@ -81,7 +81,7 @@ Result<KernelInputs> KernelInputs::make(const KernelTensors& tensors, std::uint6
     KILN_ASSIGN(const auto pointers, fill(tensor, copies));
     for (std::uint64_t copy = 0; copy < copies; ++copy) made.inputs_[copy].push_back(pointers[copy]);
   }
-  made.weightCopies_ = std::clamp(weightBytes / ofWeights, copies, kMostWeightCopies);
+  made.weightCopies_ = std::clamp(weightBytes / ofWeights, copies, kMaxWeightCopies);
   for (std::size_t i = 0; i < tensors.weights.size(); ++i) {
     KILN_ASSIGN(made.weights_[{i}], fill(tensors.weights[i], made.weightCopies_));
   }

@@ -32,7 +32,7 @@ Status Measurer::send(const std::string& message, Child::Clock::duration limit) 
 }
 
 Result<MeasureAnswer> Measurer::receive() {
-  const auto message = child_->receive(kMostAnswerBytes, deadline_, shouldStop_);
+  const auto message = child_->receive(kMaxAnswerBytes, deadline_, shouldStop_);
   auto answer = message ? unpackAnswer(*message) : tl::make_unexpected(message.error());
   if (!answer) {
     child_.reset();

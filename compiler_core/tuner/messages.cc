@@ -6,8 +6,8 @@
 namespace kiln::tuner {
 namespace {
 
-constexpr std::uint64_t kMostTensors = 4096, kMostErrorBytes = 4096, kMostProcessors = 1024;
-constexpr std::uint64_t kMostKernels = 4096, kMostNameBytes = 256, kMostVersion = 1000;
+constexpr std::uint64_t kMaxTensors = 4096, kMaxErrorBytes = 4096, kMaxProcessors = 1024;
+constexpr std::uint64_t kMaxKernels = 4096, kMaxNameBytes = 256, kMaxVersion = 1000;
 
 class Packer {
  public:
@@ -70,7 +70,7 @@ class Unpacker {
 void packDevice(Packer& packer, const std::optional<MeasuredDevice>& device) {
   packer.number(device ? 1 : 0);
   if (!device) return;
-  packer.text(std::string_view(device->name).substr(0, kMostNameBytes));
+  packer.text(std::string_view(device->name).substr(0, kMaxNameBytes));
   packer.number(static_cast<std::uint64_t>(device->major));
   packer.number(static_cast<std::uint64_t>(device->minor));
   packer.number(device->multiprocessors);
@@ -82,8 +82,8 @@ std::optional<MeasuredDevice> unpackDevice(Unpacker& unpacker) {
   if (unpacker.count(1) == 0) return std::nullopt;
   MeasuredDevice device;
   device.name = unpacker.text();
-  device.major = static_cast<int>(unpacker.count(kMostVersion));
-  device.minor = static_cast<int>(unpacker.count(kMostVersion));
+  device.major = static_cast<int>(unpacker.count(kMaxVersion));
+  device.minor = static_cast<int>(unpacker.count(kMaxVersion));
   device.multiprocessors = static_cast<std::uint32_t>(unpacker.count(1 << 20));
   device.driver = unpacker.text();
   device.isEmulated = unpacker.count(1) != 0;
@@ -99,7 +99,7 @@ void packTensors(Packer& packer, const std::vector<KernelTensor>& tensors) {
 }
 
 std::vector<KernelTensor> unpackTensors(Unpacker& unpacker) {
-  std::vector<KernelTensor> tensors(unpacker.count(kMostTensors));
+  std::vector<KernelTensor> tensors(unpacker.count(kMaxTensors));
   for (KernelTensor& tensor : tensors) {
     tensor.element = static_cast<Element>(unpacker.count(static_cast<std::uint64_t>(Element::kI64)));
     tensor.elements = unpacker.number();
@@ -133,7 +133,7 @@ Result<MeasureSetup> unpackSetup(std::string_view message) {
   setup.tensors.weights = unpackTensors(unpacker);
   setup.tensors.outputs = unpackTensors(unpacker);
   setup.seed = unpacker.number();
-  setup.processors.resize(unpacker.count(kMostProcessors));
+  setup.processors.resize(unpacker.count(kMaxProcessors));
   for (int& processor : setup.processors) processor = static_cast<int>(unpacker.count(1 << 20));
   setup.weightBytes = unpacker.number();
   KILN_TRY(unpacker.end());
@@ -165,17 +165,17 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
   request.kind = static_cast<MeasureRequest::Kind>(
       unpacker.count(static_cast<std::uint64_t>(MeasureRequest::Kind::kForget)));
   request.id = unpacker.number();
-  request.samples = static_cast<std::uint32_t>(unpacker.count(kMostSamples));
+  request.samples = static_cast<std::uint32_t>(unpacker.count(kMaxSamples));
   request.program.elf = unpacker.text();
   request.program.arenaBytes = unpacker.number();
   request.program.scratchBytes = unpacker.number();
-  request.program.weights.resize(unpacker.count(kMostTensors));
+  request.program.weights.resize(unpacker.count(kMaxTensors));
   for (KernelWeight& weight : request.program.weights)
     for (std::uint64_t* part :
          {&weight.number, &weight.columns, &weight.panelLanes, &weight.transposed, &weight.winogradResults})
       *part = unpacker.number();
   request.program.image = unpacker.text();
-  request.program.imageKernels.resize(unpacker.count(kMostKernels));
+  request.program.imageKernels.resize(unpacker.count(kMaxKernels));
   for (std::string& kernel : request.program.imageKernels) kernel = unpacker.text();
   KILN_TRY(unpacker.end());
   return request;
@@ -184,7 +184,7 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
 std::string pack(const MeasureAnswer& answer) {
   Packer packer;
   packer.number(answer.error ? static_cast<std::uint64_t>(answer.error->code) : 0);
-  packer.text(answer.error ? std::string_view(answer.error->message).substr(0, kMostErrorBytes) : "");
+  packer.text(answer.error ? std::string_view(answer.error->message).substr(0, kMaxErrorBytes) : "");
   packer.text({reinterpret_cast<const char*>(answer.results.hash.data()), answer.results.hash.size()});
   packer.number(answer.results.size);
   packer.number(std::bit_cast<std::uint64_t>(answer.distance));
@@ -205,7 +205,7 @@ Result<MeasureAnswer> unpackAnswer(std::string_view message) {
   const std::string hash = unpacker.text();
   answer.results.size = unpacker.number();
   answer.distance = std::bit_cast<double>(unpacker.number());
-  answer.nanoseconds.resize(unpacker.count(kMostSamples));
+  answer.nanoseconds.resize(unpacker.count(kMaxSamples));
   for (std::uint64_t& sample : answer.nanoseconds) sample = unpacker.number();
   answer.runsPerSample = unpacker.number();
   answer.device = unpackDevice(unpacker);

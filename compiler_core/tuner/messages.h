@@ -12,7 +12,7 @@
 
 namespace kiln::tuner {
 
-inline constexpr std::uint32_t kMostSamples = 64;  // of one answer
+inline constexpr std::uint32_t kMaxSamples = 64;  // of one answer
 // Both sides may be programs of their own: another number is another set of messages.
 inline constexpr std::uint64_t kMeasureProtocol = 1;
 
@@ -39,7 +39,7 @@ struct MeasureRequest {
   // it.
   enum class Kind : std::uint32_t { kTry, kSample, kForget } kind = Kind::kTry;
   std::uint64_t id = 0;
-  std::uint32_t samples = 0;  // at most kMostSamples; fewer of what takes long
+  std::uint32_t samples = 0;  // at most kMaxSamples; fewer of what takes long
   KernelProgram program;      // of kTry
 };
 
@@ -63,7 +63,7 @@ Result<MeasureRequest> unpackRequest(std::string_view message);
 Result<MeasureAnswer> unpackAnswer(std::string_view message);
 
 // Most bytes of a packed answer: what a search reads from the other side.
-inline constexpr std::size_t kMostAnswerBytes = 64 << 10;
-inline constexpr std::size_t kMostRequestBytes = std::size_t{1} << 30;
+inline constexpr std::size_t kMaxAnswerBytes = 64 << 10;
+inline constexpr std::size_t kMaxRequestBytes = std::size_t{1} << 30;
 
 }  // namespace kiln::tuner

@@ -14,7 +14,7 @@ namespace {
 // this, if its default has them, though fewer may be faster on the threads that measure.
 constexpr double kSharedTasks = 16;
 // How many schedules of one way to compute a kernel the cost model looks at.
-constexpr std::size_t kMostRated = std::size_t{1} << 16;
+constexpr std::size_t kMaxRated = std::size_t{1} << 16;
 
 // Knobs that say how a kernel is computed, and with each those that mean nothing where it is not 0: these
 // keep the default's value then.
@@ -73,12 +73,12 @@ Schedule scheduleOf(const Knobs& knobs, std::size_t number) {
 // Those that the cost model does not rule out, best estimate first. One schedule changes from number to
 // number: there are tens of thousands.
 std::vector<Rated> rate(const Knobs& knobs, const schedule::Site& site, const Machine& machine,
-                        double leastTasks) {
+                        double minTasks) {
   std::vector<Rated> rated;
   Schedule schedule = scheduleOf(knobs, 0);
   std::vector<std::size_t> at(knobs.size(), 0);
-  for (std::size_t number = 0; number < kMostRated; ++number) {
-    if (tasksOf(schedule, site) >= leastTasks)
+  for (std::size_t number = 0; number < kMaxRated; ++number) {
+    if (tasksOf(schedule, site) >= minTasks)
       if (const double cycles = estimatedCycles(schedule, site, machine); std::isfinite(cycles))
         rated.push_back({cycles, at.size() - static_cast<std::size_t>(std::ranges::count(at, 0u)), number});
     std::size_t i = 0;
@@ -97,15 +97,15 @@ std::vector<Rated> rate(const Knobs& knobs, const schedule::Site& site, const Ma
 
 Search::Search(const schedule::Site& site, const Schedule& standard, const Machine& machine)
     : best_(standard) {
-  const double leastTasks = std::min(kSharedTasks, tasksOf(standard, site));
+  const double minTasks = std::min(kSharedTasks, tasksOf(standard, site));
   const std::vector<Knobs> ways = waysOf(schedule::knobsOf(site));
   // By cycles, then knobs that are changed.
   std::vector<std::tuple<double, std::size_t, Schedule>> found, first;
   for (const Knobs& knobs : ways) {
     // Each way has its share, so that estimates alone never rule one out.
-    std::size_t left = kMostCandidates / ways.size();
+    std::size_t left = kMaxCandidates / ways.size();
     bool isFirst = &knobs != &ways.front();
-    for (const Rated& one : rate(knobs, site, machine, leastTasks)) {
+    for (const Rated& one : rate(knobs, site, machine, minTasks)) {
       if (left == 0) break;
       Schedule schedule = scheduleOf(knobs, one.number);
       if (schedule == standard || !schedule::check(schedule, site)) continue;

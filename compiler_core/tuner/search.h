@@ -15,7 +15,7 @@ namespace kiln::tuner {
 // other schedule shows. Deterministic.
 class Search {
  public:
-  static constexpr std::size_t kMostCandidates = 4096;
+  static constexpr std::size_t kMaxCandidates = 4096;
 
   // The default is known already.
   Search(const schedule::Site& site, const Schedule& standard, const Machine& machine);

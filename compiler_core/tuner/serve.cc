@@ -11,8 +11,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr double kMostSeconds = 0.4;  // of the samples of one request: fewer then
-constexpr std::size_t kLeastSamples = 3;
+constexpr double kMaxSeconds = 0.4;  // of the samples of one request: fewer then
+constexpr std::size_t kMinSamples = 3;
 
 class Server {
  public:
@@ -37,8 +37,8 @@ class Server {
     while (answer.nanoseconds.size() < request.samples) {
       KILN_ASSIGN(const std::uint64_t sample, engine_->sample(request.id));
       answer.nanoseconds.push_back(sample);
-      if (std::chrono::duration<double>(Clock::now() - from).count() > kMostSeconds &&
-          answer.nanoseconds.size() >= kLeastSamples)
+      if (std::chrono::duration<double>(Clock::now() - from).count() > kMaxSeconds &&
+          answer.nanoseconds.size() >= kMinSamples)
         break;
     }
     if (!answer.nanoseconds.empty()) answer.runsPerSample = engine_->runsPerSample(request.id);
@@ -63,7 +63,7 @@ class Server {
 };
 
 Status serve(int in, int out, const OpenEngine& openEngine) {
-  KILN_ASSIGN(const std::string first, receiveMessage(in, kMostRequestBytes));
+  KILN_ASSIGN(const std::string first, receiveMessage(in, kMaxRequestBytes));
   auto server = Server::open(first, openEngine);
   MeasureAnswer opened;
   if (server)
@@ -73,7 +73,7 @@ Status serve(int in, int out, const OpenEngine& openEngine) {
   bool isOver = opened.isLast = !server;
   KILN_TRY(sendMessage(out, pack(opened)));
   while (!isOver) {
-    KILN_ASSIGN(const std::string message, receiveMessage(in, kMostRequestBytes));
+    KILN_ASSIGN(const std::string message, receiveMessage(in, kMaxRequestBytes));
     KILN_ASSIGN(const MeasureRequest request, unpackRequest(message));
     const auto made = server->answer(request);
     MeasureAnswer failed;

@@ -20,7 +20,7 @@
 namespace kiln::access {
 
 // Calls in progress, but for the local user's.
-inline constexpr std::size_t kMostCalls = 1536;
+inline constexpr std::size_t kMaxCalls = 1536;
 
 // What a caller shows.
 struct Credentials {
@@ -64,7 +64,7 @@ class Gate {
 
   const Clock& clock_;
   const signing::Certificate& workerAuthority_;
-  mutable CallLimiter calls_{kMostCalls};
+  mutable CallLimiter calls_{kMaxCalls};
   mutable std::mutex mutex_;
   std::shared_ptr<const AccessRules> rules_;  // guarded by mutex_
 };

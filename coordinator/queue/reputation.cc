@@ -10,8 +10,8 @@ using postgres::Row;
 using postgres::Rows;
 
 constexpr Duration kInitialBackoff = std::chrono::minutes(1);
-constexpr int kMostDoublings = 6;
-static_assert(kMaxBackoff == kInitialBackoff * (1 << kMostDoublings));
+constexpr int kMaxDoublings = 6;
+static_assert(kMaxBackoff == kInitialBackoff * (1 << kMaxDoublings));
 
 struct Record {
   int proven = 0, bad = 0;
@@ -30,11 +30,11 @@ Status recordOutcome(Connection& connection, const std::string& operatorName, co
   if (!found) return {};
   std::optional<TimePoint> until;
   if (outcome == LeaseOutcome::kGood) {
-    *found = {std::min(found->proven + 1, kMostSlots), 0};
+    *found = {std::min(found->proven + 1, kMaxSlots), 0};
   } else {
     *found = {found->proven / 2, found->bad + 1};
     if (found->bad >= kFailuresBeforeBackoff)
-      until = now + kInitialBackoff * (1 << std::min(found->bad - kFailuresBeforeBackoff, kMostDoublings));
+      until = now + kInitialBackoff * (1 << std::min(found->bad - kFailuresBeforeBackoff, kMaxDoublings));
   }
   KILN_TRY(connection.execute(
       "UPDATE fleet SET proven = $3, bad_ends = $4, held_back_until = $5 WHERE operator = $1 AND name = $2",
@@ -48,7 +48,7 @@ Result<Reputation> reputationOf(Connection& connection, const std::string& opera
                                             "FROM fleet WHERE operator = $1 AND name = $2",
                                             {operatorName, worker, now}));
   KILN_ASSIGN(auto found, rows.first([](const Row& row) {
-    return Reputation{std::min(kUnprovenSlots + row.get<int>("proven"), kMostSlots), row.get<bool>("held")};
+    return Reputation{std::min(kUnprovenSlots + row.get<int>("proven"), kMaxSlots), row.get<bool>("held")};
   }));
   return found.value_or(Reputation{});
 }

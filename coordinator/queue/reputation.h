@@ -13,7 +13,7 @@ namespace kiln::queue {
 // Leases at a time of a worker of which nothing is known; each good end adds one, each bad one halves what
 // was added.
 inline constexpr int kUnprovenSlots = 4;
-inline constexpr int kMostSlots = 256;
+inline constexpr int kMaxSlots = 256;
 // After this many bad ends in a row a worker is held back: it gets only what no other live worker could take,
 // for a minute, then twice as long with each further one, at most about an hour.
 inline constexpr int kFailuresBeforeBackoff = 3;

@@ -129,7 +129,7 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
 // is enough; nobody asks why it failed.
 Result<ActionResult> keptResult(const Farm& farm, const std::string& instance, const ActionResult& result) {
   const bool failed = result.exit_code() != 0;
-  const std::size_t most = failed ? kMostOfALog : kMostOfASuccess;
+  const std::size_t most = failed ? kMaxOfALog : kMaxOfASuccess;
   ActionResult kept;
   *kept.mutable_output_files() = result.output_files();
   kept.set_exit_code(result.exit_code());

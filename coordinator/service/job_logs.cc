@@ -70,9 +70,9 @@ class Collector {
       return fail(Code::kDataLoss, "the result of run " + result.runId + " does not parse");
     *log.mutable_builder() = toProto(result);
     std::string text = recorded.stderr_raw();
-    const std::size_t most = std::min(kMostOfALog, room_);
+    const std::size_t most = std::min(kMaxOfALog, room_);
     // What is kept has been cut to the same length before.
-    const std::size_t kept = recorded.exit_code() == 0 ? kMostOfASuccess : kMostOfALog;
+    const std::size_t kept = recorded.exit_code() == 0 ? kMaxOfASuccess : kMaxOfALog;
     log.set_truncated(text.size() > most || text.size() == kept);
     if (text.size() > most) text.erase(0, text.size() - most);
     room_ -= text.size();
@@ -82,7 +82,7 @@ class Collector {
 
   const std::string& job_;
   const v1::GetLogsRequest& request_;
-  std::size_t room_ = kMostOfAllLogs;
+  std::size_t room_ = kMaxOfAllLogs;
   v1::JobLogs out_;
 };
 

@@ -10,9 +10,9 @@
 namespace kiln::service {
 
 // The most that one answer holds of a log, and of all logs together: what an answer may have, by far.
-inline constexpr std::size_t kMostOfALog = 64 << 10, kMostOfAllLogs = 1 << 20;
+inline constexpr std::size_t kMaxOfALog = 64 << 10, kMaxOfAllLogs = 1 << 20;
 // What is kept of a tool that ended well.
-inline constexpr std::size_t kMostOfASuccess = 4 << 10;
+inline constexpr std::size_t kMaxOfASuccess = 4 << 10;
 
 // In the order in which the actions run, then oldest first; of results of other jobs too, where the cache
 // answered. The ends of those that are too long. `snapshot` is loaded with its evidence, `attempts` are the

@@ -16,7 +16,7 @@ using postgres::Connection;
 
 constexpr std::int64_t kLockKey = 0x6b696c6e7672;  // "kilnvr"; of the session that judges
 constexpr int kBatch = 64;                         // verdicts to one checkpoint
-constexpr std::chrono::seconds kPause{1}, kLongestDelay{600};
+constexpr std::chrono::seconds kPause{1}, kMaxDelay{600};
 
 // Whether the signer, rather than what it was asked, is the reason.
 bool isAway(const Error& error) {
@@ -130,7 +130,7 @@ bool Promoter::waits(const DueArtifact& due) {
   found->second.isDue = true;
   const TimePoint now = farm_.clock.now(), until = found->second.until;
   // Further ahead than it can have been set: by a clock that has been put back since.
-  return found->second.revision == due.revision && now < until && until - now <= kLongestDelay;
+  return found->second.revision == due.revision && now < until && until - now <= kMaxDelay;
 }
 
 void Promoter::defer(const DueArtifact& due, const Error& error) {
@@ -139,7 +139,7 @@ void Promoter::defer(const DueArtifact& due, const Error& error) {
     logWarning("an artifact cannot be judged",
                {{"instance", due.instance}, {"artifact", due.artifact.text()}, {"error", error.message}});
   const bool again = before.revision == due.revision;
-  const auto delay = again ? std::min(std::max(kPause, before.delay * 2), kLongestDelay) : kPause;
+  const auto delay = again ? std::min(std::max(kPause, before.delay * 2), kMaxDelay) : kPause;
   before = {due.revision, error.message, delay, farm_.clock.now() + delay, true};
 }
 

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::size_t kMaxCheckFiles = 4096;
 constexpr std::size_t kMaxBuilders = 1024;
-constexpr int kLeastForMajority = 3;
+constexpr int kMinForMajority = 3;
 
 Result<CheckRequest> readCheck(ObjectReader reader) {
   CheckRequest check;
@@ -118,7 +118,7 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   if (reader.has("agreement")) {
     KILN_TRY(reader.expect("agreement", "majority"));
     spec.majority = true;
-    if (spec.builders < kLeastForMajority)
+    if (spec.builders < kMinForMajority)
       return badMember(reader.path("agreement"), "a majority needs at least 3 builders");
   }
   if (reader.has("check")) {

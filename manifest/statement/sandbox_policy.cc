@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-constexpr std::int64_t kMostId = std::numeric_limits<std::uint32_t>::max();
+constexpr std::int64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
 
 constexpr const char* kLimits[] = {"memoryBytes", "addressSpaceBytes", "stackBytes",  "processes",
                                    "openFiles",   "cpuSeconds",        "wallSeconds", "fileBytes",
@@ -49,7 +49,7 @@ Result<StatedPolicy> readSandboxPolicy(std::string_view text) {
   if (policy.name.empty()) return badMember("name", "must not be empty");
   KILN_ASSIGN(policy.network, reader.boolean("network"));
   KILN_TRY(checkNamespaces(reader));
-  for (const char* id : {"uid", "gid"}) KILN_TRY(reader.integer(id, 1, kMostId));
+  for (const char* id : {"uid", "gid"}) KILN_TRY(reader.integer(id, 1, kMaxId));
   KILN_TRY(reader.string("hostName"));
   KILN_TRY(reader.boolean("randomizeAddresses"));
   KILN_TRY(checkSorted(reader, "devices"));

@@ -3,7 +3,7 @@
 namespace kiln {
 namespace {
 
-constexpr std::uint64_t kLeastGainPercent = 2, kMostSpreadPercent = 25;
+constexpr std::uint64_t kMinGainPercent = 2, kMaxSpreadPercent = 25;
 
 }  // namespace
 
@@ -20,10 +20,10 @@ TuningChoice choose(const TunedKernel& kernel) {
     if (candidates[i].medianNanoseconds < candidates[best].medianNanoseconds) best = i;
   }
   if (finalists < 2) return {};
-  if (standard.spreadNanoseconds * 100 > standard.medianNanoseconds * kMostSpreadPercent)
+  if (standard.spreadNanoseconds * 100 > standard.medianNanoseconds * kMaxSpreadPercent)
     return {Reason::kTooNoisy, 0};
   const std::uint64_t gain = standard.medianNanoseconds - candidates[best].medianNanoseconds;
-  const bool faster = gain * 100 > standard.medianNanoseconds * kLeastGainPercent &&
+  const bool faster = gain * 100 > standard.medianNanoseconds * kMinGainPercent &&
                       gain > standard.spreadNanoseconds + candidates[best].spreadNanoseconds;
   return faster ? TuningChoice{Reason::kFaster, best} : TuningChoice{Reason::kDefaultBest, 0};
 }

@@ -5,8 +5,8 @@
 namespace kiln::agent {
 namespace {
 constexpr Duration kFirstRetry = std::chrono::milliseconds(100);
-constexpr Duration kLongestRetry = std::chrono::seconds(3);
-constexpr Duration kLongestContact = std::chrono::minutes(1);
+constexpr Duration kMaxRetry = std::chrono::seconds(3);
+constexpr Duration kMaxContact = std::chrono::minutes(1);
 constexpr Duration kStageGap = std::chrono::milliseconds(50);
 }  // namespace
 
@@ -18,11 +18,11 @@ void Pacer::called(TimePoint now) {
 
 void Pacer::answered(TimePoint now, Duration nextContact) {
   failures_ = 0;
-  due_ = std::min(due_, now + std::clamp(nextContact, Duration::zero(), kLongestContact));
+  due_ = std::min(due_, now + std::clamp(nextContact, Duration::zero(), kMaxContact));
 }
 
 void Pacer::failed(TimePoint now) {
-  const Duration full = std::min(kLongestRetry, kFirstRetry * (1 << std::min(failures_, 10)));
+  const Duration full = std::min(kMaxRetry, kFirstRetry * (1 << std::min(failures_, 10)));
   ++failures_;
   // xorshift64: any spread will do.
   random_ ^= random_ << 13;

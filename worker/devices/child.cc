@@ -21,7 +21,7 @@ namespace {
 using Steady = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
-constexpr std::size_t kMostOutput = 1 << 20;
+constexpr std::size_t kMaxOutput = 1 << 20;
 constexpr milliseconds kLastWait{500};  // for a killed child to go
 
 struct Pipe {
@@ -71,7 +71,7 @@ bool take(int fd, std::string& text) {
   std::array<char, 65536> buffer{};
   const ssize_t got = read(fd, buffer.data(), buffer.size());
   if (got < 0) return errno == EINTR || errno == EAGAIN;
-  text.append(buffer.data(), std::min(static_cast<std::size_t>(got), kMostOutput - text.size()));
+  text.append(buffer.data(), std::min(static_cast<std::size_t>(got), kMaxOutput - text.size()));
   return got > 0;
 }
 

@@ -19,8 +19,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kMostProcessors = 4096;
-constexpr int kMostCaches = 16;  // of one processor
+constexpr int kMaxProcessors = 4096;
+constexpr int kMaxCaches = 16;  // of one processor
 
 std::string lineOf(const std::string& path) {
   std::ifstream file(path);
@@ -51,13 +51,12 @@ std::string cacheKind(const std::string& type) {
 using CacheKey = std::tuple<std::uint64_t, std::string, std::uint64_t>;  // level, kind, bytes
 
 void addCaches(const std::string& processor, std::set<CacheKey>& caches) {
-  for (int i = 0; i < kMostCaches; ++i) {
+  for (int i = 0; i < kMaxCaches; ++i) {
     const std::string cache = processor + "/cache/index" + std::to_string(i);
     const auto level = numberOf(lineOf(cache + "/level"));
     const std::uint64_t bytes = cacheBytes(lineOf(cache + "/size"));
     if (!level) return;
-    if (bytes != 0 && *level < kMostCaches)
-      caches.insert({*level, cacheKind(lineOf(cache + "/type")), bytes});
+    if (bytes != 0 && *level < kMaxCaches) caches.insert({*level, cacheKind(lineOf(cache + "/type")), bytes});
   }
 }
 
@@ -86,7 +85,7 @@ v1::Device readCpu(const std::string& root) {
   std::set<std::string> sockets;
   std::set<std::pair<std::string, std::string>> cores;
   std::set<CacheKey> caches;
-  for (int i = 0; i < kMostProcessors; ++i) {
+  for (int i = 0; i < kMaxProcessors; ++i) {
     const std::string processor = root + "/sys/devices/system/cpu/cpu" + std::to_string(i);
     std::error_code error;
     if (!fs::exists(processor, error)) break;
@@ -100,7 +99,7 @@ v1::Device readCpu(const std::string& root) {
   device.set_sockets(static_cast<int>(sockets.size()));
   device.set_cores(static_cast<int>(cores.size()));
   for (const auto& [level, kind, bytes] : caches) {
-    if (device.caches_size() == kMostCaches) break;
+    if (device.caches_size() == kMaxCaches) break;
     v1::Cache* cache = device.add_caches();
     cache->set_level(static_cast<int>(level));
     cache->set_kind(kind);

@@ -16,7 +16,7 @@ namespace {
 
 namespace cuda = runtime::cuda;
 
-constexpr std::size_t kMostGpus = 63;
+constexpr std::size_t kMaxGpus = 63;
 constexpr std::size_t kTestBytes = 1 << 20;
 
 // Where the loader found the driver.
@@ -81,7 +81,7 @@ Result<std::vector<Gpu>> listGpus(const std::string& library) {
   KILN_ASSIGN(const auto devices, runtime::listDevices(library));
   std::vector<Gpu> gpus;
   for (const runtime::DeviceInfo& info : devices) {
-    if (gpus.size() == kMostGpus) break;
+    if (gpus.size() == kMaxGpus) break;
     Gpu gpu;
     gpu.library = pathOf(*driver);
     gpu.ordinal = info.ordinal;
@@ -133,7 +133,7 @@ Json toJson(const std::vector<Gpu>& gpus) {
 Result<std::vector<Gpu>> gpusFromJson(const Json& json) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "driver"));
   KILN_ASSIGN(const Json* list, reader.array("gpus"));
-  if (list->size() > kMostGpus) return badMember(reader.path("gpus"), "more than 63 GPUs");
+  if (list->size() > kMaxGpus) return badMember(reader.path("gpus"), "more than 63 GPUs");
   std::vector<Gpu> gpus;
   for (const Json& entry : *list) {
     KILN_ASSIGN(ObjectReader one, ObjectReader::open(entry, reader.path("gpus")));

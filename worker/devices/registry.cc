@@ -14,8 +14,8 @@ namespace kiln::devices {
 namespace {
 
 constexpr Duration kFirstRetry = std::chrono::seconds(5);
-constexpr Duration kLongestRetry = std::chrono::minutes(10);
-constexpr std::size_t kMostDevices = 64;        // that a worker may advertise
+constexpr Duration kMaxRetry = std::chrono::minutes(10);
+constexpr std::size_t kMaxDevices = 64;         // that a worker may advertise
 constexpr std::chrono::milliseconds kLook{50};  // how often a waiting action looks for its end
 
 bool requested(const sandbox::Cancel& cancel) {
@@ -72,11 +72,11 @@ void Registry::look() {
   std::ranges::sort(all, {}, &Gpu::uuid);
   const std::lock_guard lock(mutex_);
   missing_ = std::move(missing);
-  lookAgain_ = missing_.empty() ? std::nullopt : std::optional(clock_.now() + kLongestRetry);
+  lookAgain_ = missing_.empty() ? std::nullopt : std::optional(clock_.now() + kMaxRetry);
   for (Gpu& gpu : all) {
     const bool known = std::ranges::any_of(
         entries_, [&](const auto& entry) { return entry.second.gpu && entry.second.gpu->uuid == gpu.uuid; });
-    if (known || entries_.size() == kMostDevices) continue;
+    if (known || entries_.size() == kMaxDevices) continue;
     Entry entry;
     entry.about = gpu.about;
     entry.about.set_id("gpu" + std::to_string(entries_.size() - 1));
@@ -187,7 +187,7 @@ void Registry::drain(const std::string& id, const std::string& reason) {
 }
 
 void Registry::drainLocked(Entry& entry, const std::string& reason) {
-  const Duration wait = std::min(kLongestRetry, kFirstRetry * (1 << std::min(entry.failures, 10)));
+  const Duration wait = std::min(kMaxRetry, kFirstRetry * (1 << std::min(entry.failures, 10)));
   ++entry.failures;
   entry.again = clock_.now() + wait;
   entry.about.set_healthy(false);

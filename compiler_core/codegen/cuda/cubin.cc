@@ -13,8 +13,8 @@ namespace kiln::codegen {
 namespace {
 
 constexpr std::uint16_t kMachineCuda = 190;
-constexpr std::uint64_t kMostSections = 1 << 20;
-constexpr std::uint32_t kMostBytes = 1 << 24;  // of shared or local memory; no device has as much
+constexpr std::uint64_t kMaxSections = 1 << 20;
+constexpr std::uint32_t kMaxBytes = 1 << 24;  // of shared or local memory; no device has as much
 constexpr std::uint32_t kSystemShared = 1024;
 
 // Records of .nv.info: a format, an attribute, and a 16-bit value or the length of what follows.
@@ -75,7 +75,7 @@ class Reader {
     // More sections than the header's 16 bits say are counted in the first one.
     const std::uint64_t count = header->e_shnum != 0 ? header->e_shnum : first->sh_size;
     const std::uint32_t names = header->e_shstrndx != SHN_XINDEX ? header->e_shstrndx : first->sh_link;
-    if (count > kMostSections || count > bytes_.size() / sizeof(Elf64_Shdr)) return bad("too many sections");
+    if (count > kMaxSections || count > bytes_.size() / sizeof(Elf64_Shdr)) return bad("too many sections");
     for (std::uint64_t i = 0; i < count; ++i) {
       const auto section = read<Elf64_Shdr>(bytes_, header->e_shoff + i * sizeof(Elf64_Shdr));
       if (!section) return bad("sections outside of the file");
@@ -116,7 +116,7 @@ class Reader {
     if (section.name.starts_with(kShared)) {
       CubinKernel* kernel = find(section.name.substr(kShared.size()));
       if (!kernel) return {};  // .nv.shared.reserved.*: the system's
-      if (section.header.sh_size > kMostBytes) return bad("more shared memory than any device has");
+      if (section.header.sh_size > kMaxBytes) return bad("more shared memory than any device has");
       kernel->sharedBytes = static_cast<std::uint32_t>(section.header.sh_size);
       // From compute capability 9.0 on, the size has the system's part in it.
       if (hasReserved()) kernel->sharedBytes -= std::min(kernel->sharedBytes, kSystemShared);
@@ -172,7 +172,7 @@ class Reader {
     if (!name) return bad("a record of no symbol");
     CubinKernel* kernel = find(*name);
     if (!kernel) return {};  // a subroutine inside of a kernel
-    if (*number > kMostBytes) return bad(fmt::format("kernel {} has an impossible size", *name));
+    if (*number > kMaxBytes) return bad(fmt::format("kernel {} has an impossible size", *name));
     if (attribute == kRegisterCount)
       kernel->registers = *number;
     else

@@ -18,7 +18,7 @@ using namespace mlir;
 
 namespace {
 
-constexpr std::int64_t kWarp = 32, kMostThreads = 1024;
+constexpr std::int64_t kWarp = 32, kMaxThreads = 1024;
 
 std::uint64_t roundUp(std::uint64_t bytes) {
   return (bytes + kSharedAlignment - 1) / kSharedAlignment * kSharedAlignment;
@@ -50,7 +50,7 @@ std::string parametersOf(gpu::GPUFuncOp kernel) {
 
 std::optional<std::uint32_t> threadsOf(gpu::GPUFuncOp kernel) {
   const auto threads = kernel->getAttrOfType<IntegerAttr>(kThreadsAttr);
-  if (!threads || threads.getInt() <= 0 || threads.getInt() > kMostThreads || threads.getInt() % kWarp != 0)
+  if (!threads || threads.getInt() <= 0 || threads.getInt() > kMaxThreads || threads.getInt() % kWarp != 0)
     return std::nullopt;
   return static_cast<std::uint32_t>(threads.getInt());
 }

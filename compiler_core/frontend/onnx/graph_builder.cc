@@ -593,12 +593,12 @@ struct Origins {
 };
 
 Origins originsOf(Value value) {
-  constexpr std::size_t kMostValues = 4096, kMostPins = 8;
+  constexpr std::size_t kMaxValues = 4096, kMaxPins = 8;
   llvm::SetVector<Value> found;
   found.insert(value);
   std::map<unsigned, std::string> inputs;
   Origins origins;
-  for (std::size_t i = 0; i < found.size() && i < kMostValues; ++i) {
+  for (std::size_t i = 0; i < found.size() && i < kMaxValues; ++i) {
     if (mlir::BlockArgument input = modelInput(found[i])) {
       if (canBePinned(input))
         inputs[input.getArgNumber()] = nameOf(input);
@@ -611,7 +611,7 @@ Origins originsOf(Value value) {
     found.insert(op->operand_begin(), op->operand_end());
   }
   for (const auto& [number, name] : inputs)
-    if (origins.pins.size() < kMostPins) origins.pins.push_back(name);
+    if (origins.pins.size() < kMaxPins) origins.pins.push_back(name);
   return origins;
 }
 

@@ -259,14 +259,14 @@ ir::Shape Importer::shapeOf(const std::string& input, const analysis::BoundShape
 
 // The elements of an integer input that a profile gives; empty for any other.
 Result<ir::Shape> Importer::elementsOf(const ir::Signature& input) {
-  constexpr std::int64_t kMostElements = 64;
+  constexpr std::int64_t kMaxElements = 64;
   if ((input.dtype != DType::kI64 && input.dtype != DType::kI32) ||
       llvm::is_contained(input.shape, analysis::kSymbolic))
     return ir::Shape();
   std::int64_t elements = 1;
   for (std::int64_t dim : input.shape) elements *= dim;
   ir::Shape values;
-  for (std::int64_t i = 0; i < std::min(elements, kMostElements); ++i) {
+  for (std::int64_t i = 0; i < std::min(elements, kMaxElements); ++i) {
     const auto bounds = binder_.element(input.name, i);
     const std::string name = input.name + "[" + std::to_string(i) + "]";
     if (!bounds && !values.empty())

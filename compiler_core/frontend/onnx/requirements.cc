@@ -218,7 +218,7 @@ class Finder {
   // Lists of integers and single numbers are pinned, and what an operator takes as it is; anything larger is
   // data, which no pin is for.
   void note(std::size_t number, const Node& decides, bool certain, bool isDirect, std::int64_t example) {
-    constexpr std::size_t kMostElements = 64;
+    constexpr std::size_t kMaxElements = 64;
     const ValueInfo& input = model_.graph.inputs[number];
     if (!input.isTensor || !input.shape) return;
     const bool isInteger = input.type == static_cast<std::int32_t>(ElementType::kInt32) ||
@@ -228,12 +228,12 @@ class Finder {
     for (const DeclaredDim& dim : *input.shape) {
       if (!dim.value && input.shape->size() == 1 && isInteger)
         elements = 0;
-      else if (!dim.value || *dim.value > static_cast<std::int64_t>(kMostElements))
+      else if (!dim.value || *dim.value > static_cast<std::int64_t>(kMaxElements))
         return;
       else
         elements *= static_cast<std::size_t>(*dim.value);
     }
-    if (elements > (isInteger || isBool || isDirect ? kMostElements : 1)) return;
+    if (elements > (isInteger || isBool || isDirect ? kMaxElements : 1)) return;
     if (!isInteger) example = 1;
     auto [pin, isNew] = pins_.try_emplace(
         number, DecidingInput{std::string(input.name), elements, example, nodeLabel(decides), certain});

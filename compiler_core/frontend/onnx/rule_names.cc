@@ -11,7 +11,7 @@
 namespace kiln::onnx {
 namespace {
 
-constexpr std::size_t kMostNear = 4096;  // names that a mistyped one is held against
+constexpr std::size_t kMaxNear = 4096;  // names that a mistyped one is held against
 
 bool isOnnx(std::string_view domain) {
   return domain.empty() || domain == "ai.onnx";
@@ -60,7 +60,7 @@ class Names {
   template <class List>
   static std::vector<std::string> firstOf(const List& names) {
     return {names.begin(),
-            std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(names.size(), kMostNear)))};
+            std::next(names.begin(), static_cast<std::ptrdiff_t>(std::min(names.size(), kMaxNear)))};
   }
   // Whether there are others inside it.
   bool addOperator(const Node& node) {

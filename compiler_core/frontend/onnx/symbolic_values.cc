@@ -27,9 +27,9 @@ using Numbers = llvm::SmallVector<Number>;
 using Elements = std::optional<Numbers>;
 using Element = std::optional<Number>;
 
-constexpr std::int64_t kMostElements = 1024;
+constexpr std::int64_t kMaxElements = 1024;
 // Of a number that takes part in float arithmetic.
-constexpr std::int64_t kMostUnder = std::int64_t{1} << 20;
+constexpr std::int64_t kMaxUnder = std::int64_t{1} << 20;
 
 // The bits of a float's mantissa; whole numbers below 2^bits are exact. 0 for types that are not followed.
 unsigned mantissaBits(mlir::Type element) {
@@ -38,13 +38,13 @@ unsigned mantissaBits(mlir::Type element) {
 }
 
 Element wholeOrNot(const Dim& over, std::int64_t under) {
-  if (under < 1 || under > kMostUnder) return std::nullopt;
+  if (under < 1 || under > kMaxUnder) return std::nullopt;
   if (auto exact = ir::exactDiv(over, under)) return Number{*exact};
   return Number{over, under};
 }
 
 Element fractionOf(double value) {
-  for (std::int64_t under = 1; under <= kMostUnder; under *= 2) {
+  for (std::int64_t under = 1; under <= kMaxUnder; under *= 2) {
     const double over = value * static_cast<double>(under);
     if (!(std::abs(over) < 0x1p40)) return std::nullopt;
     if (over == std::floor(over)) return Number{static_cast<std::int64_t>(over), under};
@@ -54,7 +54,7 @@ Element fractionOf(double value) {
 
 class Follower {
  public:
-  Follower(mlir::Operation* place, std::size_t mostValues) : place_(place), mostValues_(mostValues) {}
+  Follower(mlir::Operation* place, std::size_t maxValues) : place_(place), mostValues_(maxValues) {}
 
   Elements of(mlir::Value value) {
     if (auto found = known_.find(value); found != known_.end()) return found->second;
@@ -74,7 +74,7 @@ class Follower {
     const unsigned bits = mantissaBits(type.getElementType());
     if (!type.getElementType().isIntOrIndex() && bits == 0) return std::nullopt;
     const auto count = ir::checkedElements(type.getShape());
-    if (!count || *count > kMostElements) return std::nullopt;
+    if (!count || *count > kMaxElements) return std::nullopt;
     return llvm::TypeSwitch<mlir::Operation*, Elements>(op)
         .Case([&](ir::ConstantOp constant) { return constantElements(constant); })
         .Case([&](ir::ShapeValueOp extents) -> Elements {
@@ -251,7 +251,7 @@ class Follower {
         break;
       case ir::BinaryKind::Div: {
         const std::int64_t by = b.over.isStatic() ? b.over.value() : 0;
-        if (by < 1 || by > kMostUnder) return std::nullopt;
+        if (by < 1 || by > kMaxUnder) return std::nullopt;
         result = wholeOrNot(a.over * Dim(b.under), a.under * by);
         // Not exact, but as unaryElements wants it.
         if (result && !result->isExact()) {
@@ -427,8 +427,8 @@ std::optional<ir::Range> rangeOf(const ir::Dim& dim, mlir::Operation* place) {
 
 namespace {
 
-std::optional<ir::Shape> wholeElements(mlir::Value value, std::size_t mostValues) {
-  const Elements elements = Follower(value.getDefiningOp(), mostValues).of(value);
+std::optional<ir::Shape> wholeElements(mlir::Value value, std::size_t maxValues) {
+  const Elements elements = Follower(value.getDefiningOp(), maxValues).of(value);
   if (!elements) return std::nullopt;
   Shape result;
   for (const Number& element : *elements) {
@@ -456,14 +456,14 @@ std::optional<ir::Shape> symbolicReals(mlir::Value value) {
 
 mlir::Value foldExtents(mlir::OpBuilder& builder, mlir::Operation* operation) {
   // It is asked of every operation: far fewer than a graph may hold, and more than one extent takes.
-  constexpr std::size_t kMostValues = 256;
+  constexpr std::size_t kMaxValues = 256;
   mlir::Value value = operation->getResult(0);
   const auto type = ir::tensorType(value);
   const auto bytes = type.hasStaticShape() ? ir::checkedBytes(type) : std::nullopt;
   if (!isInteger(value) || !bytes || *bytes > ir::kMaxConstantBytes) return {};
   mlir::ModuleOp module = moduleAt(operation);
   if (!module || ir::symbolCount(module) == 0) return {};
-  const auto elements = wholeElements(value, kMostValues);
+  const auto elements = wholeElements(value, kMaxValues);
   if (!elements || !ir::isStatic(*elements)) return {};
   const unsigned width = type.getElementType().getIntOrFloatBitWidth();
   llvm::SmallVector<llvm::APInt> numbers;

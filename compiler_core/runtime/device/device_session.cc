@@ -8,7 +8,7 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr std::uint32_t kMostThreads = 1024, kWarp = 32;
+constexpr std::uint32_t kMaxThreads = 1024, kWarp = 32;
 
 }  // namespace
 
@@ -138,7 +138,7 @@ void DeviceSession::forget(Recording& recording) {
 
 std::int32_t DeviceSession::launch(const kiln_launch& launch) {
   const cuda::CUfunction function = artifact_->kernel(launch.space, launch.kernel);
-  if (function == nullptr || launch.block == 0 || launch.block > kMostThreads || launch.block % kWarp != 0 ||
+  if (function == nullptr || launch.block == 0 || launch.block > kMaxThreads || launch.block % kWarp != 0 ||
       launch.argument_count > KILN_MAX_KERNEL_ARGUMENTS || launch.reserved != 0) {
     return note({Code::kInternal,
                  "the program launches kernel " + std::to_string(launch.kernel) + " of space " +

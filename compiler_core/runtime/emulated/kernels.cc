@@ -12,7 +12,7 @@
 namespace kiln::emulated {
 namespace {
 
-constexpr std::uint32_t kMostThreads = 1024, kMostShared = 228 << 10;
+constexpr std::uint32_t kMaxThreads = 1024, kMaxShared = 228 << 10;
 
 Status checkTable(const kiln_emulation& table, const std::string& path) {
   if (table.abi != KILN_EMULATION_ABI)
@@ -20,7 +20,7 @@ Status checkTable(const kiln_emulation& table, const std::string& path) {
   for (std::uint32_t i = 0; i < table.count; ++i) {
     const kiln_emulated_entry& entry = table.entries[i];
     if (entry.name == nullptr || entry.kernel == nullptr || entry.threads == 0 || entry.threads % 32 != 0 ||
-        entry.threads > kMostThreads || entry.shared_bytes > kMostShared || entry.parameters == nullptr ||
+        entry.threads > kMaxThreads || entry.shared_bytes > kMaxShared || entry.parameters == nullptr ||
         std::strlen(entry.parameters) != entry.argument_count)
       return fail(Code::kInternal, path + ": entry " + std::to_string(i) + " cannot be");
   }

@@ -384,7 +384,7 @@ Status SessionCore::carryOut(Plan& plan, KernelTimes* times) {
 }
 
 Status SessionCore::countIndices(std::span<const std::int64_t> outOfRange) {
-  constexpr std::size_t kMostNamed = 3;
+  constexpr std::size_t kMaxNamed = 3;
   std::uint64_t total = 0;
   std::string nodes;
   std::size_t named = 0;
@@ -393,7 +393,7 @@ Status SessionCore::countIndices(std::span<const std::int64_t> outOfRange) {
     if (found == 0) continue;
     total += found;
     indexChecks_[i].out_of_range += found;
-    if (++named <= kMostNamed)
+    if (++named <= kMaxNamed)
       nodes += std::string(named > 1 ? ", " : "") + std::to_string(found) + " at node \"" +
                indexChecks_[i].node + "\"";
   }
@@ -401,7 +401,7 @@ Status SessionCore::countIndices(std::span<const std::int64_t> outOfRange) {
   if (total == 0 || !checkIndices_) return {};
   return fail(Code::kAborted,
               std::to_string(total) + (total == 1 ? " index is outside its" : " indices are outside their") +
-                  " dimension, which ONNX calls an error: " + nodes + (named > kMostNamed ? ", ..." : ""));
+                  " dimension, which ONNX calls an error: " + nodes + (named > kMaxNamed ? ", ..." : ""));
 }
 
 Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<kiln_output> outputs) {

@@ -89,7 +89,7 @@ class PhaseEmitter {
   // Results that a thread makes side by side: as many as fill 16 bytes of the widest element, if everything
   // that moves along with them is read and written as vectors.
   std::int64_t chooseLanes(std::optional<std::int64_t> points, const Share& share) {
-    constexpr std::int64_t kBytes = 16, kMostLanes = 8, kMostCode = 512;
+    constexpr std::int64_t kBytes = 16, kMaxLanes = 8, kMaxCode = 512;
     if (parallel_.empty()) return 1;
     const auto extent = getConstantIntValue(sizes_[parallel_.back()]);
     if (!extent || isUniform(*op_.getDpsInitOperand(0))) return 1;
@@ -99,9 +99,9 @@ class PhaseEmitter {
         widest = std::max<std::int64_t>(
             widest, getElementTypeOrSelf(operand.get().getType()).getIntOrFloatBitWidth() / 8);
     const auto code = static_cast<std::int64_t>(op_.getBlock()->getOperations().size());
-    for (std::int64_t lanes = std::min(kBytes / widest, kMostLanes); lanes > 1; lanes /= 2) {
+    for (std::int64_t lanes = std::min(kBytes / widest, kMaxLanes); lanes > 1; lanes /= 2) {
       const std::int64_t together = lanes * options_.threads;
-      if (*extent % lanes == 0 && lanes * code <= kMostCode &&
+      if (*extent % lanes == 0 && lanes * code <= kMaxCode &&
           (share.first ? share.count % together == 0 : !points || *points >= together) &&
           llvm::all_of(op_->getOpOperands(), [&](OpOperand& operand) { return isAligned(operand, lanes); }))
         return lanes;

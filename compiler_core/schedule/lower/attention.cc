@@ -14,7 +14,7 @@ Value Lowering::attention(ir::AttentionOp op) {
   const Type element = convert(op.getType()).getElementType();
   const ir::Shape out = ir::shapeOf(cast<RankedTensorType>(op.getType()));
   const ir::Dim batch = out[0], heads = out[1], queries = out[2], keys = shapeOf(get(op.getKey()))[2];
-  if (forDevice_ && element.isF32() && out[3].isStatic() && out[3].value() <= kMostAttentionValues)
+  if (forDevice_ && element.isF32() && out[3].isStatic() && out[3].value() <= kMaxAttentionValues)
     return deviceAttention(op);
   auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
   auto map = [&](unsigned loops, ArrayRef<unsigned> dims) {

@@ -13,6 +13,6 @@ inline constexpr llvm::StringLiteral kDeviceAttention = "kiln_attention";
 enum class FactorStorage { kF32 = 0, kF16 = 1, kBF16 = 2 };
 
 // The widest value rows whose sums a block keeps in registers.
-inline constexpr std::int64_t kMostAttentionValues = 256;
+inline constexpr std::int64_t kMaxAttentionValues = 256;
 
 }  // namespace kiln::schedule

@@ -132,7 +132,7 @@ class BlockEmitter {
   void emitReductionBlocks() {
     if (roles_.reductions.size() != 1 || !roles_.rows) return emitLanes();
     const OpFoldResult extent = sizes_[roles_.reductions[0]];
-    const std::int64_t block = numberOf(options_.schedule, kStepsKnob, kLongestReduction);
+    const std::int64_t block = numberOf(options_.schedule, kStepsKnob, kMaxReduction);
     if (!isAtLeast(extent, block + 1)) return emitLanes();
     if (!fixed(extent)) {
       loop(b_.getIndexAttr(0), extent, block, [&](OpFoldResult iv) {

@@ -11,7 +11,7 @@
 namespace kiln::schedule {
 
 // Longest run of a single reduction loop before results go back to memory, where the schedule does not say.
-inline constexpr std::int64_t kLongestReduction = 512;
+inline constexpr std::int64_t kMaxReduction = 512;
 
 struct BlockOptions {
   VectorShape shape;

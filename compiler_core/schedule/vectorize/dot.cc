@@ -17,7 +17,7 @@ using namespace mlir;
 
 namespace {
 
-constexpr std::int64_t kMostLanes = 16;  // of the widest instruction
+constexpr std::int64_t kMaxLanes = 16;  // of the widest instruction
 
 // `value` in a vector of `width`, whose other lanes count for nothing.
 Value widened(OpBuilder& b, Location loc, Value value, std::int64_t lanes, std::int64_t width) {
@@ -40,7 +40,7 @@ Value narrowed(OpBuilder& b, Location loc, Value value, std::int64_t lanes, std:
 }  // namespace
 
 Value emitDot(OpBuilder& b, Location loc, StringRef kind, ArrayRef<Value> arguments, std::int64_t lanes) {
-  const std::int64_t width = lanes == 4 || lanes == 8 ? lanes : kMostLanes;
+  const std::int64_t width = lanes == 4 || lanes == 8 ? lanes : kMaxLanes;
   const bool isBf16 = kind == kBf16ByBf16;
   const auto codes = isBf16 ? VectorType::get({width * kBf16Steps}, b.getBF16Type())
                             : VectorType::get({width * kByteSteps}, b.getI8Type());

@@ -13,7 +13,7 @@ using namespace mlir;
 
 constexpr std::int64_t kMinRows = 8, kMinLanes = 4;  // that share and fill a copy
 constexpr std::int64_t kCopyElements = 1 << 17;      // half of a core's L2 as f32
-constexpr std::int64_t kMostElements = 1 << 19;      // beyond that windows are read where they are
+constexpr std::int64_t kMaxElements = 1 << 19;       // beyond that windows are read where they are
 
 // What each loop of a contraction is to the copy.
 struct Im2colRoles {
@@ -39,7 +39,7 @@ std::optional<Im2colRoles> findIm2colRoles(linalg::LinalgOp op, const LoopNest& 
     return std::nullopt;
   // A copy holds at least one step of the outermost loop of the sum.
   if (points(nest, found.steps) / nest.loops[found.steps.front()].extent * points(nest, found.lanes) >
-      kMostElements)
+      kMaxElements)
     return std::nullopt;
   llvm::sort(found.outer);
   return found;
@@ -48,13 +48,13 @@ std::optional<Im2colRoles> findIm2colRoles(linalg::LinalgOp op, const LoopNest& 
 class Im2colEmitter {
  public:
   Im2colEmitter(RewriterBase& builder, const FusedProduct& product, LoopNest nest, Im2colRoles roles,
-                std::int64_t mostSteps)
+                std::int64_t maxSteps)
       : b_(builder),
         product_(product),
         loc_(product.op->getLoc()),
         nest_(std::move(nest)),
         roles_(std::move(roles)),
-        mostSteps_(mostSteps) {}
+        mostSteps_(maxSteps) {}
 
   SmallVector<Im2colStep> emit() {
     emitOuter(0);
@@ -124,13 +124,13 @@ class Im2colEmitter {
 }  // namespace
 
 SmallVector<Im2colStep> emitIm2col(RewriterBase& rewriter, const FusedProduct& product,
-                                   std::int64_t mostSteps) {
+                                   std::int64_t maxSteps) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto nest = nestOf(rewriter, product);
   if (!nest) return {};
   auto roles = findIm2colRoles(product.op, *nest);
   if (!roles) return {};
-  auto made = Im2colEmitter(rewriter, product, std::move(*nest), std::move(*roles), mostSteps).emit();
+  auto made = Im2colEmitter(rewriter, product, std::move(*nest), std::move(*roles), maxSteps).emit();
   for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
   return made;
 }

@@ -15,9 +15,9 @@ namespace {
 using namespace mlir;
 
 // More than a core's part of the last cache.
-constexpr std::int64_t kLeastBytes = std::int64_t{8} << 20;
+constexpr std::int64_t kMinBytes = std::int64_t{8} << 20;
 // Smaller registers have no such store of their own on every processor.
-constexpr std::int64_t kLeastBits = 256;
+constexpr std::int64_t kMinBits = 256;
 
 // Whether the task around `op` computes for longer than its results take on their way to memory, for which
 // functions of the math library stand. On one thread such kernels were slower with non-temporal stores.
@@ -91,7 +91,7 @@ bool isRead(Value buffer, linalg::LinalgOp writer) {
 }  // namespace
 
 bool wantsNonTemporalStores(linalg::LinalgOp op, const VectorShape& shape) {
-  if (shape.bits < kLeastBits || !op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 || !isPointwise(op))
+  if (shape.bits < kMinBits || !op.hasPureBufferSemantics() || op.getNumDpsInits() != 1 || !isPointwise(op))
     return false;
   OpOperand* out = op.getDpsInitOperand(0);
   const Type element = getElementTypeOrSelf(out->get().getType());
@@ -103,7 +103,7 @@ bool wantsNonTemporalStores(linalg::LinalgOp op, const VectorShape& shape) {
   auto main = cast<func::FuncOp>(result.getOwner()->getParentOp());
   auto type = cast<MemRefType>(result.getType());
   return main.getArgAttr(result.getArgNumber(), "kiln.output") && type.hasStaticShape() &&
-         type.getLayout().isIdentity() && type.getNumElements() * 4 >= kLeastBytes &&
+         type.getLayout().isIdentity() && type.getNumElements() * 4 >= kMinBytes &&
          result.hasOneUse();  // by the task
 }
 

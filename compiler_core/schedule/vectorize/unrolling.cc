@@ -8,9 +8,9 @@ namespace kiln::schedule {
 using namespace mlir;
 
 bool isLongRow(OpFoldResult extent, Type type) {
-  constexpr std::int64_t kLeastBytes = 1024;
+  constexpr std::int64_t kMinBytes = 1024;
   const auto number = getConstantIntValue(extent);
-  return !number || *number * type.getIntOrFloatBitWidth() / 8 >= kLeastBytes;
+  return !number || *number * type.getIntOrFloatBitWidth() / 8 >= kMinBytes;
 }
 
 void disableUnrolling(scf::ForOp loop) {

@@ -113,9 +113,9 @@ TEST_F(ReputationTest, EachBadEndHalvesWhatWasProven) {
   EXPECT_EQ(reputation("w1").slots, 24);
   EXPECT_FALSE(reputation("w1").heldBack);
   ends("w1", LeaseOutcome::kGood, 1000);
-  EXPECT_EQ(reputation("w1").slots, kMostSlots);
+  EXPECT_EQ(reputation("w1").slots, kMaxSlots);
   ends("w1", LeaseOutcome::kBad);
-  EXPECT_EQ(reputation("w1").slots, 4 + kMostSlots / 2) << "more than the most is not kept in store";
+  EXPECT_EQ(reputation("w1").slots, 4 + kMaxSlots / 2) << "more than the most is not kept in store";
   EXPECT_EQ(reputation("never called").slots, 4);
 }
 

@@ -74,7 +74,7 @@ TEST_F(JobLogs, ALongOneIsItsEnd) {
   v1::JobLogs out;
   ASSERT_TRUE(logs(job.id(), out).ok());
   const auto& log = out.logs(out.logs_size() - 1);
-  EXPECT_EQ(log.text().size(), kMostOfALog);
+  EXPECT_EQ(log.text().size(), kMaxOfALog);
   EXPECT_TRUE(log.text().ends_with("xthe end\n"));
   EXPECT_TRUE(log.truncated());
 }
@@ -83,7 +83,7 @@ TEST_F(JobLogs, TogetherFitAnAnswer) {
   index::JobSnapshot snapshot;
   snapshot.actions = {{index::ActionKind::kCompile, "cpu:x86-64-v3", digestOf("action"), {}}};
   reapi::ActionResult result;
-  result.set_stderr_raw(std::string(kMostOfALog - 1, 'x'));
+  result.set_stderr_raw(std::string(kMaxOfALog - 1, 'x'));
   for (int i = 0; i < 100; ++i) {
     index::ResultRecord record;
     record.action = digestOf("action");
@@ -95,7 +95,7 @@ TEST_F(JobLogs, TogetherFitAnAnswer) {
   const auto out = logsOf(snapshot, {}, {});
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ(out->logs_size(), 100);
-  EXPECT_LE(out->ByteSizeLong(), kMostOfAllLogs + (64u << 10));
+  EXPECT_LE(out->ByteSizeLong(), kMaxOfAllLogs + (64u << 10));
   EXPECT_FALSE(out->logs(0).truncated());
   EXPECT_TRUE(out->logs(99).truncated());
 }
@@ -103,7 +103,7 @@ TEST_F(JobLogs, TogetherFitAnAnswer) {
 TEST_F(JobLogs, ThatOfASuccessIsCutToItsOwnLength) {
   index::JobSnapshot snapshot;
   snapshot.actions = {{index::ActionKind::kCompile, "cpu:x86-64-v3", digestOf("action"), {}}};
-  for (const std::size_t size : {kMostOfASuccess - 1, kMostOfASuccess}) {
+  for (const std::size_t size : {kMaxOfASuccess - 1, kMaxOfASuccess}) {
     reapi::ActionResult result;
     result.set_stderr_raw(std::string(size, 'x'));
     index::ResultRecord record;
@@ -201,7 +201,7 @@ TEST_F(JobLogs, ReasonsOfManyAttemptsFitAnAnswer) {
   const auto out = logsOf(snapshot, std::vector(1000, attempt), {});
   ASSERT_TRUE(out) << out.error().message;
   EXPECT_EQ(out->logs_size(), 1000);
-  EXPECT_LE(out->ByteSizeLong(), kMostOfAllLogs + (256u << 10));
+  EXPECT_LE(out->ByteSizeLong(), kMaxOfAllLogs + (256u << 10));
 }
 
 TEST_F(JobLogs, WhatHasNoneSaysSo) {

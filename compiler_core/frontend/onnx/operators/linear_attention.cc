@@ -8,7 +8,7 @@
 namespace kiln::onnx {
 namespace {
 
-constexpr std::int64_t kMostTokens = 512;
+constexpr std::int64_t kMaxTokens = 512;
 
 tl::unexpected<Error> invalid(std::string message) {
   return fail(Code::kInvalidArgument, std::move(message));
@@ -49,8 +49,8 @@ Result<Values> linearAttention(NodeContext& node) {
     return invalid("the numbers of heads are not positive multiples");
   const Shape like = dimsOf(first);
   if (like.size() != 3) return invalid("the query is not [batch, tokens, heads * size]");
-  if (!like[1].isStatic() || like[1].value() > kMostTokens)
-    return fail(Code::kUnimplemented, "more than " + std::to_string(kMostTokens) +
+  if (!like[1].isStatic() || like[1].value() > kMaxTokens)
+    return fail(Code::kUnimplemented, "more than " + std::to_string(kMaxTokens) +
                                           " tokens, or a number known at run "
                                           "time only, is not served");
   KILN_ASSIGN(Term query, sequence(node, 0, like));

@@ -162,12 +162,12 @@ Result<Values> roiAlign(NodeContext& node) {
   const bool half = coordinates == "half_pixel";
   if (!half && coordinates != "output_half_pixel")
     return invalid("coordinate_transformation_mode is '" + coordinates + "'");
-  constexpr std::int64_t kMost = 1 << 16, kMostSamples = 16;
+  constexpr std::int64_t kMost = 1 << 16, kMaxSamples = 16;
   if (high < 1 || wide < 1 || high > kMost || wide > kMost || samples < 0)
     return invalid("absurd output_height, output_width or sampling_ratio");
-  if (samples > kMostSamples)
+  if (samples > kMaxSamples)
     return fail(Code::kUnimplemented,
-                "a sampling_ratio above " + std::to_string(kMostSamples) + " is not served");
+                "a sampling_ratio above " + std::to_string(kMaxSamples) + " is not served");
   const Shape shape = dimsOf(input);
   constexpr const char* kShapes = "X is [N, C, H, W], rois [R, 4], batch_indices [R]";
   if (shape.size() != 4 || rankOf(rois) != 2 || rankOf(batchIndices) != 1) return invalid(kShapes);
