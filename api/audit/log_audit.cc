@@ -178,7 +178,7 @@ class LogWalk {
     return {};
   }
 
-  // Of verdicts on an artifact the index keeps the newest: whether it has one that was logged later.
+  // The index keeps the newest verdict on an artifact. Says whether it has one that was logged later.
   Result<bool> isReplaced(std::uint64_t place, const Statement& statement) {
     if (statement.predicateType != kVsaType || statement.subjects.size() != 1) return false;
     v1::ListIndexRequest request;

@@ -11,7 +11,7 @@
 
 namespace kiln::audit {
 
-// Of one walk. Not thread safe; what is passed by reference must outlive it.
+// Holds the state of one walk. Not thread safe; what is passed by reference must outlive it.
 class LogRows {
  public:
   LogRows(const Audit& audit, LogHistory& history) : audit_(audit), history_(history) {}
@@ -37,7 +37,8 @@ class LogRows {
 
   const Audit& audit_;
   LogHistory& history_;
-  // Of the row about the log; of the newest answer: a farm of an earlier release does not tell all of this.
+  // What the newest answer said of the row about the log: a farm of an earlier release does not tell all of
+  // this.
   bool told_ = false, complete_ = false;
   std::map<std::uint64_t, signing::TreeHash> roots_;  // of checkpoints that hold
   std::set<std::uint64_t> wrong_;                     // reported

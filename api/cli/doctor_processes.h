@@ -8,7 +8,7 @@
 
 namespace kiln::cli {
 
-// Of the farm in directory `farm`; none where no supervisor ever ran.
+// Finds the processes of the farm in directory `farm`; none where no supervisor ever ran.
 std::vector<Finding> supervisedProcesses(const std::string& farm);
 
 }  // namespace kiln::cli

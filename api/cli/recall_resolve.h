@@ -8,7 +8,7 @@ namespace kiln::cli {
 
 struct ResolvedRecall {
   std::vector<Digest> listed;  // sorted, each once, sizes 0: as Recall::listed
-  // Of evidence with a window: from the first to the last of the listed statements in each log; without an
+  // For evidence with a window: from the first to the last of the listed statements in each log; without an
   // end if the window has none.
   std::vector<signing::Recall::LogRange> logs;
   std::uint64_t unread = 0;  // statements that the index has not read yet and that may be missing

@@ -95,7 +95,7 @@ void printChecks(const std::vector<CheckStatement>& checks) {
   }
 }
 
-// Of those who held it against a policy and may say so.
+// Prints the verdicts of those who held it against a policy and may say so.
 void printVerdicts(const std::vector<signing::Attestation>& attestations) {
   for (const signing::Attestation& each : attestations)
     if (each.summary)

@@ -33,7 +33,8 @@ std::optional<ConnectionLimiter::Entry> ConnectionLimiter::enter(const std::stri
   return Entry{id, evicted};
 }
 
-// Of those who wait: first who showed no certificate, then whose address has most, then who waits longest.
+// Evicts among those who wait: first who showed no certificate, then whose address has most, then who waits
+// longest.
 std::optional<ConnectionLimiter::Id> ConnectionLimiter::evictable(const std::string* source,
                                                                   bool anonymousOnly) const {
   const auto rank = [&](Id id, const Peer& peer) {

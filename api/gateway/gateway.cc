@@ -183,7 +183,7 @@ struct Gateway::Server final : ConnectionHost {
   Responder responder;
   tcp::acceptor acceptor;
   asio::steady_timer pause, look;
-  // Of the I/O thread alone.
+  // Used by the I/O thread alone.
   ConnectionLimiter limiter;
   std::map<ConnectionLimiter::Id, std::weak_ptr<Connection>> connections;
   std::map<ConnectionLimiter::Id, std::shared_ptr<Connection>>

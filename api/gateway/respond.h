@@ -26,7 +26,7 @@ class Responder {
   Status admit(const Request& request, const std::string& certificate, const Route& route) const;
   void serve(Answer& answer, const Route& route);
   Status checkRelease(const std::string& instance, const Digest& artifact) const;
-  // Of a blob that several artifacts name, one that may go out is enough.
+  // Where several artifacts name a blob, one that may go out is enough.
   Status checkReleaseOf(const std::string& instance, const Digest& blob) const;
   void refuse(Answer& answer, unsigned status, std::string body);
   void refuse(Answer& answer, const Error& error, RouteKind route);

@@ -15,8 +15,8 @@ struct CompareRequest {
   CompileSpec spec;        // of one profile, which is compared at its opt
   std::uint64_t seed = 1;
   std::map<std::string, reference::HostTensor> inputs;  // instead of seeded ones
-  // Of floats; more where 16-bit floats of the model explain more (fixture_tolerance.h). `absolute` counts in
-  // units of the tensor's largest value where that is above 1. Integers and bool must be equal, 8-bit
+  // For floats; more where 16-bit floats of the model explain more (fixture_tolerance.h). `absolute` counts
+  // in units of the tensor's largest value where that is above 1. Integers and bool must be equal, 8-bit
   // integers by one.
   runtime::Tolerance tolerance;
   std::uint32_t threads = 2;

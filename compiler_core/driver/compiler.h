@@ -56,7 +56,7 @@ struct CompileRequest {
   bool reassociation = false;  // Numerics::reassociation is "on"; of processors alone
   bool tf32 = false;           // Numerics::precision is "tf32"; processors have no such products
   bool quantised = false;      // Numerics::precision is "int8"
-  // Of the partition stage; several targets stand in target.name, "a,b".
+  // Options of the partition stage; several targets stand in target.name, "a,b".
   bool fallback = false;
   PartitionRules partition;
   // Schedules instead of the defaults. One whose kernel the program does not have is an error, as is one that

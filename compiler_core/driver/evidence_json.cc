@@ -161,7 +161,7 @@ Json toJson(const PlanEvidence& evidence) {
 
 namespace {
 
-// Of the first profile, as it says.
+// States the rewrites for the first profile, and says so.
 Json rewriteJson(const CompileResult& result) {
   Json rewrite = ir::toJson(result.rewrite);
   if (!result.plans.empty()) rewrite["profile"] = result.plans.front().profile;

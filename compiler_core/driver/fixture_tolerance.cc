@@ -15,9 +15,9 @@ struct Relative {
   const char* text;
   double value;
 };
-// Of fewer bits than f32 has: about four steps of the type.
+// Types of fewer bits than f32 may be off by about four steps of the type.
 constexpr Relative kF32{"1e-3", 1e-3}, kF16{"4e-3", 4e-3}, kTf32 = kF16, kBF16{"3e-2", 3e-2};
-// Of sums in another order: what is left of larger terms is as far off as those are.
+// For sums in another order: what is left of larger terms is as far off as those are.
 constexpr Relative kReassociated = kF32;
 // Where a sum lies between two codes, rounding may end at the other one.
 constexpr Relative kInt8{"1e-1", 1e-1};
@@ -27,7 +27,7 @@ bool holdsFloats(DType dtype) {
   return runtime::epsilon(dtype) != 0;
 }
 
-// Of the finite elements.
+// Takes the finite elements alone.
 double rootMeanSquare(const HostTensor& tensor) {
   const std::size_t width = dtypeBytes(tensor.dtype);
   double sum = 0, count = 0;
@@ -40,7 +40,7 @@ double rootMeanSquare(const HostTensor& tensor) {
   return count == 0 || !std::isfinite(sum) ? 0 : std::sqrt(sum / count);
 }
 
-// Of the coarsest type.
+// The tolerance of the coarsest type.
 const Relative& relativeOf(const ReferenceResult& result, const Numerics& numerics) {
   if (result.coarsest == DType::kBF16) return kBF16;
   if (result.coarsest == DType::kF16) return kF16;

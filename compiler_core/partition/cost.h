@@ -14,14 +14,14 @@ struct Work {
   std::uint64_t flops = 0, bytes = 0;
 };
 
-// Of one operation of a @main, bodies included (a loop's once), with symbolic dimensions at the profile's
-// opt.
+// The work of one operation of a @main, bodies included (a loop's once), with symbolic dimensions at the
+// profile's opt.
 Work workOf(mlir::Operation* op);
 // Dense bytes of a tensor, likewise; and at the most that `limits` allow.
 std::uint64_t optBytes(mlir::Type type, mlir::Operation* main);
 std::uint64_t mostBytes(mlir::Type type, llvm::ArrayRef<ir::Range> limits);
 
-// Of a processor's core or a whole GPU, per nanosecond.
+// The rates of a processor's core or of a whole GPU, per nanosecond.
 struct Rates {
   std::uint64_t flops = 1, bytes = 1;
 };
@@ -29,8 +29,8 @@ Rates ratesOf(std::string_view target);
 
 // In picoseconds, at least 1: calculating and moving overlap. What is emulated calculates twice as long.
 std::uint64_t timeOf(const Work& work, const Rates& rates, bool emulated);
-// Of reading `bytes` in one target's memory and writing them in another's, as in main memory; to a GPU it is
-// as long.
+// The time for reading `bytes` in one target's memory and writing them in another's, as in main memory; to a
+// GPU it is as long.
 std::uint64_t transferTime(std::uint64_t bytes);
 
 }  // namespace kiln::partition

@@ -15,7 +15,7 @@
 
 namespace kiln::reference {
 
-// Of all tensors that are alive at once.
+// Bounds all tensors that are alive at once.
 inline constexpr std::int64_t kMaxLiveBytes = std::int64_t{8} << 30;
 
 // Runs @main. `inputs` are in argument order. kInvalidArgument names an input of wrong shape or type;

@@ -162,10 +162,10 @@ Tile chooseTile(const KernelShape& shape) {
 }
 
 bool putsChannelsAlongLanes(const KernelShape& shape) {
-  // Of 7 x 7 positions a quarter of the lanes would be empty, of 14 x 14 a sixteenth, and their windows are
-  // copied once per task of channels. Up to 28 x 28 it pays without a window, and where few channels share a
-  // copy of it. Larger images fill their lanes, and a copy of their windows costs less than rows of registers
-  // that end with each row of the image.
+  // With 7 x 7 positions a quarter of the lanes would be empty, with 14 x 14 a sixteenth, and their windows
+  // are copied once per task of channels. Up to 28 x 28 it pays without a window, and where few channels
+  // share a copy of it. Larger images fill their lanes, and a copy of their windows costs less than rows of
+  // registers that end with each row of the image.
   constexpr std::int64_t kMinPositions = 4, kMaxPositions = 256, kMaxOfFew = 800, kFewPoints = 256,
                          kFewWindows = 32;
   if (shape.channelLanes == 0 || shape.loops.size() < shape.window + 1) return false;

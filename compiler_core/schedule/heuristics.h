@@ -32,7 +32,7 @@ struct KernelShape {
   std::int64_t kernel = 1;        // of a convolution: positions that one window sees
   std::int64_t channelLanes = 0;  // of a convolution: of a panel of its weights; 0: they have no panels
   bool hasWeight = false;         // of a product: its right factor is a weight that may lie in panels
-  // Of a convolution that Winograd's tiles may compute: the channels of its input; 0: they may not.
+  // The input channels of a convolution that Winograd's tiles may compute; 0: they may not.
   std::int64_t winogradChannels = 0;
 };
 
@@ -44,7 +44,7 @@ struct Tile {
 // A pure function of the shape.
 Tile chooseTile(const KernelShape& shape);
 
-// Of a convolution whose weights may lie in panels: whether channels lie along the lanes, not positions.
+// Whether a convolution whose weights may lie in panels has channels along the lanes, not positions.
 bool putsChannelsAlongLanes(const KernelShape& shape);
 
 }  // namespace kiln::schedule

@@ -101,7 +101,7 @@ Status checkTile(std::span<const std::int64_t> tile, const Site& site) {
   return {};
 }
 
-// Of a block: "" or why its results would not be those of the default.
+// "" or why the results of such a block would not be those of the default.
 std::string blockTrouble(const Schedule& schedule, const Site& site) {
   const std::span<const std::int64_t> tile = listOf(schedule, kTileKnob);
   const std::int64_t threads = numberOf(schedule, kThreadsKnob, 1);

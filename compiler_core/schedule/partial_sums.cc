@@ -16,7 +16,7 @@ class PartialSums {
               SumStep step)
       : b_(builder), loc_(loc), extents_(extents), sums_(sums), step_(step), at_(extents.size()) {}
 
-  // Of `partials` those of one number stand together, as many as there are sums.
+  // `partials` holds those of one number together, as many as there are sums.
   SmallVector<Value> run(std::size_t depth, SmallVector<Value> partials) {
     const OpFoldResult extent = extents_[depth];
     if (depth + 1 < extents_.size())

@@ -24,12 +24,12 @@ namespace kiln::schedule {
 
 // Sizes of a tile, one per parallel loop from the outermost. Every other knob is one number.
 inline constexpr std::string_view kTileKnob = "tile";
-// Of a sum over products: results that a block of registers holds at most, as rows of `vectors` registers
+// For a sum over products: results that a block of registers holds at most, as rows of `vectors` registers
 // side by side; rows are evened out over the tile. 0: as many as the registers hold, once it is known which
 // loops are one.
 inline constexpr std::string_view kRowsKnob = "rows";
 inline constexpr std::string_view kVectorsKnob = "vectors";
-// Of a sum over products along one loop: how many products are added before results go back to memory. Of a
+// For a sum over products along one loop: how many products are added before results go back to memory. For a
 // convolution: the most steps of the sum that one copy of its window holds.
 inline constexpr std::string_view kStepsKnob = "steps";
 // Whether the operand of long rows is copied to panels: 0 never, 1 where that is expected to pay, 2 always;
@@ -42,16 +42,16 @@ inline constexpr std::string_view kIm2colKnob = "unfold";
 // What lies along the lanes of a convolution's registers: 0 neighbouring positions, 1 channels. The weights
 // then lie in panels in the artifact, and the window is read where it is, without a copy.
 inline constexpr std::string_view kLanesKnob = "lanes";
-// Of a convolution of 3x3: results of a tile along a dimension that Winograd's transforms make, 2 or 4; 0:
+// For a convolution of 3x3: results of a tile along a dimension that Winograd's transforms make, 2 or 4; 0:
 // none, every result is the sum of its products. Other sums, so only where numerics.reassociation is "on";
-// the weights then lie in the artifact as points (winograd_tiles.h).
+// the weights then lie in the artifact in the Winograd domain (winograd_tiles.h).
 inline constexpr std::string_view kWinogradKnob = "winograd";
 // Registers side by side of operations whose results share nothing.
 inline constexpr std::string_view kUnrollKnob = "unroll";
-// Of a block on a device.
+// Threads of a block on a device.
 inline constexpr std::string_view kThreadsKnob = "threads";
 
-// Of a knob that is one number; `otherwise` where the schedule does not have it.
+// Reads a knob that is one number; `otherwise` where the schedule does not have it.
 std::int64_t numberOf(const Schedule& schedule, std::string_view knob, std::int64_t otherwise);
 // Empty where the schedule does not have it.
 std::span<const std::int64_t> listOf(const Schedule& schedule, std::string_view knob);
@@ -81,7 +81,7 @@ struct Site {
 // Scalar operations of one run of the kernel, estimated.
 double workOf(const KernelShape& shape);
 
-// Of the template: "contraction", "convolution", "depthwise", "attention", "reduction", "elementwise".
+// The template's name: "contraction", "convolution", "depthwise", "attention", "reduction", "elementwise".
 std::string_view templateOf(KernelKind kind);
 
 struct Knob {

@@ -39,7 +39,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
                     math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
   }
 
-  // Of the kernel that the operation is part of.
+  // The schedule of the kernel that the operation is part of.
   static Schedule scheduleAround(Operation* op) {
     for (; op; op = op->getParentOp())
       if (auto info = op->getAttrOfType<DictionaryAttr>(kKernelAttr)) return scheduleOf(info);

@@ -21,7 +21,7 @@ struct WeightPanels {
   bool isAligned = false;    // the first column begins a panel
 };
 
-// Of a product on buffers whose schedule says so: its weight, as an argument of @main in panels. Null where a
+// The weight of a product on buffers whose schedule says so, as an argument of @main in panels. Null where a
 // task has one column or one step alone.
 std::optional<WeightPanels> findWeightPanels(mlir::OpBuilder& builder, mlir::linalg::LinalgOp product,
                                              const Schedule& schedule, const VectorShape& registers);

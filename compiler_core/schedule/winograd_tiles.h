@@ -8,8 +8,8 @@ namespace kiln::schedule {
 
 inline constexpr std::int64_t kWinogradWindow = 3;
 
-// Of the rows and columns of one task. The last tile of a row or column ends where the task does: what it
-// shares with the one before is computed twice.
+// Cuts the rows and columns of one task into tiles. The last tile of a row or column ends where the task
+// does: what it shares with the one before is computed twice.
 struct WinogradTiles {
   std::int64_t results = 0;  // m, 2 or 4
   std::int64_t rows = 0, columns = 0;
@@ -26,8 +26,8 @@ struct WinogradTiles {
   // more than they take, so that points do not lie powers of two apart.
   std::int64_t pitch(std::int64_t channels) const { return count() * channels + 16; }
 
-  // Of the inputs as points, the products of a panel of `lanes` channels, what their sums begin with, the
-  // sums, and the window of one register of `width` channels.
+  // Bytes of the transformed inputs, the products of a panel of `lanes` channels, what their sums begin with,
+  // the sums, and the window of one register of `width` channels.
   std::int64_t scratchBytes(std::int64_t channels, std::int64_t lanes, std::int64_t width) const {
     return 4 * (points() * (pitch(channels) + pitch(lanes)) + lanes + rows * columns * lanes +
                 windowRows() * windowColumns() * width);

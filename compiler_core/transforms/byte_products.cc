@@ -167,7 +167,7 @@ class Narrowing {
     std::fill(pads.begin(), pads.end(), 0);
   }
 
-  // Of the codes, in i32, with the dimensions kept.
+  // Sums the codes in i32 and keeps the dimensions.
   Value sumsOf(const Bytes& bytes, ArrayRef<std::int64_t> axes) {
     ir::Shape kept = shapeOf(bytes.codes), left;
     for (std::size_t i = 0; i < kept.size(); ++i) {
@@ -184,7 +184,7 @@ class Narrowing {
     return formula_.reshape(sums, kept);
   }
 
-  // Of a constant that was flipped at most: null where its bytes are not at hand.
+  // Sums a constant, which was flipped at most; null where its bytes are not at hand.
   Value constantSums(const Bytes& bytes, ArrayRef<std::int64_t> axes, ArrayRef<ir::Dim> left) {
     Value source = bytes.codes;
     bool isFlipped = false;

@@ -11,7 +11,7 @@ class Formula {
  public:
   explicit Formula(mlir::Operation* before) : b_(before), loc_(before->getLoc()) {}
 
-  // Of tensors whose dimensions are equal or 1: the result has the larger ones.
+  // Dimensions are equal or 1; the result has the larger ones.
   mlir::Value binary(ir::BinaryKind kind, mlir::Value x, mlir::Value y);
   mlir::Value cast(mlir::Value x, mlir::Type element);
   mlir::Value bitcast(mlir::Value x, mlir::Type element);

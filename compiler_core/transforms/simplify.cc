@@ -16,7 +16,7 @@ using mlir::Value;
 
 // Whether `value` is a splat of exactly `number` (zeros: of positive sign).
 bool isSplatOf(Value value, double number) {
-  // Of symbolic shape it is a repeated number.
+  // A constant of symbolic shape is a repeated number.
   while (auto repeated = value.getDefiningOp<ir::BroadcastOp>()) value = repeated.getInput();
   auto constant = value.getDefiningOp<ir::ConstantOp>();
   auto elements = constant ? llvm::dyn_cast<mlir::DenseElementsAttr>(constant.getValue()) : nullptr;

@@ -16,7 +16,7 @@ struct Timing {
   std::uint64_t medianNanoseconds = 0, spreadNanoseconds = 0;  // spread: median absolute deviation
   std::uint32_t samples = 0;
 };
-// Of nanoseconds of single runs; at least one.
+// `samples` are nanoseconds of single runs; at least one.
 Timing timingOf(std::vector<std::uint64_t> samples);
 
 // The first so many processors of those that this process may use. kInvalidArgument: there are fewer.

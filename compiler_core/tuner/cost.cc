@@ -13,18 +13,18 @@ constexpr double kNever = std::numeric_limits<double>::infinity();
 constexpr double kTaskCycles = 2000;  // to hand a task out and to begin it
 constexpr double kElementBytes = 4;   // most kernels are of f32
 
-// Of a device.
+// A GPU.
 constexpr double kLanes = 128;         // of a multiprocessor
 constexpr double kBlockCycles = 1000;  // to begin a block, and what its first loads wait for
 
-// Of one step of a register block, per result: two fused operations and two loads in a cycle, and a chain of
-// sums that takes four cycles per link.
+// Cycles of one step of a register block, per result: two fused operations and two loads in a cycle, and a
+// chain of sums that takes four cycles per link.
 double cyclesPerResult(double rows, double vectors) {
   const double sums = rows * vectors;
   return std::max({sums / 2, (rows + vectors) / 2, 4.0}) / sums;
 }
 
-// Of all tasks of a convolution by Winograd's tiles.
+// Cycles of all tasks of a convolution by Winograd's tiles.
 double winogradCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
                       double points, double rows, double vectors) {
   // Cycles for a register of numbers: transposed; transformed, with what is loaded, computed and stored; and

@@ -41,7 +41,8 @@ struct KernelTensors {
 // A weight as a program reads it.
 struct KernelWeight {
   std::uint64_t number = 0;  // of the kernel's weights
-  // Of a matrix that lies in panels (../package/panels.h): its columns, and those of a panel. 0: as it is.
+  // The columns of a matrix that lies in panels (../package/panels.h), and those of a panel. 0: it lies as it
+  // is.
   std::uint64_t columns = 0, panelLanes = 0;
   std::uint64_t transposed = 0;  // 1: the kernel's weight has the columns as its first dimension
   // Filters in the Winograd domain (../package/winograd.h) in panels of `panelLanes` of `columns`, which are

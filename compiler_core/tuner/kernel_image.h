@@ -13,7 +13,7 @@ namespace kiln::tuner {
 // kUnimplemented: the toolchain cannot make code for the target's device.
 Status checkAssembler(const Target& target, const Tools& tools);
 
-// Of one compile.
+// Holds the kernels of one compile.
 class KernelImage {
  public:
   // `options` have their device; what is lowered with them leaves its kernels here, which must outlive that.

@@ -23,8 +23,8 @@ Result<Memory> allocate(std::uint64_t bytes);
 // Several copies, so that a run does not find in the nearest caches what the last one read.
 class KernelInputs {
  public:
-  // Of the weights at least `weightBytes`, as far as 64 copies reach, where that is more than of the inputs.
-  // kResourceExhausted: no memory.
+  // Makes copies of the weights up to `weightBytes`, as far as 64 copies reach, where that is more than of
+  // the inputs. kResourceExhausted: no memory.
   static Result<KernelInputs> make(const KernelTensors& tensors, std::uint64_t seed,
                                    std::uint64_t weightBytes = 0);
 

@@ -26,7 +26,7 @@ class Measurer {
 
   // No fault of a program: there is no process, or what was loaded before does not run any more.
   Status ready();
-  // Of the program that measures, once it is ready.
+  // What the program that measures said of its device, once it is ready.
   const std::optional<MeasuredDevice>& device() const { return device_; }
   // Runs `program` once and takes samples of it, one at least; it is loaded then. Its results are compared
   // with those of the least id that is loaded. After ready(), any error but kCancelled is the program's: it

@@ -21,7 +21,7 @@ struct MeasureSetup {
   KernelTensors tensors;
   std::uint64_t seed = 0;       // of the inputs
   std::vector<int> processors;  // one thread on each
-  // Of weights, that runs go through before they read the same ones again (KernelInputs::make).
+  // Bytes of weights that runs go through before they read the same ones again (KernelInputs::make).
   std::uint64_t weightBytes = 0;
 };
 
@@ -46,7 +46,7 @@ struct MeasureRequest {
 struct MeasureAnswer {
   std::optional<Error> error;
   Digest results;  // of kTry: the outputs, one after the other
-  // Of kTry: how far they are from those of the first program that the process tried (results.h).
+  // For kTry: how far the results are from those of the first program that the process tried (results.h).
   double distance = 0;
   std::vector<std::uint64_t> nanoseconds;
   std::uint64_t runsPerSample = 0;

@@ -17,10 +17,10 @@ class Engine {
   virtual Result<std::vector<void*>> load(std::uint64_t id, const KernelProgram& program) = 0;
   // One sample of what is loaded, in nanoseconds of one run. kNotFound: nothing is.
   virtual Result<std::uint64_t> sample(std::uint64_t id) = 0;
-  // Of what has been sampled.
+  // `id` has been sampled.
   virtual std::uint64_t runsPerSample(std::uint64_t id) const = 0;
   virtual void unload(std::uint64_t id) = 0;
-  // Of a device: which one.
+  // The device that is measured; none for a processor.
   virtual std::optional<MeasuredDevice> device() const { return std::nullopt; }
   // After an error: nothing runs in this process any more.
   virtual bool isSpent() const { return false; }

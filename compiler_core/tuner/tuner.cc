@@ -25,7 +25,7 @@ using State = TuningCandidate::State;
 constexpr std::uint32_t kWarmups = 1, kRepetitions = 7, kRounds = 5;
 constexpr std::size_t kLeaders = 3;        // measured again, beside the default
 constexpr std::size_t kMaxFruitless = 64;  // candidates in a row that are no better
-// Of results whose sums may have another order: what the method says, and its value.
+// The tolerance for results whose sums may have another order: as the method states it, and its value.
 constexpr char kReassociatedToleranceText[] = "1e-4";
 constexpr double kReassociatedTolerance = 1e-4;
 constexpr double kRoundSeconds = 0.03;  // seconds, of one of them
@@ -321,7 +321,7 @@ class Tuner {
     at.trials.pop_back();
   }
 
-  // Of one sample.
+  // Seconds of one sample.
   static double secondsOf(const Trial& trial, const TunedKernel& tuned) {
     return static_cast<double>(trial.runsPerSample * tuned.candidates[trial.candidate].medianNanoseconds) *
            1e-9;

@@ -19,7 +19,7 @@ Result<Identity> identifyCertificate(std::string_view pem, const signing::Certif
 // kUnauthenticated if it cannot be read.
 Result<CertificateId> certificateId(std::string_view pem);
 
-// Of a certificate's SubjectPublicKeyInfo, "sha256:<hex>".
+// The digest of a certificate's SubjectPublicKeyInfo, "sha256:<hex>".
 std::string keyDigest(const signing::PublicKey& key);
 
 }  // namespace kiln::access

@@ -68,7 +68,7 @@ Status LoggedRecalls::readOn() {
   if (seen == checkpoint_) return {};
   const signing::RootLogs logs(*read_);
   const auto opened = signing::openCheckpointText(*text, logs.logs());
-  // Of a log that the root does not name: nothing that it holds counts there.
+  // The root does not name this log, so nothing that it holds counts.
   if (!opened && opened.error().code == Code::kPermissionDenied) return {};
   if (!opened) return damaged(opened.error().message);
   if (opened->checkpoint.size < walked_)

@@ -208,7 +208,7 @@ class Walk {
     return withAction ? action(said.action) : Status();
   }
 
-  // Of a predicate that is not known here: every SHA-256 in it, without going further.
+  // Keeps every SHA-256 in a predicate that is not known here, without going further.
   void keepEverythingNamed(const Json& json) {
     if (json.is_structured()) {
       for (const Json& below : json) keepEverythingNamed(below);

@@ -130,7 +130,8 @@ Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& 
   KILN_ASSIGN(signing::Recalls news,
               signing::Recalls::parse(document, file.root, signing::LogProofs::kIfAny));
   KILN_ASSIGN(auto session, farm.database.acquire());
-  // Of two versions at once, the log would hold what one of them brought and the other leaves out.
+  // One at a time: with two versions at once, the log would hold what one of them brought and the other
+  // leaves out.
   KILN_ASSIGN(
       const AdvisoryLock advisoryLock,
       AdvisoryLock::tryAcquire(*session, kLockKey, "recalls are being put in force already; try again"));

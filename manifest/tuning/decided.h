@@ -8,7 +8,8 @@
 
 namespace kiln {
 
-// Of one kernel: {"schedule","template"} in canonical JSON; "" where the default is best.
+// What was decided for one kernel. `entry` is {"schedule","template"} in canonical JSON; "" where the default
+// is best.
 struct DecidedKernel {
   std::string signature, entry;
   bool operator==(const DecidedKernel&) const = default;

@@ -20,7 +20,7 @@ struct TuningCandidate {
   // or did not run.
   enum class State { kFinalist, kMeasured, kWrong, kFailed } state = State::kMeasured;
   Schedule schedule;
-  // Of one run; 0 unless kFinalist or kMeasured.
+  // The time of one run; 0 unless kFinalist or kMeasured.
   std::uint64_t medianNanoseconds = 0;
   std::uint64_t spreadNanoseconds = 0;  // median absolute deviation
   std::uint32_t samples = 0;

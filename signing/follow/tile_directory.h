@@ -17,7 +17,7 @@ class TileDirectory : public TileReader {
  public:
   explicit TileDirectory(std::string directory) : directory_(std::move(directory)) {}
 
-  // Of a partial tile that is not there: what the full one or a wider one begins with.
+  // Where a partial tile is not there, the answer is what the full one or a wider one begins with.
   Result<std::string> read(const TilePath& path) override;
   // The published checkpoint, a signed note. kNotFound before the first.
   Result<std::string> checkpoint() const;

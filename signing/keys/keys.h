@@ -62,7 +62,7 @@ class PrivateKey {
   explicit PrivateKey(std::shared_ptr<const KeyHandle> key) : key_(std::move(key)) {}
   // The key that `device` holds and `publicKey` verifies.
   PrivateKey(const PublicKey& publicKey, std::shared_ptr<const KeyDevice> device);
-  // Of a device's key, the public half alone: OpenSSL cannot sign with it.
+  // A key on a device gives its public half alone: OpenSSL cannot sign with it.
   const KeyHandle& handle() const { return *key_; }
 
  private:

@@ -28,7 +28,7 @@ class TreeHashes {
   virtual Result<TreeHash> hash(int level, std::uint64_t index) = 0;
 };
 
-// Of the tree of the first `size` leaves.
+// The root of the tree of the first `size` leaves.
 Result<TreeHash> treeRoot(TreeHashes& hashes, std::uint64_t size);
 // kInvalidArgument unless index < size.
 Result<std::vector<TreeHash>> inclusionProof(TreeHashes& hashes, std::uint64_t index, std::uint64_t size);

@@ -29,7 +29,7 @@ struct VerifierKey {
   static Result<VerifierKey> parse(std::string_view text);
 };
 
-// Of a .vkey file: text() and a newline. Errors name the path.
+// Reads a .vkey file: text() and a newline. Errors name the path.
 Result<VerifierKey> loadVerifierKey(const std::string& path);
 
 // kDataLoss if the note has a signature with the key's name and hint that the key did not make, or none.

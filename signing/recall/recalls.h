@@ -15,8 +15,8 @@
 namespace kiln::signing {
 
 inline constexpr char kRecallsPayload[] = "application/vnd.kiln.recalls.v1+json";
-// Of the file; what the issuers sign is bounded apart (4.5 MiB before base64), so that the proofs of as many
-// recalls as it can hold fit beside it, in a log of up to 2^32 entries.
+// Bounds the file; what the issuers sign is bounded apart (4.5 MiB before base64), so that the proofs of as
+// many recalls as it can hold fit beside it, in a log of up to 2^32 entries.
 inline constexpr std::size_t kMaxRecallsBytes = 14u << 20;
 
 // Whether a recall needs `wideThreshold` signatures.
@@ -56,7 +56,7 @@ struct Recalls {
   // That a log of the root holds each entry. False where the root names no log, and for LogProofs::kIfAny
   // where proofs are missing: then the recalls apply, but are no news.
   bool logged = false;
-  // Of the root's logs: those that were proven to hold the entries, and `checkpoint` if `logged`.
+  // Checkpoints of the root's logs: those that were proven to hold the entries, and `checkpoint` if `logged`.
   std::vector<Checkpoint> seen;
   TimePoint cosigned{};  // every witness who saw the newest of its checkpoints did so then or later
 

@@ -21,7 +21,7 @@ struct ReceiptOutput {
   bool operator==(const ReceiptOutput&) const = default;
 };
 
-// Of a policy's canonical JSON: what a stated digest may name at most.
+// The largest canonical JSON of a policy that a stated digest may name.
 inline constexpr std::uint64_t kMaxSandboxPolicyBytes = 64 << 10;
 
 struct Receipt {

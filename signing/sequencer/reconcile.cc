@@ -56,7 +56,7 @@ Status check(TileTree& tree, const Checkpoint& checkpoint) {
                  "Restore the directory, or move it away: it is written again from the database");
 }
 
-// Of the database's first `size` leaves, whether or not a checkpoint of theirs was published.
+// The root of the database's first `size` leaves, whether or not a checkpoint of theirs was published.
 Result<TreeHash> rootInDatabase(Connection& connection, std::uint64_t size) {
   KILN_ASSIGN(auto published, index::checkpointRoot(connection, size));
   if (published) return *published;

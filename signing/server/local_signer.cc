@@ -31,7 +31,7 @@ namespace {
 
 constexpr std::size_t kMaxReceipts = 64;
 
-// Of a compile statement, which is compared as a whole.
+// The claim of a compile statement, which is compared as a whole.
 struct CompileClaim {
   Json summary;
 };

@@ -12,7 +12,7 @@ namespace kiln::signing {
 // Not thread safe: one operation at a time.
 class TokenSession {
  public:
-  // Of the one token of the module that the URI means. kNotFound (with the tokens that are there) or
+  // Opens the one token of the module that the URI means. kNotFound (with the tokens that are there) or
   // kInvalidArgument if none or several match; errors of readSecretFile about the PIN's file,
   // kPermissionDenied if the PIN is wrong. `writing`: keys can be made.
   static Result<TokenSession> open(std::shared_ptr<const TokenModule> module, const TokenUri& uri,

@@ -18,7 +18,7 @@ class RootLogs {
   explicit RootLogs(const TrustRoot& root);
 
   bool empty() const { return logs_.empty(); }
-  // Of kinds kEd25519 and kCosignature.
+  // The keys are of the kinds kEd25519 and kCosignature.
   std::span<const VerifierKey> logs() const { return keys_; }
   std::span<const VerifierKey> witnesses() const { return witnesses_; }
 

@@ -104,7 +104,7 @@ struct TrustRoot {
 };
 
 inline constexpr std::size_t kMaxRootBytes = 1u << 20;
-// Of one role: the signatures of an old and a new threshold fit into one envelope.
+// Bounds the keys of one role: the signatures of an old and a new threshold fit into one envelope.
 inline constexpr std::size_t kMaxThresholdKeys = 8;
 inline constexpr int kMaxRecallScope = 1'000'000;  // digests that one recall key may list
 

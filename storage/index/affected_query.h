@@ -13,8 +13,8 @@
 
 namespace kiln::index {
 
-// Of a statement in the order of time. Where several have one time, statementNumber() of the payload decides
-// (in lists of statements about one artifact, the whole digest).
+// The position of a statement in the order of time. Where several have one time, statementNumber() of the
+// payload decides (in lists of statements about one artifact, the whole digest).
 struct Position {
   TimePoint recorded;
   Digest payload;

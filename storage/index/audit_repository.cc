@@ -38,7 +38,7 @@ Status addRows(Connection& connection, const char* sql, const std::string& insta
   return rows.status();
 }
 
-// Of mentions: a submitter (kind 9) none of whose jobs came to the artifact or made the statement.
+// Finds mentions of a submitter (kind 9) none of whose jobs came to the artifact or made the statement.
 constexpr char kUnknownSubmitter[] =
     "e.kind = 9 AND NOT EXISTS (SELECT FROM job_targets t JOIN jobs j ON j.instance = t.instance AND j.id = "
     "t.job_id WHERE t.instance = s.instance AND t.artifact_hash = s.artifact_hash AND "

@@ -28,8 +28,8 @@ enum class MentionKind {
   kDevice = 10,  // text: whatever a check's report says of the device it ran on
 };
 
-// Of the artifact rather than of one statement: true for every statement about it. All but the submitter are
-// said by its provenance.
+// Whether a mention is of the artifact rather than of one statement: it is then true for every statement
+// about it. All but the submitter are said by its provenance.
 bool isContent(MentionKind kind);
 
 struct Mention {
@@ -54,8 +54,8 @@ struct StatementMentions {
   std::vector<Mention> all;  // sorted, each once
 };
 
-// Of an in-toto Statement (canonical JSON) about one artifact, with every kind of content only for
-// provenance. kInvalidArgument if it, or a predicate of a type that is known here, cannot be read.
+// The mentions of an in-toto Statement (canonical JSON) about one artifact, with every kind of content only
+// for provenance. kInvalidArgument if it, or a predicate of a type that is known here, cannot be read.
 Result<StatementMentions> mentionsOf(std::string_view statement, const Digest& key);
 
 }  // namespace kiln::index

@@ -17,9 +17,9 @@ struct PartRecord {
   auto operator<=>(const PartRecord&) const = default;
 };
 
-// Of toolchain.json, sorted; an unreadable one names none.
+// The components that toolchain.json names, sorted; an unreadable one names none.
 std::vector<PartRecord> componentsOf(std::string_view description);
-// Of a ToolchainLock, sorted. kInvalidArgument if it is none.
+// The parts that a ToolchainLock names, sorted. kInvalidArgument if it is none.
 Result<std::vector<PartRecord>> lockedPartsOf(std::string_view lock);
 
 }  // namespace kiln::index

@@ -19,7 +19,7 @@ struct RecallsRecord {
 
 // kAlreadyExists if that version is there.
 Status addRecalls(postgres::Connection& connection, const RecallsRecord& recalls);
-// Of the highest version; nothing if there is none.
+// The recalls of the highest version; nothing if there are none.
 Result<std::optional<RecallsRecord>> newestRecalls(postgres::Connection& connection);
 
 }  // namespace kiln::index

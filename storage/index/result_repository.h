@@ -22,8 +22,8 @@ Result<std::vector<ResultRecord>> reusableResults(postgres::Connection& connecti
                                                   const std::string& instance,
                                                   const std::vector<Digest>& actions);
 
-// Of every instance: those that count, or may come to count, for a job that has not ended, and those that
-// were disputed since `disputedSince`.
+// The results of every instance that count, or may come to count, for a job that has not ended, and those
+// that were disputed since `disputedSince`.
 Result<std::vector<ResultRecord>> protectedResults(postgres::Connection& connection, TimePoint disputedSince);
 
 // None of the action's results counts for later jobs.

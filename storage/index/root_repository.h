@@ -17,14 +17,14 @@ struct ArtifactRoot {
   std::vector<BundleRecord> bundles;
 };
 
-// Of one instance. A digest may be in several lists.
+// The roots of one instance. A digest may be in several lists.
 struct InstanceRoots {
   std::map<Digest, ArtifactRoot> artifacts;  // every published one, by its manifest
   std::vector<Digest> toolchains;            // trees: every label's, and those of open jobs
   std::vector<Digest> locks, admissions;     // of labelled toolchains: ToolchainLocks, bundles
   std::vector<Digest> tuned,
       tuningStatements;  // records, and tuning.json of open jobs; bundles about records
-  // Of jobs that have not ended:
+  // What jobs that have not ended need:
   std::vector<Digest> sources, actions;
   std::vector<std::string> deliveries;  // canonical JSON
   // What builders left that counts for open jobs, and what was disputed since the time asked for.

@@ -36,16 +36,17 @@ struct IndexedTuning {
   };
   std::vector<Entry> entries;  // by target and signature
 };
-// Of the instance, by the record's hash, after this one.
+// The records of the instance, by their hash, after this one.
 Result<std::vector<IndexedTuning>> listIndexedTuning(postgres::Connection& connection,
                                                      const std::string& instance, const Digest& after,
                                                      int limit);
 
-// Of the tuning entries (tuning.json) that provenances name as an input: each once, by digest, to `limit`.
+// The digests of the tuning entries (tuning.json) that provenances name as an input, each once, up to
+// `limit`.
 Result<std::vector<Digest>> listTunings(postgres::Connection& connection, const std::string& instance,
                                         int limit);
 
-// Of those of these kernels that are known, by signature.
+// The entries of those of these kernels that are known, by signature.
 Result<std::vector<KnownKernel>> findTuningEntries(postgres::Connection& connection,
                                                    const std::string& instance, const std::string& target,
                                                    const std::vector<std::string>& signatures);

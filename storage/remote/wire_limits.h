@@ -8,8 +8,8 @@ namespace kiln::storage {
 
 inline constexpr std::size_t kStreamChunkBytes = 1 << 20;  // of one ByteStream message
 
-// Of one batch call: bytes of blobs, and their number. With digests and statuses a message stays below gRPC's
-// default limit of 4 MiB.
+// Limits of one batch call: bytes of blobs, and their number. With digests and statuses a message stays below
+// gRPC's default limit of 4 MiB.
 inline constexpr std::uint64_t kMaxBatchBytes = 3'500'000;
 inline constexpr std::size_t kMaxBatchBlobs = 4000;
 

@@ -24,8 +24,8 @@ struct HeldGpu {
   bool emulated = false;
 };
 
-// Of a device that an action holds: the device, or the processor as well against other workers' holds of this
-// kind, for who measures times.
+// What an action claims: the device, or the processor as well against other workers' holds of this kind, for
+// who measures times.
 enum class Claim { kDevice, kMachine };
 
 class Registry;

@@ -48,7 +48,7 @@ struct Policy {
   bool operator==(const Policy&) const = default;
 
   Json toJson() const;
-  // Of the canonical JSON: the "sandbox policy digest".
+  // The digest of the canonical JSON: the "sandbox policy digest".
   Result<Digest> digest() const;
 };
 

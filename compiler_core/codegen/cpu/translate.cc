@@ -66,7 +66,7 @@ Status addTable(llvm::Module& module, const ProgramTable& table) {
       arenas.push_back(profile.arenaBytes);
       arenas.insert(arenas.end(), profile.deviceArenaBytes.begin(), profile.deviceArenaBytes.end());
     }
-    // Of ABI 3, kiln_device_program.
+    // ABI 3 adds kiln_device_program.
     auto* bytes = addGlobal(llvm::ConstantDataArray::get(context, arenas), "kiln_arena_bytes",
                             llvm::GlobalValue::InternalLinkage);
     fields.insert(fields.end(), {word(table.devices + 1), word(0), bytes});

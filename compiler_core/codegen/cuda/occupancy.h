@@ -7,8 +7,8 @@
 
 namespace kiln::codegen {
 
-// Of one multiprocessor, from the table "Technical Specifications per Compute Capability" of NVIDIA's CUDA
-// C++ Programming Guide 13.0.
+// The limits of one multiprocessor, from the table "Technical Specifications per Compute Capability" of
+// NVIDIA's CUDA C++ Programming Guide 13.0.
 struct DeviceLimits {
   std::string_view arch;
   std::uint32_t warps, blocks, registers, sharedBytes;

@@ -37,7 +37,7 @@ class Term {
   // Between both bounds.
   Term clamp(const Term& low, const Term& high) const;
   Term clamp(double low, const Term& high) const { return clamp(number(low), high); }
-  // Of a condition.
+  // This term is the condition.
   Term select(const Term& onTrue, const Term& onFalse) const;
   Term select(const Term& onTrue, double onFalse) const { return select(onTrue, onTrue.number(onFalse)); }
 

@@ -45,7 +45,7 @@ class GraphImporter {
   Status nodes(Scope& scope);
   // An absent item for "". Initializers are made when they are first used, so that unused ones cost nothing.
   Result<Item> value(Scope& scope, std::string_view name);
-  // Of the block that was imported last: in the end, of the model's graph.
+  // The counts of the block that was imported last: in the end, of the model's graph.
   const std::vector<IndexChecks::Count>& indexCounts() const { return checks_.counts; }
   void unserved(std::string node, std::string op, std::string_view domain, std::string reason);
 

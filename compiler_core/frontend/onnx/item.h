@@ -22,10 +22,10 @@ struct Item {
 
   static Item tensor(Value value) { return {Kind::kTensor, value, {}}; }
   static Item poisoned() { return {Kind::kPoisoned, {}, {}}; }
-  // Of tensors.
+  // The elements are tensors.
   static Item sequence(Items elements) { return {Kind::kSequence, {}, std::move(elements)}; }
   static Item nothing() { return {Kind::kOptional, {}, {}}; }
-  // Of a tensor or a sequence.
+  // The value is a tensor or a sequence.
   static Item some(Item value) { return {Kind::kOptional, {}, {std::move(value)}}; }
 
   bool isAbsent() const { return kind == Kind::kAbsent; }

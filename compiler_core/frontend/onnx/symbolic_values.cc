@@ -28,7 +28,7 @@ using Elements = std::optional<Numbers>;
 using Element = std::optional<Number>;
 
 constexpr std::int64_t kMaxElements = 1024;
-// Of a number that takes part in float arithmetic.
+// Bounds a number that takes part in float arithmetic.
 constexpr std::int64_t kMaxUnder = std::int64_t{1} << 20;
 
 // The bits of a float's mantissa; whole numbers below 2^bits are exact. 0 for types that are not followed.
@@ -234,7 +234,7 @@ class Follower {
     return result;
   }
 
-  // Of floats with so many bits.
+  // Calculates with floats of so many bits.
   Element calculate(ir::BinaryKind kind, const Number& a, const Number& b, unsigned bits) const {
     if (!a.isExact() || !b.isExact()) return std::nullopt;
     Element result;
@@ -268,7 +268,7 @@ class Follower {
     return result && fits(*result, bits) ? result : std::nullopt;
   }
 
-  // Of integers.
+  // Combines integers.
   Element combine(ir::BinaryKind kind, const Number& x, const Number& y) const {
     const Dim &a = x.over, &b = y.over;
     switch (kind) {
@@ -391,7 +391,7 @@ class Follower {
     });
   }
 
-  // Of a list only.
+  // Follows reductions of a list only.
   Elements reduced(ir::ReduceOp reduce) {
     const Elements given = of(reduce.getInput());
     if (!given || ir::tensorType(reduce.getInput()).getRank() != 1 || given->empty()) return std::nullopt;

@@ -16,7 +16,8 @@ Status checkDevice(const DeviceImageInfo& needed, const DeviceInfo& device);
 struct DevicePlan {
   std::uint64_t weightBytes = 0, arenaBytes = 0;
 };
-// Of the profile with the largest arena. kResourceExhausted when the sizes are such as no device has.
+// The plan of the profile with the largest arena. kResourceExhausted when the sizes are such as no device
+// has.
 Result<DevicePlan> devicePlan(const Manifest& manifest);
 
 // kResourceExhausted naming the planned bytes and the free ones. `uploaded`: the weights are there already.

@@ -30,7 +30,7 @@ class DeviceArenas {
     }
   }
   std::uint64_t bytes() const { return bytes_; }
-  // Of space i + 1.
+  // Element i is the offset of space i + 1.
   const std::vector<std::uint64_t>& offsets() const { return offsets_; }
 
  private:

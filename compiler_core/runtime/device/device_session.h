@@ -104,7 +104,7 @@ class DeviceSession {
   std::vector<Recording> recordings_;  // by profile
   std::uint64_t transferred_ = 0, replays_ = 0, observedBytes_ = 0;
 
-  // Of the run in progress.
+  // The state of the run in progress.
   bool hostWork_ = false, enqueued_ = false, recording_ = false, measuring_ = false;
   std::uint64_t copied_ = 0;
   std::optional<Error> failure_;

@@ -34,7 +34,7 @@ class DeviceMemory {
 
   std::uint64_t limit() const { return limit_; }
   std::uint64_t used() const { return used_; }
-  // Of the allocations released: how many were not all zeros.
+  // How many of the allocations were not all zeros when they were released.
   std::uint64_t unscrubbed() const { return unscrubbed_; }
 
  private:

@@ -58,7 +58,7 @@ class Driver {
   bool initialised() const { return initialised_; }
   const Settings& settings() const { return settings_; }
   Device* device(int ordinal);
-  // Of the calling thread; null without.
+  // The current device of the calling thread; null if it has none.
   Device* current() const { return stack().empty() ? nullptr : stack().back(); }
   std::vector<Device*>& stack() const;
 

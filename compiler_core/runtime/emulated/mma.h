@@ -10,7 +10,7 @@ namespace kiln::emulated {
 
 inline constexpr std::uint32_t kWarp = 32;
 
-// Of each thread of the warp: its registers in, and where its results go.
+// The registers of each thread of the warp, and where its results go.
 struct WarpFragments {
   std::array<const std::uint32_t*, kWarp> in;
   std::array<std::uint32_t*, kWarp> out;

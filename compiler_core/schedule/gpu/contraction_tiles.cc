@@ -51,7 +51,7 @@ std::int64_t blocksOf(const std::vector<LoopInfo>& loops, const std::vector<std:
   return blocks;
 }
 
-// Of a product the last two loops, of a convolution the channels and all positions.
+// Tiles the last two loops of a product, or the channels and all positions of a convolution.
 std::vector<std::int64_t> sizesFor(const KernelShape& shape, std::size_t positions, const Size& size) {
   const std::size_t rank = shape.loops.size();
   std::vector<std::int64_t> sizes;

@@ -13,8 +13,8 @@ namespace kiln::schedule {
 // result is then one thread's, summed up in the order of the model.
 inline constexpr std::int64_t kFewToShare = 4;
 
-// Of kernels of the kinds kContraction (loops: batches, rows, columns) and kConvolution (images, groups,
-// channels, positions). A pure function of the shape.
+// Chooses for kernels of the kinds kContraction (loops: batches, rows, columns) and kConvolution (images,
+// groups, channels, positions). A pure function of the shape.
 DeviceTile chooseContractionTile(const KernelShape& shape);
 
 // Why a tile of such a kernel could give a sum another order than the tile above, which tensor cores have: a

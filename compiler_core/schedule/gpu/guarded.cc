@@ -87,7 +87,7 @@ LogicalResult verifyBlock(scf::ForallOp block) {
       if (op->getBlock() == block.getBody()) return WalkResult::advance();
       return op->emitError("a buffer of a block is made inside a loop or branch");
     }
-    // Of what has a body only that which the walk goes through and isDivergent knows.
+    // Operations with a body are allowed only where the walk goes through them and isDivergent knows them.
     if (isa<memref::LoadOp, vector::LoadOp, scf::ForOp, scf::IfOp, scf::InParallelOp>(op) ||
         (op->getNumRegions() == 0 && isMemoryEffectFree(op)) || isa<NVVM::NVVMDialect>(op->getDialect()))
       return WalkResult::advance();

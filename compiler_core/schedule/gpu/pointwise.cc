@@ -135,7 +135,7 @@ class PhaseEmitter {
       if (lanes > 1) at = arith::MulIOp::create(b_, loc_, at, number(type, lanes));
       ivs_[dim] = asIndex(at);
     }
-    // Of each lane the values of all results.
+    // The values of all results, lane by lane.
     SmallVector<Value> values(static_cast<std::size_t>(lanes_) * op_.getNumDpsInits());
     for (auto [i, init] : llvm::enumerate(op_.getDpsInitsMutable())) {
       if (!op_.payloadUsesValueFromOperand(&init)) continue;

@@ -246,7 +246,7 @@ Value Lowering::insideCounts(const ir::Dim& windows, const ir::Dim& extent, std:
                    auto number = [&](std::int64_t value) {
                      return arith::ConstantIndexOp::create(b, loc, value).getResult();
                    };
-                   // Of kernel positions k those with 0 <= start + k * dilation < extent.
+                   // Counts the kernel positions k with 0 <= start + k * dilation < extent.
                    Value start = arith::SubIOp::create(
                        b, loc,
                        arith::MulIOp::create(b, loc, linalg::IndexOp::create(b, loc, 0), number(stride)),

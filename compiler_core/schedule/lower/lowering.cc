@@ -188,7 +188,7 @@ LogicalResult Lowering::lower(Operation* op) {
     return values;
   };
   auto type = [&] { return convert(op->getResult(0).getType()); };
-  // Of the first operand, for elementwise operations.
+  // The element type of the first operand, for elementwise operations.
   auto element = [&] { return cast<RankedTensorType>(op->getOperand(0).getType()).getElementType(); };
   Value result =
       llvm::TypeSwitch<Operation*, Value>(op)

@@ -203,7 +203,8 @@ class BlockEmitter {
     }
   }
 
-  // Of a block of rows: some side by side share each broadcast row operand; few rows leave room for more.
+  // A block of rows has several registers side by side, which share each broadcast row operand; few rows
+  // leave room for more.
   std::int64_t registersBesideRows() const {
     const std::int64_t rows = roles_.rows ? std::max<std::int64_t>(1, likely_[*roles_.rows]) : 1;
     const std::int64_t given = numberOf(options_.schedule, kVectorsKnob, 0);
@@ -421,7 +422,7 @@ class BlockEmitter {
     return pieces;
   }
 
-  // Of the lanes of a register at `iv` that lie before `extent`.
+  // The mask of the lanes of a register at `iv` that lie before `extent`.
   Value maskBefore(OpFoldResult extent, OpFoldResult iv) {
     const OpFoldResult left = affine::makeComposedFoldedAffineApply(
         b_, loc_, b_.getAffineDimExpr(0) - b_.getAffineDimExpr(1), {extent, iv});

@@ -8,8 +8,8 @@ namespace kiln::schedule {
 // Lanes of the panels that the weights of a convolution of so many channels lie in; 0: it has no such form.
 std::int64_t channelPanel(std::int64_t channels, const VectorShape& registers);
 
-// Of a convolution on tensors: the lanes of its weight's panels; 0: no schedule may put channels along the
-// lanes.
+// The lanes of the panels that the weight of a convolution on tensors lies in; 0: no schedule may put
+// channels along the lanes.
 std::int64_t mayTakeChannelLanes(mlir::linalg::LinalgOp product, const VectorShape& registers);
 
 // Writes a convolution as the product of its weights, which lie in panels of channels in the artifact, with

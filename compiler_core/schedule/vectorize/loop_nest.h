@@ -40,8 +40,7 @@ std::int64_t points(const LoopNest& nest, llvm::ArrayRef<unsigned> loops);
 // Whether `operand` steps through these loops as through one.
 bool isOne(const LoopNest& nest, llvm::ArrayRef<unsigned> loops, unsigned operand);
 
-// Of these loops those whose elements of `operand` lie side by side, in order; the others are appended to
-// `rest`.
+// The loops whose elements of `operand` lie side by side, in order; the others are appended to `rest`.
 llvm::SmallVector<unsigned> takeSideBySide(const LoopNest& nest, llvm::ArrayRef<unsigned> loops,
                                            unsigned operand, llvm::SmallVectorImpl<unsigned>& rest);
 

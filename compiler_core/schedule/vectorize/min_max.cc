@@ -159,7 +159,7 @@ class MinMaxEmitter {
     return SmallVector<Value>(loop.getResults().take_front(values.size()));
   }
 
-  // Of any number of elements: those that fill no vector come under a mask.
+  // Takes any number of elements: those that fill no vector are loaded under a mask.
   Value bestFrom(Value before) {
     const OpFoldResult whole = affine::makeComposedFoldedAffineApply(
         b_, loc_, b_.getAffineDimExpr(0).floorDiv(width_) * width_, {extent_});
@@ -212,7 +212,7 @@ class MinMaxEmitter {
   std::int64_t width_;
   vector::CombiningKind kind_;
   SmallVector<Value> ivs_;
-  // Of f32.
+  // Bit patterns of f32.
   static constexpr std::int64_t kSignless = 0x7fffffff, kInfinity = 0x7f800000;
   bool plain_ = false;  // by comparisons alone
   Value magnitude_;     // then the largest codes without their signs

@@ -223,7 +223,7 @@ class WinogradEmitter {
     });
   }
 
-  // Of the products of a panel of channels: one matrix product per point.
+  // Multiplies with a panel of channels: one matrix product per point.
   void emitProducts() {
     const std::int64_t points = tiles_.points(), lanes = roles_.lanes;
     const OpFoldResult panel =

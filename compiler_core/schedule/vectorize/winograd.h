@@ -5,9 +5,9 @@
 
 namespace kiln::schedule {
 
-// Of a convolution on tensors: the channels of its input; 0: no schedule may write it so. It has a window of
-// 3x3 with unit strides and dilations, no groups, whole registers of channels, and a weight [K, C, 3, 3] that
-// is an argument of @main.
+// The input channels of a convolution on tensors; 0: no schedule may write it so. It has a window of 3x3 with
+// unit strides and dilations, no groups, whole registers of channels, and a weight [K, C, 3, 3] that is an
+// argument of @main.
 std::int64_t mayTakeWinograd(mlir::linalg::LinalgOp product, const VectorShape& registers);
 
 // Writes such a convolution, whose schedule says so, with the weights that the artifact has as points

@@ -7,8 +7,8 @@
 
 namespace kiln::schedule {
 
-// Of the (m + 2) x (m + 2) numbers of a tile's input, row by row, those that weights are multiplied with.
-// fuse: products and sums may be one operation.
+// Transforms the (m + 2) x (m + 2) numbers of a tile's input, row by row, into those that weights are
+// multiplied with. fuse: products and sums may be one operation.
 llvm::SmallVector<mlir::Value> transformInput(mlir::OpBuilder& builder, mlir::Location loc, std::int64_t m,
                                               llvm::ArrayRef<mlir::Value> numbers, bool fuse);
 

@@ -153,7 +153,7 @@ class Resizer {
     const auto factor = stretch(axis);
     if (!factor)
       return fail(Code::kUnimplemented, "antialiasing needs a scale that is known at compile time");
-    // Of positions base + t, those with |t - ratio| * factor < reach for a ratio in (0, 1].
+    // The positions base + t with |t - ratio| * factor < reach for a ratio in (0, 1].
     const double start = std::floor(-reach / *factor) + 1;
     if (2 - 2 * start > kMaxTaps) return invalid("the scale is absurdly small");
     return static_cast<std::int64_t>(2 - 2 * start);
