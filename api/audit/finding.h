@@ -1,4 +1,4 @@
-// What an audit finds wrong, each by name.
+// The findings of an audit, each by name.
 #pragma once
 
 #include <functional>

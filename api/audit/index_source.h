@@ -1,4 +1,4 @@
-// Where an audit reads the index and the blobs. Both are what is being checked: nothing from here is
+// The sources of an audit: the index and the blobs. Both are what is being checked: nothing from here is
 // believed.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What a farm's database says of the entries of its log, against the entries and checkpoints themselves.
+// Compares what a farm's database says of the entries of its log with the entries and checkpoints themselves.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is known of kernels, against the records that tuners measured and the statements about these.
+// Compares what is known of kernels with the records that tuners measured and the statements about these.
 #pragma once
 
 #include "api/audit/audit_trust.h"

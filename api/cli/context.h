@@ -1,4 +1,4 @@
-// What every command shares: where the farm is, whom to trust, how to print.
+// The context that every command shares: where the farm is, whom to trust, how to print.
 #pragma once
 
 #include <CLI/CLI.hpp>

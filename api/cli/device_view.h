@@ -1,4 +1,4 @@
-// What a Manifest says about devices, as lines for people.
+// The part of a Manifest about devices, as lines for people.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `kiln` exits with, from the error that ended it.
+// The exit code of `kiln`, from the error that ended it.
 #pragma once
 
 #include "manifest/base/exit_code.h"

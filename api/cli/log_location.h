@@ -1,4 +1,4 @@
-// Where a command finds the transparency log.
+// Finds the transparency log for a command.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// What the files are called that a run's outputs are written to.
+// The names of the files that a run's outputs are written to.
 #pragma once
 
 #include <string>

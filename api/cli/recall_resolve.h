@@ -1,4 +1,4 @@
-// What a recall touches, as the farm's index knows it when it is issued.
+// Resolves what a recall touches, as the farm's index knows it when the recall is issued.
 #pragma once
 
 #include "api/client/client.h"

@@ -1,4 +1,4 @@
-// What the stages of a compile state, as text for people: in the order of the pipeline, lists as tables.
+// The evidence of a compile's stages as text for people: in the order of the pipeline, lists as tables.
 #pragma once
 
 #include <string>

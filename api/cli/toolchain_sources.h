@@ -1,4 +1,4 @@
-// What a toolchain was made from, as `kiln toolchain` shows and saves it.
+// The sources of a toolchain, as `kiln toolchain` shows and saves them.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What shows of a model before anything is sent: whether it is one, whether its external data is there, and
-// whether the options give all it needs and nothing that it does not have.
+// Checks a model before anything is sent: whether it is one, whether its external data is there, and whether
+// the options give all it needs and nothing that it does not have.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What `kiln inspect` says of a model, and the command line that would build it. No farm is asked.
+// The report of `kiln inspect` about a model, and the command line that would build it. No farm is asked.
 #pragma once
 
 #include <cstdint>

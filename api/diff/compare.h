@@ -1,5 +1,5 @@
-// Where two sets of outputs differ: members of the manifest, files, sections and symbols of programs, and
-// passes of the compiler where both left a trace. Nothing is run here and nothing believed: each side is
+// The differences of two sets of outputs: members of the manifest, files, sections and symbols of programs,
+// and passes of the compiler where both left a trace. Nothing is run here and nothing believed: each side is
 // bytes.
 #pragma once
 

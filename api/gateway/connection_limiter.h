@@ -1,5 +1,5 @@
-// Who may be connected to a gateway, and whose request is answered next. Pure: no sockets, no clock of its
-// own.
+// Limits the connections of a gateway, and chooses whose request is answered next. Pure: no sockets, no clock
+// of its own.
 //
 // A connection waits for its client (a handshake, a request), is queued with a request, or is answered. Where
 // there are too many, in all, of one address, or without a proven certificate, a new one evicts one that

@@ -1,4 +1,4 @@
-// What the gateway answers to each route.
+// The gateway's answer to each route.
 #pragma once
 
 #include <prometheus/counter.h>

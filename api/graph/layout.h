@@ -1,5 +1,5 @@
-// Where the boxes of a graph go: in layers from left to right, so that edges lead to the right, ordered
-// within a layer by where their neighbours are.
+// Lays the boxes of a graph out in layers from left to right, so that edges lead to the right, ordered within
+// a layer by where their neighbours are.
 #pragma once
 
 #include "api/graph/graph.h"

@@ -1,4 +1,4 @@
-// Whom a node believes: a trust root and a policy, both named by the caller. Nothing is ever looked for in an
+// The trust of a node: a trust root and a policy, both named by the caller. Nothing is ever looked for in an
 // artifact's directory, a state directory or a home directory; recalls alone may come along with an artifact,
 // since only the root's recall keys can make them and none can be taken away.
 #pragma once

@@ -1,4 +1,4 @@
-// What MLIR complains of, in words for a user.
+// MLIR's diagnostics in the words of a user.
 #pragma once
 
 #include <string>

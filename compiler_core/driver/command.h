@@ -1,4 +1,4 @@
-// What the commands of kiln-cc share. Private to this folder.
+// Code that the commands of kiln-cc share. Private to this folder.
 #pragma once
 
 #include <string>

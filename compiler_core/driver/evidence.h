@@ -1,4 +1,4 @@
-// What the later stages state about a compile: deterministic, part of the Manifest. The earlier ones are in
+// The evidence of the later stages of a compile: deterministic, part of the Manifest. The earlier ones are in
 // compiler_core/ir/evidence.h. Plain structs, for units with and without MLIR.
 #pragma once
 

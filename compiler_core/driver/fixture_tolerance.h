@@ -1,4 +1,4 @@
-// How far a program's results may be from the reference evaluator's, as fixtures state it.
+// The tolerance of a program's results against the reference evaluator's, as fixtures state it.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What the IR was after each stage and pass, as digests: two compiles that end in different bytes are told
-// apart at the first record that differs, without keeping either's IR. No MLIR and no JSON in this header.
+// Digests of the IR after each stage and pass: two compiles that end in different bytes are told apart at the
+// first record that differs, without keeping either's IR. No MLIR and no JSON in this header.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where the files that kiln-cc needs are.
+// Finds the files that kiln-cc needs.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What capture, analyse and rewrite state about a model: deterministic, part of the Manifest. Plain structs,
-// because MLIR units must not include the JSON library; evidence_json.h turns them into JSON.
+// The evidence of capture, analyse and rewrite about a model: deterministic, part of the Manifest. Plain
+// structs, because MLIR units must not include the JSON library; evidence_json.h turns them into JSON.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What a model's nodes do with an index outside its dimension: ONNX calls it an error, a program goes on (in
-// bounds of memory) and counts. The counts are a result of @main behind the model's outputs, an i64 per node.
+// Checks of indices outside their dimension: ONNX calls it an error, a program goes on (in bounds of memory)
+// and counts. The counts are a result of @main behind the model's outputs, an i64 per node.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a kernel has to bring from and to memory.
+// The bytes that a kernel moves from and to memory.
 #pragma once
 
 #include "compiler_core/ir/dims.h"

@@ -1,5 +1,5 @@
-// What index values of a program can be, from the ranges of its symbols: how large a buffer can get. Private
-// to compiler_core/memory.
+// Interval analysis of a program's index values, from the ranges of its symbols: how large a buffer can get.
+// Private to compiler_core/memory.
 #pragma once
 
 #include "compiler_core/ir/dims.h"

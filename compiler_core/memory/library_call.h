@@ -1,5 +1,5 @@
-// How kiln.call bufferises: inits are written, those listed in `reads_init` read as well; results are the
-// inits.
+// The bufferisation of kiln.call: inits are written, those listed in `reads_init` read as well; results are
+// the inits.
 #pragma once
 
 namespace mlir {

@@ -1,5 +1,5 @@
-// What each elementwise kind does to scalars. Exact operations come from the processor, every transcendental
-// one from kiln::math, so that results do not depend on the host's libm.
+// The elementwise operations on scalars. Exact operations come from the processor, every transcendental one
+// from kiln::math, so that results do not depend on the host's libm.
 #pragma once
 
 #include <cmath>

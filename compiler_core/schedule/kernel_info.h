@@ -1,5 +1,5 @@
-// What kiln.kernel says of a kernel: {nodes, rule, loops, schedule = {knob = value}}, and where there is one
-// its signature and the entry that its schedule came from. Later passes add "tasks" and, on devices, what is
+// The attribute kiln.kernel: {nodes, rule, loops, schedule = {knob = value}}, and where there is one its
+// signature and the entry that its schedule came from. Later passes add "tasks" and, on devices, what is
 // found out there. Private to the compiler core.
 #pragma once
 

@@ -1,8 +1,9 @@
-// How one kernel is cut and written: a schedule is a value for each knob of its template (the kind of kernel,
-// on a processor or on a device). The heuristics give the default, tuning entries may give another one; the
-// IR carries it in kiln.kernel (kernel_info.h), the manifest prints it. No schedule changes the bits of what
-// a kernel computes: numerics fix the order of every sum. Where numerics.reassociation is "on", the default
-// still adds in that order, and other schedules may add in orders of their own.
+// The schedule of a kernel, which says how it is cut and written: a schedule is a value for each knob of its
+// template (the kind of kernel, on a processor or on a device). The heuristics give the default, tuning
+// entries may give another one; the IR carries it in kiln.kernel (kernel_info.h), the manifest prints it. No
+// schedule changes the bits of what a kernel computes: numerics fix the order of every sum. Where
+// numerics.reassociation is "on", the default still adds in that order, and other schedules may add in orders
+// of their own.
 //
 // To add a knob: a name below; what it does where the code is written (BlockOptions for the block emitter);
 // its default in knobs.cc `defaultSchedule`, for which nothing may change while the knob has its default; its

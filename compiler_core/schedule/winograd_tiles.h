@@ -1,4 +1,4 @@
-// How a convolution of 3x3 is cut into tiles of m x m results, each from (m + 2) x (m + 2) numbers of its
+// The tiles of a convolution of 3x3 by Winograd: m x m results, each from (m + 2) x (m + 2) numbers of its
 // input (Winograd's F(m x m, 3 x 3)), and what a task needs for it. Private to the compiler core.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What moves through elementwise operations is the same for every pass that moves something.
+// Rebuilding elementwise operations around what a pass moves through them.
 #pragma once
 
 #include "compiler_core/ir/ir.h"

@@ -1,5 +1,5 @@
-// What a schedule is likely to cost: orders the search and drops what cannot pay. Rough on purpose; what
-// counts is measured.
+// The cost model of schedules: orders the search and drops what cannot pay. Rough on purpose; what counts is
+// measured.
 #pragma once
 
 #include "compiler_core/schedule/schedule.h"

@@ -1,5 +1,5 @@
-// What a kernel reads, from a seed: numbers that no operation of a model has to be afraid of (floats from 1/4
-// to 1, indices 0).
+// The inputs of a measured kernel, from a seed: numbers that no operation of a model has to be afraid of
+// (floats from 1/4 to 1, indices 0).
 #pragma once
 
 #include <cstdlib>

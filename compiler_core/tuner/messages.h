@@ -1,4 +1,4 @@
-// What a search and the process that measures for it say to each other. Bounded on both sides: the one that
+// The messages between a search and the process that measures for it. Bounded on both sides: the one that
 // measures runs code that may have overwritten anything in it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// What one program of a kernel left in its outputs, to compare those of others with.
+// The results of one program of a kernel, to compare those of others with.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// Who calls, once that is proven.
+// The proven identity of a caller.
 #pragma once
 
 #include <string>

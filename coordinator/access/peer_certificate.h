@@ -1,4 +1,4 @@
-// What a TLS peer's certificate says. That its chain ends at one of the authorities, TLS has checked.
+// Reads a TLS peer's certificate. That its chain ends at one of the authorities, TLS has checked.
 #pragma once
 
 #include <string_view>

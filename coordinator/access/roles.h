@@ -1,4 +1,4 @@
-// What a caller may be in an instance (manifest/DESIGN.md §7).
+// The roles of a caller in an instance (manifest/DESIGN.md §7).
 #pragma once
 
 #include <cstdint>

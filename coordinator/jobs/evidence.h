@@ -1,5 +1,5 @@
-// What builders left behind, and whether they agree. The coordinator compares by itself; a worker's word
-// counts nothing.
+// The outputs of builders, and whether they agree. The coordinator compares by itself; a worker's word counts
+// nothing.
 #pragma once
 
 #include <string>

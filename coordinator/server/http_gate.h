@@ -1,4 +1,4 @@
-// Who may have what over HTTP within TLS: the same callers, roles and evaluator as for gRPC.
+// Access control of HTTP within TLS: the same callers, roles and evaluator as for gRPC.
 #pragma once
 
 #include <optional>

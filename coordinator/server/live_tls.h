@@ -1,5 +1,5 @@
-// What a coordinator shows and whom it believes within TLS, for gRPC and HTTP alike; its files can be read
-// again while it runs.
+// The certificates that a coordinator shows and trusts within TLS, for gRPC and HTTP alike; its files can be
+// read again while it runs.
 #pragma once
 
 #include <grpcpp/security/server_credentials.h>

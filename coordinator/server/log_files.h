@@ -1,4 +1,4 @@
-// What the HTTP gateway may hand out of kiln-log's directory.
+// The files of kiln-log's directory that the HTTP gateway serves.
 #pragma once
 
 #include "api/gateway/gateway.h"

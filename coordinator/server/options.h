@@ -1,4 +1,4 @@
-// What kiln-coordinator is started with.
+// The options of kiln-coordinator.
 #pragma once
 
 #include <cstdint>

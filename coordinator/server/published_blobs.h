@@ -1,4 +1,4 @@
-// What the HTTP gateway may hand out: blobs of published artifacts, by the index.
+// The blobs that the HTTP gateway serves: those of published artifacts, by the index.
 #pragma once
 
 #include "api/gateway/gateway.h"

@@ -1,4 +1,4 @@
-// What an action was given, read from the store.
+// The inputs of an action, read from the store.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a worker says that a check found, held against the device that its lease named.
+// Checks a worker's report of a check against the device that its lease named.
 #pragma once
 
 #include <string_view>

@@ -1,4 +1,4 @@
-// What changed between two artifacts, by their newest provenances.
+// The changes between two artifacts, by their newest provenances.
 #pragma once
 
 #include "coordinator/service/farm.h"

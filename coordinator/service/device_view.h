@@ -1,4 +1,4 @@
-// What a worker says of its devices, checked.
+// Reads and checks what a worker says of its devices.
 #pragma once
 
 #include <vector>

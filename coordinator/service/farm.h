@@ -1,4 +1,4 @@
-// What every part of the coordinator works with; put together in coordinator/server.
+// The dependencies that every part of the coordinator works with; put together in coordinator/server.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// What the tools of a job's actions said, out of the results that were recorded.
+// The logs of the tools of a job's actions, out of the results that were recorded.
 #pragma once
 
 #include <vector>

@@ -1,4 +1,4 @@
-// How signatures that are not the farm's own come into its log.
+// Takes signatures that are not the farm's own into its log.
 #pragma once
 
 #include <string>

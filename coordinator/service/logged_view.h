@@ -1,4 +1,4 @@
-// What the farm keeps of the entries of its log, for whoever walks the log itself.
+// The rows that the farm keeps of the entries of its log, for whoever walks the log itself.
 #pragma once
 
 #include "kiln/v1/audit.pb.h"

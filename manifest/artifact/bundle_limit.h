@@ -1,4 +1,5 @@
-// How many statements an artifact may have: one limit for whoever publishes, exports, fetches and verifies.
+// The number of statements that an artifact may have: one limit for whoever publishes, exports, fetches and
+// verifies.
 #pragma once
 
 #include <cstddef>

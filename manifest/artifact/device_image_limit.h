@@ -1,4 +1,4 @@
-// How large a file of kernels may be: the compiler makes none that a runtime would refuse.
+// The size that a file of kernels may have: the compiler makes none that a runtime would refuse.
 #pragma once
 
 #include <cstdint>

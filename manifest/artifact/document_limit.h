@@ -1,4 +1,4 @@
-// How large what a compile says about itself may be.
+// The size that the evidence of a compile may have.
 #pragma once
 
 #include <cstdint>

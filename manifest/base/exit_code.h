@@ -1,4 +1,4 @@
-// What Kiln's programs exit with: a contract that scripts rely on. A failed job carries one too.
+// The exit codes of Kiln's programs: a contract that scripts rely on. A failed job carries one too.
 #pragma once
 
 #include "manifest/base/result.h"

@@ -1,5 +1,5 @@
-// What every program of Kiln does around its own work: standard streams that are what they seem, no exception
-// that ends in an abort, and one look at the end whether all that was printed has arrived.
+// The frame of every program of Kiln: standard streams that are what they seem, no exception that ends in an
+// abort, and one look at the end whether all that was printed has arrived.
 #pragma once
 
 #include <functional>

@@ -1,4 +1,4 @@
-// How a tool that ran in a sandbox says why it failed: the last line of its stderr.
+// The error of a tool that ran in a sandbox: the last line of its stderr.
 #pragma once
 
 #include <optional>

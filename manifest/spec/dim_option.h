@@ -1,4 +1,4 @@
-// How --profile options name a dimension.
+// The names of dimensions in --profile options.
 #pragma once
 
 #include <string>

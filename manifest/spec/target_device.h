@@ -1,4 +1,4 @@
-// What beside the processor a target's program runs on.
+// The device besides the processor that a target's program runs on.
 #pragma once
 
 #include <string>

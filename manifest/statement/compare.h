@@ -1,5 +1,5 @@
-// How two provenances differ: what was asked for, what went in, who built. For artifacts of one model the
-// answer to "what changed"; where the bytes differ is another question (api/diff).
+// The differences of two provenances: what was asked for, what went in, who built. For artifacts of one model
+// the answer to "what changed"; where the bytes differ is another question (api/diff).
 #pragma once
 
 #include <string>

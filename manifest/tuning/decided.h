@@ -1,4 +1,4 @@
-// What an index keeps of a tuning record, kernel by kernel.
+// The rows that an index keeps of a tuning record, kernel by kernel.
 #pragma once
 
 #include <string>

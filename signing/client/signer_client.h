@@ -1,4 +1,4 @@
-// What the coordinator says to kiln-signer.
+// The coordinator's client of kiln-signer.
 #pragma once
 
 #include <chrono>

@@ -1,5 +1,5 @@
-// What witnesses add to a checkpoint: that they saw it, consistent with all they saw before, at a time.
-// Source: C2SP tlog-cosignature, cosignature/v1.
+// The cosignatures of witnesses on a checkpoint: that they saw it, consistent with all they saw before, at a
+// time. Source: C2SP tlog-cosignature, cosignature/v1.
 #pragma once
 
 #include <span>

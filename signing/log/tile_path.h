@@ -1,4 +1,4 @@
-// Where the parts of a tiled log lie. Source: C2SP tlog-tiles.
+// The paths of a tiled log's parts. Source: C2SP tlog-tiles.
 #pragma once
 
 #include <cstdint>

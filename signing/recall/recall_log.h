@@ -1,5 +1,5 @@
-// What travels with recalls.json to prove that a log holds each recall: one checkpoint and, for each entry of
-// the document, its place below it. Not signed by the issuers: it proves itself. Form: manifest/FORMAT.md.
+// The proof beside recalls.json that a log holds each recall: one checkpoint and, for each entry of the
+// document, its place below it. Not signed by the issuers: it proves itself. Form: manifest/FORMAT.md.
 #pragma once
 
 #include <cstdint>

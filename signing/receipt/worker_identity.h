@@ -1,4 +1,5 @@
-// Who a worker is: its certificate and key, loaded together. The part of signing/ that a worker sees.
+// The identity of a worker: its certificate and key, loaded together. The part of signing/ that a worker
+// sees.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// Whose statements the signer builds on when it is asked for one that rests on them. A record proves only
-// that somebody wrote it: the coordinator writes to the same table.
+// The keys whose statements the signer builds on when it is asked for one that rests on them. A record proves
+// only that somebody wrote it: the coordinator writes to the same table.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What a farm signed before it had a log: one file per payload, DIR/<sha256 of the payload>.json, holding the
-// bundle. Only read.
+// The records of a farm that signed before it had a log: one file per payload, DIR/<sha256 of the
+// payload>.json, holding the bundle. Only read.
 #pragma once
 
 #include <optional>

@@ -1,5 +1,5 @@
-// What was signed. A payload is signed once: its record is written once, and every repeat gets the first
-// bundle.
+// The records of what was signed. A payload is signed once: its record is written once, and every repeat gets
+// the first bundle.
 #pragma once
 
 #include <optional>

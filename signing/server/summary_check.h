@@ -1,4 +1,4 @@
-// What the signer wants before it says that an artifact passed a policy, or did not.
+// The checks of the signer before it says that an artifact passed a policy, or did not.
 #pragma once
 
 #include "manifest/statement/vsa.h"

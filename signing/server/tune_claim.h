@@ -1,4 +1,4 @@
-// What must hold before the signer says that a worker measured a tuning record.
+// The checks of the signer before it says that a worker measured a tuning record.
 #pragma once
 
 #include "manifest/statement/tune_statement.h"

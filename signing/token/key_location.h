@@ -1,4 +1,4 @@
-// Where a private key lies: a PEM file or a PKCS#11 token, named by a URI (token_uri.h).
+// The location of a private key: a PEM file or a PKCS#11 token, named by a URI (token_uri.h).
 #pragma once
 
 #include "signing/keys/keys.h"

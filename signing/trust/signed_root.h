@@ -1,4 +1,4 @@
-// How a trust root lies in a file. A farm's own development root is the document alone. Any other is a DSSE
+// The file format of a trust root. A farm's own development root is the document alone. Any other is a DSSE
 // envelope around its canonical JSON, signed by at least the threshold of the root keys that it names; its
 // successor is signed by both thresholds, the old and the new one. Source of the rule: the TUF specification,
 // 5.3 "Update the root role".

@@ -1,5 +1,5 @@
-// What a client remembers about the root that it was named: a file "<root>.state" beside it, mode 0600. With
-// it an older root, an older recalls.json and a clock that was turned back are noticed.
+// The state that a client keeps about the root that it was named: a file "<root>.state" beside it, mode 0600.
+// With it an older root, an older recalls.json and a clock that was turned back are noticed.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a log says to a witness: the body of add-checkpoint. Source: C2SP tlog-witness.
+// The message of a log to a witness: the body of add-checkpoint. Source: C2SP tlog-witness.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What X has touched: statements by what they mention, page by page, newest first.
+// Finds the statements that something has affected, by what they mention, page by page, newest first.
 #pragma once
 
 #include <optional>

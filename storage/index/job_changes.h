@@ -1,4 +1,4 @@
-// What changes about a stored job. Each is idempotent where the coordinator repeats steps after a crash.
+// The changes of a stored job. Each is idempotent where the coordinator repeats steps after a crash.
 #pragma once
 
 #include <string>

@@ -1,5 +1,5 @@
-// What a signed statement mentions: the terms by which auditors find it. A pure function of the statement and
-// of the key that its bundle names, so that `kiln audit` can compute every row again.
+// The mentions of a signed statement: the terms by which auditors find it. A pure function of the statement
+// and of the key that its bundle names, so that `kiln audit` can compute every row again.
 #pragma once
 
 #include <cstdint>

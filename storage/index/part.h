@@ -1,4 +1,4 @@
-// What a toolchain consists of, by its own words: a pure function of its toolchain.json and of its lock.
+// The parts of a toolchain, by its own words: a pure function of its toolchain.json and of its lock.
 #pragma once
 
 #include <string>

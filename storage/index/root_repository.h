@@ -1,4 +1,4 @@
-// Where the reachable part of the store begins: what a collection of garbage must not lose.
+// The roots of the reachable part of the store, which garbage collection must not lose.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What toolchains consist of: components of their trees, and the inputs that their locks name.
+// The parts of toolchains: components of their trees, and the inputs that their locks name.
 #pragma once
 
 #include <string>

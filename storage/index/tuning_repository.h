@@ -1,4 +1,4 @@
-// What tuners measured, and what is known of kernels from it.
+// The records of tuners, and what is known of kernels from them.
 #pragma once
 
 #include <optional>

@@ -1,4 +1,4 @@
-// What an export holds, by its own index. Nothing of it is believed: digests are checked as the blobs are
+// The contents of an export by its own index. Nothing of it is trusted: digests are checked as the blobs are
 // read, and the artifact, its bundles and its fixtures are verified by whoever opens it.
 #pragma once
 

@@ -1,4 +1,4 @@
-// How a client reaches a coordinator: a Unix socket as it is, everything else through TLS.
+// The channel from a client to a coordinator: a Unix socket as it is, everything else through TLS.
 #pragma once
 
 #include <grpcpp/security/credentials.h>

@@ -1,4 +1,4 @@
-// What client and server agree on beyond the protocol.
+// The limits that client and server agree on beyond the protocol.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a CommitTree owns; shared by the files that make one.
+// The state of a CommitTree, shared by the files that make one.
 #pragma once
 
 #include <string>

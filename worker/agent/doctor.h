@@ -1,4 +1,4 @@
-// What this host gives a worker, and what is missing: `kiln-worker doctor`.
+// Diagnoses what this host gives a worker and what is missing: `kiln-worker doctor`.
 #pragma once
 
 #include <map>

@@ -1,4 +1,4 @@
-// What carries out a lease. The seam between the agent's loop and the executor.
+// The interface of what carries out a lease: the seam between the agent's loop and the executor.
 #pragma once
 
 #include <functional>

@@ -1,5 +1,5 @@
-// What of the worker's environment sets a CUDA driver up, in the probe and in the sandbox of an action alike,
-// so that both count the same devices. Nothing else of that environment reaches a driver.
+// The variables of the worker's environment that set a CUDA driver up, in the probe and in the sandbox of an
+// action alike, so that both count the same devices. Nothing else of that environment reaches a driver.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Where GPUs are found and tried out.
+// The source of GPUs, where they are found and tried out.
 #pragma once
 
 #include <string>

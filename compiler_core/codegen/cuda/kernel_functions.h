@@ -1,4 +1,4 @@
-// What kiln-lower-to-nvvm and kiln-lower-to-emulation share. Private to this folder.
+// Code that kiln-lower-to-nvvm and kiln-lower-to-emulation share. Private to this folder.
 #pragma once
 
 #include <cstdint>

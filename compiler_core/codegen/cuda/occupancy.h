@@ -1,4 +1,4 @@
-// What the served devices are: limits of a multiprocessor and what follows from them for a kernel.
+// The served devices: limits of a multiprocessor, and the occupancy of a kernel under them.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What PTX must not have. That ptxas takes a text proves little: a shared buffer that became a call of the
-// device's malloc assembles as well. So every kernel is checked before it is assembled.
+// Refuses PTX with what it must not have. That ptxas takes a text proves little: a shared buffer that became
+// a call of the device's malloc assembles as well. So every kernel is checked before it is assembled.
 #pragma once
 
 #include <set>

@@ -1,4 +1,4 @@
-// What a file is that somebody took for an ONNX model.
+// Recognises files that somebody took for an ONNX model.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a name of an ONNX graph stands for while the graph is imported: a tensor, a sequence of tensors whose
+// The value of a name of an ONNX graph while the graph is imported: a tensor, a sequence of tensors whose
 // length is known, or an optional whose presence is known.
 #pragma once
 

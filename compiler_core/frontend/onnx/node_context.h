@@ -1,5 +1,5 @@
-// What an importer sees of one node: its inputs as values, its attributes with their types checked, and the
-// builder.
+// The view that an importer has of one node: its inputs as values, its attributes with their types checked,
+// and the builder.
 #pragma once
 
 #include <set>

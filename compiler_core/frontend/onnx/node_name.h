@@ -1,4 +1,4 @@
-// How a node is called in locations and messages.
+// The name of a node in locations and messages.
 #pragma once
 
 #include <string>

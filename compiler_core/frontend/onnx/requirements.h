@@ -1,4 +1,4 @@
-// What a compile of a model will ask its user for, found without compiling it. No MLIR.
+// The requirements of a model that its user has to meet, found without compiling it. No MLIR.
 #pragma once
 
 #include <cstdint>

@@ -1,5 +1,5 @@
-// What `kiln check` compares and measures besides the artifact's own fixtures: a user's goldens, task metrics
-// with a threshold, limits. A JSON document (check.json) beside the .npy files that it names.
+// The plan of a `kiln check`, besides the artifact's own fixtures: a user's goldens, task metrics with a
+// threshold, limits. A JSON document (check.json) beside the .npy files that it names.
 #pragma once
 
 #include <map>

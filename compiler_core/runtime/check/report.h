@@ -1,5 +1,5 @@
-// What a check found: deterministic verdicts and measured numbers. The JSON form is the predicate of a check
-// statement.
+// The report of a check: deterministic verdicts and measured numbers. The JSON form is the predicate of a
+// check statement.
 #pragma once
 
 #include <cstdint>

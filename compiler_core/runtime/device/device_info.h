@@ -1,4 +1,4 @@
-// What a driver says about its devices.
+// The devices of a driver.
 #pragma once
 
 #include <cstdint>

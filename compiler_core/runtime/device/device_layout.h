@@ -1,4 +1,4 @@
-// Where the arenas of a program's device spaces lie in a session's one allocation.
+// The layout of the arenas of a program's device spaces in a session's one allocation.
 #pragma once
 
 #include <algorithm>

@@ -1,5 +1,5 @@
-// What a program's ELF file must look like before the dynamic loader may see it. Source: System V ABI
-// (gABI 4.1) and the processor supplements for x86-64 and AArch64.
+// Checks a program's ELF file before the dynamic loader may see it. Source: System V ABI (gABI 4.1) and the
+// processor supplements for x86-64 and AArch64.
 //
 // Accepted: 64-bit little-endian ET_DYN for the given machine, without dependencies, constructors or
 // destructors, thread-local storage, text relocations, undefined symbols, indirect functions, executable

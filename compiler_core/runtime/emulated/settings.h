@@ -1,4 +1,4 @@
-// What the environment tells the emulated device to be.
+// The settings of the emulated device, from the environment.
 #pragma once
 
 #include <cstdint>

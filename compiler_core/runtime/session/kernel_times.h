@@ -1,4 +1,4 @@
-// What runs spend in each parallel loop of a program and in each kernel on a device.
+// The time that runs spend in each parallel loop of a program and in each kernel on a device.
 #pragma once
 
 #include <chrono>

@@ -1,4 +1,4 @@
-// What a kiln_session is: memory and threads for one artifact, the entry checks, warmup and counters.
+// The inside of a kiln_session: memory and threads for one artifact, the entry checks, warmup and counters.
 #pragma once
 
 #include <atomic>

@@ -1,4 +1,4 @@
-// What each loop of a contraction does: which operand it moves, and how the operands' elements become the
+// The roles of a contraction's loops: which operand each moves, and how the operands' elements become the
 // factors of the product. Private to compiler_core/schedule.
 #pragma once
 

@@ -1,5 +1,5 @@
-// What a block of threads makes of a contraction or convolution, and why: part of heuristics.h. Private to
-// compiler_core/schedule.
+// Chooses the tile that a block of threads makes of a contraction or convolution, and says why: part of
+// heuristics.h. Private to compiler_core/schedule.
 #pragma once
 
 #include <span>

@@ -1,4 +1,4 @@
-// What functions of the kernel library do, by threads: results and their bits are those of
+// The functions of the kernel library as code of threads: results and their bits are those of
 // compiler_core/kernels.
 #include "compiler_core/schedule/gpu/emit.h"
 #include "compiler_core/schedule/lower/scalar.h"

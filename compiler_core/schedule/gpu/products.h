@@ -1,5 +1,5 @@
-// What the threads of a block do with panels of both operands: the inner part of a contraction. Private to
-// compiler_core/schedule.
+// The product of panels of both operands by the threads of a block: the inner part of a contraction. Private
+// to compiler_core/schedule.
 #pragma once
 
 #include <memory>

@@ -1,5 +1,4 @@
-// What one element of each elementwise operation is, below the graph level. Private to
-// compiler_core/schedule.
+// The scalar code of each elementwise operation, below the graph level. Private to compiler_core/schedule.
 //
 // An element is stored as storageOf(its type): i1 as i8 (vectors of i1 are packed bits in memory, tensors of
 // the ABI are bytes), unsigned integers as signless ones, f16 and bf16 as i16, all that is narrower than a

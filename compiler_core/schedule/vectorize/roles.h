@@ -1,5 +1,5 @@
-// What each loop of a linalg operation on buffers does when the operation becomes vector code. Private
-// to compiler_core/schedule.
+// The roles of the loops of a linalg operation on buffers when it becomes vector code. Private to
+// compiler_core/schedule.
 #pragma once
 
 #include <optional>
