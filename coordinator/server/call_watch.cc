@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "coordinator/service/log.h"
+#include "coordinator/farm/log.h"
 #include "google/bytestream/bytestream.pb.h"
 
 namespace kiln::server {

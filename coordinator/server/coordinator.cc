@@ -8,6 +8,8 @@
 #include <fstream>
 
 #include "api/gateway/gateway.h"
+#include "coordinator/farm/instances.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/queue/notification_pump.h"
 #include "coordinator/server/database_health.h"
 #include "coordinator/server/guarded_services.h"
@@ -20,10 +22,8 @@
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/attestation_service.h"
 #include "coordinator/service/audit_service.h"
-#include "coordinator/service/instances.h"
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/logged_recalls.h"
 #include "coordinator/service/logged_signer.h"
 #include "coordinator/service/maintenance_service.h"

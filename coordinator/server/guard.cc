@@ -1,6 +1,6 @@
 #include "coordinator/server/guard.h"
 
-#include "coordinator/service/log.h"
+#include "coordinator/farm/log.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::server {

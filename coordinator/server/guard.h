@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "coordinator/access/gate.h"
+#include "coordinator/farm/instances.h"
 #include "coordinator/server/call_watch.h"
-#include "coordinator/service/instances.h"
 #include "storage/remote/status.h"
 
 namespace kiln::server {

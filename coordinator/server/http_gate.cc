@@ -1,6 +1,6 @@
 #include "coordinator/server/http_gate.h"
 
-#include "coordinator/service/log.h"
+#include "coordinator/farm/log.h"
 
 namespace kiln::server {
 

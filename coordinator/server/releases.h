@@ -6,7 +6,7 @@
 #include <string>
 
 #include "api/gateway/gateway.h"
-#include "coordinator/service/digest_cache.h"
+#include "coordinator/farm/digest_cache.h"
 #include "coordinator/service/instance_policies.h"
 
 namespace kiln::server {

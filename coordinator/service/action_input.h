@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 
 namespace kiln::service {
 

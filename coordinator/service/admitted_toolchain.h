@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "storage/index/records.h"
 
 namespace kiln::service {

@@ -1,7 +1,7 @@
 // ListAffected: from what an auditor names to what the index holds.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "kiln/v1/audit.pb.h"
 #include "storage/postgres/connection.h"
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "coordinator/service/log.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/statement_reader.h"
 #include "manifest/artifact/oci.h"

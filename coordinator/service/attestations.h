@@ -1,7 +1,7 @@
 // Statements of third parties that the farm keeps with its artifacts.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "coordinator/service/instance_policies.h"
 #include "coordinator/service/log_intake.h"
 #include "storage/index/attestation_repository.h"

@@ -1,7 +1,7 @@
 // kiln.v1.AuditService.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "kiln/v1/audit.grpc.pb.h"
 
 namespace kiln::service {

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "kiln/v1/worker.pb.h"
 #include "manifest/json/json.h"
 #include "storage/index/records.h"

@@ -1,9 +1,9 @@
 #include "coordinator/service/checker.h"
 
+#include "coordinator/farm/blob_io.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/blob_io.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
 #include "coordinator/service/statement_reader.h"
 #include "manifest/statement/check_statement.h"

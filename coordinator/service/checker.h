@@ -2,8 +2,8 @@
 // Both may be repeated: the same stored state makes the same bytes.
 #pragma once
 
+#include "coordinator/farm/farm.h"
 #include "coordinator/jobs/next_step.h"
-#include "coordinator/service/farm.h"
 
 namespace kiln::service {
 

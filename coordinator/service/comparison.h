@@ -1,7 +1,7 @@
 // The changes between two artifacts, by their newest provenances.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "manifest/statement/compare.h"
 #include "storage/index/records.h"
 

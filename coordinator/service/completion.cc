@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <map>
 
+#include "coordinator/farm/blob_io.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/jobs/tuning_use.h"
-#include "coordinator/service/blob_io.h"
 #include "coordinator/service/check_report.h"
 #include "coordinator/service/job_logs.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/sandbox_rule.h"
 #include "coordinator/service/tuner.h"
 #include "coordinator/service/tuning_documents.h"

@@ -3,7 +3,7 @@
 // from what the coordinator asked for.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "kiln/v1/worker.pb.h"
 #include "signing/keys/certificate.h"
 #include "storage/index/records.h"

@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "coordinator/service/advisory_lock.h"
-#include "coordinator/service/log.h"
+#include "coordinator/farm/advisory_lock.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/service/reachable.h"
 #include "storage/index/root_repository.h"
 

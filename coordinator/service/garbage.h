@@ -7,7 +7,7 @@
 #include <thread>
 #include <vector>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "storage/blob/sweep.h"
 
 namespace kiln::service {

@@ -1,6 +1,6 @@
 #include "coordinator/service/instance_policies.h"
 
-#include "coordinator/service/instances.h"
+#include "coordinator/farm/instances.h"
 #include "coordinator/service/recalls.h"
 #include "manifest/artifact/oci.h"
 #include "signing/bundle/bundle.h"

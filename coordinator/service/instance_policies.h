@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "signing/policy/policy.h"
 #include "signing/verify/verify.h"
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
+#include "coordinator/farm/blob_io.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
-#include "coordinator/service/blob_io.h"
 #include "coordinator/service/job_steps.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
 #include "coordinator/service/proof.h"
 #include "coordinator/service/reproducer.h"

@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "coordinator/farm/farm.h"
 #include "coordinator/service/checker.h"
-#include "coordinator/service/farm.h"
 #include "coordinator/service/publisher.h"
 #include "coordinator/service/tuner.h"
 

@@ -1,7 +1,7 @@
 // kiln.v1.JobService.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "coordinator/service/job_driver.h"
 #include "coordinator/service/submitter.h"
 #include "kiln/v1/job.grpc.pb.h"

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
 #include "coordinator/service/proof.h"
 #include "storage/index/job_changes.h"

@@ -1,7 +1,7 @@
 // kiln.v1.MaintenanceService.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "coordinator/service/garbage.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/farm/farm.h"
 #include "coordinator/jobs/next_step.h"
 #include "coordinator/jobs/submission.h"
-#include "coordinator/service/farm.h"
 #include "storage/blob/upload.h"
 #include "storage/index/records.h"
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "coordinator/service/advisory_lock.h"
-#include "coordinator/service/log.h"
+#include "coordinator/farm/advisory_lock.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/statement_reader.h"
 #include "signing/verify/summary.h"

@@ -4,8 +4,8 @@
 #include <set>
 #include <span>
 
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/recalls.h"
 #include "manifest/artifact/oci.h"
 #include "signing/receipt/receipt.h"

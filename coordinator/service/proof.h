@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "manifest/spec/delivery_spec.h"
 #include "manifest/statement/provenance.h"
 #include "storage/index/records.h"

@@ -2,9 +2,9 @@
 
 #include <array>
 
+#include "coordinator/farm/blob_io.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
-#include "coordinator/service/blob_io.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/statement_reader.h"
 #include "manifest/statement/compile_summary.h"

@@ -3,8 +3,8 @@
 // repeated statement with its first bundle, and the index takes the same publication once.
 #pragma once
 
+#include "coordinator/farm/farm.h"
 #include "coordinator/jobs/next_step.h"
-#include "coordinator/service/farm.h"
 
 namespace kiln::service {
 

@@ -1,7 +1,7 @@
 #include "coordinator/service/recalls.h"
 
-#include "coordinator/service/advisory_lock.h"
-#include "coordinator/service/log.h"
+#include "coordinator/farm/advisory_lock.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/service/logged_recalls.h"
 #include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"

@@ -4,7 +4,7 @@
 #include <memory>
 #include <span>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "coordinator/service/recall_logger.h"
 #include "signing/recall/recalls.h"
 

@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/jobs/publication.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/statement_reader.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/reproduction.h"

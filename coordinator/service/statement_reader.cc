@@ -1,6 +1,6 @@
 #include "coordinator/service/statement_reader.h"
 
-#include "coordinator/service/log.h"
+#include "coordinator/farm/log.h"
 #include "manifest/toolchain/lock.h"
 #include "signing/bundle/bundle.h"
 #include "storage/index/mention_repository.h"

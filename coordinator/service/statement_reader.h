@@ -7,7 +7,7 @@
 #include <string_view>
 #include <thread>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 
 namespace kiln::service {
 

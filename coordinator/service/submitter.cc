@@ -6,12 +6,12 @@
 #include <algorithm>
 #include <set>
 
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/scheduler/requirements.h"
 #include "coordinator/service/admitted_toolchain.h"
 #include "coordinator/service/device_view.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
 #include "coordinator/service/recalls.h"
 #include "manifest/spec/target.h"

@@ -1,7 +1,7 @@
 // Takes submissions: checks, resolves, and stores job and actions in one transaction.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "kiln/v1/job.pb.h"
 #include "storage/index/records.h"
 

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "coordinator/service/log.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/service/statement_reader.h"
 #include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 
 namespace kiln::service {
 

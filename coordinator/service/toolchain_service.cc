@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
+#include "coordinator/farm/log.h"
 #include "coordinator/service/admitted_toolchain.h"
 #include "coordinator/service/job_view.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/rpc.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/description.h"

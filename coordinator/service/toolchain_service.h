@@ -1,7 +1,7 @@
 // kiln.v1.ToolchainService.
 #pragma once
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "storage/index/records.h"
 

@@ -4,11 +4,11 @@
 #include <map>
 #include <span>
 
+#include "coordinator/farm/blob_io.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/action_input.h"
-#include "coordinator/service/blob_io.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/planner.h"
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/tuning_documents.h"

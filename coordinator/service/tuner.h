@@ -2,8 +2,8 @@
 // compile gets of it.
 #pragma once
 
+#include "coordinator/farm/farm.h"
 #include "coordinator/jobs/next_step.h"
-#include "coordinator/service/farm.h"
 
 namespace kiln::service {
 

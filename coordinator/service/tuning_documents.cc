@@ -1,7 +1,7 @@
 #include "coordinator/service/tuning_documents.h"
 
+#include "coordinator/farm/blob_io.h"
 #include "coordinator/service/action_input.h"
-#include "coordinator/service/blob_io.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/json.h"
 

@@ -3,8 +3,8 @@
 
 #include <string>
 
+#include "coordinator/farm/farm.h"
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/farm.h"
 #include "manifest/tuning/decided.h"
 
 namespace kiln::service {

@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::service {

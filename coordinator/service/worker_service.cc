@@ -4,9 +4,9 @@
 
 #include <algorithm>
 
+#include "coordinator/farm/log.h"
 #include "coordinator/service/device_view.h"
 #include "coordinator/service/job_view.h"
-#include "coordinator/service/log.h"
 #include "coordinator/service/rpc.h"
 #include "coordinator/service/worker_address.h"
 #include "manifest/base/printable.h"

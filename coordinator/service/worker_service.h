@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/farm/farm.h"
 #include "coordinator/service/completion.h"
-#include "coordinator/service/farm.h"
 #include "coordinator/service/job_driver.h"
 #include "kiln/v1/worker.grpc.pb.h"
 

@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "api/client/client.h"
-#include "coordinator/service/farm.h"
+#include "coordinator/farm/farm.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"
 #include "tests/fault/farm_processes.h"

@@ -7,7 +7,7 @@
 #include "coordinator/service/recalls.h"
 #include "coordinator/service/tombstoner.h"
 #include "storage/index/mention.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_lock.h"
 
 namespace kiln::audit::testing {

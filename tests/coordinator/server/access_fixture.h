@@ -13,7 +13,7 @@
 #include "storage/index/referrer_repository.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/remote/resource_name.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/golden.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/served_rpcs.h"

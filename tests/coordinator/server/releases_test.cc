@@ -5,7 +5,7 @@
 #include "coordinator/service/recalls.h"
 #include "signing/keys/files.h"
 #include "tests/api/gateway/http.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::server {
 namespace {

@@ -14,7 +14,7 @@
 #include "signing/log/leaf.h"
 #include "storage/index/log_repository.h"
 #include "storage/index/verdict_repository.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

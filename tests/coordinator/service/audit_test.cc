@@ -4,7 +4,7 @@
 
 #include "coordinator/service/statement_reader.h"
 #include "manifest/statement/provenance.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_lock.h"
 
 namespace kiln::service {

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "storage/index/job_repository.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 
 #include "manifest/statement/check_statement.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

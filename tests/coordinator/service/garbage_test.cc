@@ -11,7 +11,7 @@
 #include "signing/verify/verify.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/tree/tree_walk.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

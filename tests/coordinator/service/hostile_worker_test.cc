@@ -4,7 +4,7 @@
 #include <map>
 
 #include "coordinator/jobs/evidence.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

@@ -7,7 +7,7 @@
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_fixtures.h"
 
 namespace kiln::service {

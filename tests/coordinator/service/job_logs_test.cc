@@ -2,7 +2,7 @@
 // what when there is none.
 #include "coordinator/service/job_logs.h"
 
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

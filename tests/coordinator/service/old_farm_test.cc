@@ -9,7 +9,7 @@
 #include "signing/verify/verify.h"
 #include "storage/index/job_repository.h"
 #include "storage/index/toolchain_repository.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/golden.h"
 
 namespace kiln::service {

@@ -6,7 +6,7 @@
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "storage/index/artifact_repository.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

@@ -12,7 +12,7 @@
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "signing/trust/trust_root.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

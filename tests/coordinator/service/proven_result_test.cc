@@ -7,7 +7,7 @@
 #include "coordinator/service/recalls.h"
 #include "signing/keys/files.h"
 #include "signing/trust/trust_root.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

@@ -2,7 +2,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

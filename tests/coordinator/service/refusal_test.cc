@@ -1,6 +1,6 @@
 // What bad submissions, toolchains and workers get.
 #include "google/rpc/status.pb.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

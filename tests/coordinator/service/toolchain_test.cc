@@ -3,7 +3,7 @@
 #include "signing/keys/files.h"
 #include "signing/trust/trust_root.h"
 #include "signing/verify/admission.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_lock.h"
 
 namespace kiln::service {

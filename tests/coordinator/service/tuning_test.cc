@@ -8,7 +8,7 @@
 #include "signing/keys/files.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/tuning_repository.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_tuning.h"
 
 namespace kiln::service {

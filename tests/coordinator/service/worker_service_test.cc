@@ -4,7 +4,7 @@
 #include <thread>
 
 #include "storage/index/worker_repository.h"
-#include "tests/coordinator/service/farm_fixture.h"
+#include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {
 namespace {

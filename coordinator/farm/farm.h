@@ -6,11 +6,11 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/farm/digest_cache.h"
+#include "coordinator/farm/metrics.h"
 #include "coordinator/jobs/publication.h"
 #include "coordinator/queue/change_feed.h"
 #include "coordinator/queue/lease_queue.h"
-#include "coordinator/service/digest_cache.h"
-#include "coordinator/service/metrics.h"
 #include "manifest/base/clock.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "signing/client/signer_client.h"

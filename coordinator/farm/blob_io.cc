@@ -1,4 +1,4 @@
-#include "coordinator/service/blob_io.h"
+#include "coordinator/farm/blob_io.h"
 
 namespace kiln::service {
 

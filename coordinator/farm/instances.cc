@@ -1,4 +1,4 @@
-#include "coordinator/service/instances.h"
+#include "coordinator/farm/instances.h"
 
 #include "manifest/base/printable.h"
 #include "storage/index/known_names.h"

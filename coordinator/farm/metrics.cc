@@ -1,4 +1,4 @@
-#include "coordinator/service/metrics.h"
+#include "coordinator/farm/metrics.h"
 
 namespace kiln::service {
 namespace {

@@ -1,4 +1,4 @@
-#include "coordinator/service/log.h"
+#include "coordinator/farm/log.h"
 
 #include <spdlog/spdlog.h>
 
