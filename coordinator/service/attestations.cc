@@ -5,7 +5,7 @@
 
 #include "coordinator/farm/log.h"
 #include "coordinator/service/recalls.h"
-#include "coordinator/service/statement_reader.h"
+#include "coordinator/signatures/statement_reader.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"
 #include "manifest/statement/compile_summary.h"

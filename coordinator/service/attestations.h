@@ -3,7 +3,7 @@
 
 #include "coordinator/farm/farm.h"
 #include "coordinator/service/instance_policies.h"
-#include "coordinator/service/log_intake.h"
+#include "coordinator/signatures/log_intake.h"
 #include "storage/index/attestation_repository.h"
 
 namespace kiln::service {

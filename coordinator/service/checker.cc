@@ -5,7 +5,7 @@
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/service/planner.h"
-#include "coordinator/service/statement_reader.h"
+#include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/artifact_repository.h"

@@ -5,7 +5,7 @@
 #include "coordinator/farm/advisory_lock.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/service/recalls.h"
-#include "coordinator/service/statement_reader.h"
+#include "coordinator/signatures/statement_reader.h"
 #include "signing/verify/summary.h"
 
 namespace kiln::service {

@@ -6,7 +6,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/service/recalls.h"
-#include "coordinator/service/statement_reader.h"
+#include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/compile_summary.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coordinator/service/log_growth.h"
+#include "coordinator/signatures/log_growth.h"
 #include "manifest/base/clock.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/recall/recalls.h"

@@ -5,7 +5,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/jobs/publication.h"
-#include "coordinator/service/statement_reader.h"
+#include "coordinator/signatures/statement_reader.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/reproduction.h"
 #include "signing/receipt/receipt.h"

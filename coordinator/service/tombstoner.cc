@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/farm/log.h"
-#include "coordinator/service/statement_reader.h"
+#include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
 #include "storage/index/artifact_repository.h"

@@ -1,8 +1,8 @@
 // An audited farm whose signatures go into a real log: a sequencer over its database, tiles in a directory.
 #pragma once
 
-#include "coordinator/service/logged_signer.h"
 #include "coordinator/service/recalls.h"
+#include "coordinator/signatures/logged_signer.h"
 #include "signing/sequencer/sequencer.h"
 #include "tests/api/audit/audited_farm.h"
 

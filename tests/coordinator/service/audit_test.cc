@@ -2,7 +2,7 @@
 #include <limits>
 #include <set>
 
-#include "coordinator/service/statement_reader.h"
+#include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/provenance.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_lock.h"

@@ -1,4 +1,4 @@
-#include "coordinator/service/logged_signer.h"
+#include "coordinator/signatures/logged_signer.h"
 
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"

@@ -1,4 +1,4 @@
-#include "coordinator/service/statement_reader.h"
+#include "coordinator/signatures/statement_reader.h"
 
 #include "coordinator/farm/log.h"
 #include "manifest/toolchain/lock.h"

@@ -1,8 +1,8 @@
 // A signer whose bundles are released only once the log holds them.
 #pragma once
 
-#include "coordinator/service/log_growth.h"
-#include "coordinator/service/log_intake.h"
+#include "coordinator/signatures/log_growth.h"
+#include "coordinator/signatures/log_intake.h"
 #include "signing/client/signer_client.h"
 #include "signing/log/verifier_key.h"
 

@@ -1,4 +1,4 @@
-#include "coordinator/service/log_growth.h"
+#include "coordinator/signatures/log_growth.h"
 
 #include "storage/postgres/listener.h"
 
