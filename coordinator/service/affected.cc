@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "coordinator/jobs/git_url.h"
-#include "coordinator/service/audit_view.h"
-#include "coordinator/service/page_token.h"
 #include "coordinator/service/tuning_traces.h"
+#include "coordinator/view/audit_view.h"
+#include "coordinator/view/page_token.h"
 #include "kiln/v1/worker.pb.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"

@@ -1,7 +1,7 @@
 #include "coordinator/service/artifact_service.h"
 
-#include "coordinator/service/job_view.h"
 #include "coordinator/service/rpc.h"
+#include "coordinator/view/job_view.h"
 #include "storage/index/artifact_repository.h"
 
 namespace kiln::service {

@@ -1,9 +1,9 @@
 #include "coordinator/service/job_service.h"
 
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/job_logs.h"
-#include "coordinator/service/job_view.h"
 #include "coordinator/service/rpc.h"
+#include "coordinator/view/job_logs.h"
+#include "coordinator/view/job_view.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
 #include "storage/index/result_repository.h"

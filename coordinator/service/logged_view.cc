@@ -3,7 +3,7 @@
 #include <limits>
 #include <set>
 
-#include "coordinator/service/page_token.h"
+#include "coordinator/view/page_token.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"

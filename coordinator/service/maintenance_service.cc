@@ -1,8 +1,8 @@
 #include "coordinator/service/maintenance_service.h"
 
-#include "coordinator/service/job_view.h"
 #include "coordinator/service/rpc.h"
 #include "coordinator/service/tombstoner.h"
+#include "coordinator/view/job_view.h"
 
 namespace kiln::service {
 namespace {

@@ -5,8 +5,8 @@
 
 #include "coordinator/farm/log.h"
 #include "coordinator/service/admitted_toolchain.h"
-#include "coordinator/service/job_view.h"
 #include "coordinator/service/rpc.h"
+#include "coordinator/view/job_view.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/description.h"
 #include "manifest/toolchain/lock.h"

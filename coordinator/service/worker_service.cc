@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "coordinator/farm/log.h"
-#include "coordinator/service/device_view.h"
-#include "coordinator/service/job_view.h"
 #include "coordinator/service/rpc.h"
 #include "coordinator/service/worker_address.h"
+#include "coordinator/view/device_view.h"
+#include "coordinator/view/job_view.h"
 #include "manifest/base/printable.h"
 #include "storage/index/worker_repository.h"
 #include "storage/tree/digest_proto.h"

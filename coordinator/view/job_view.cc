@@ -1,4 +1,4 @@
-#include "coordinator/service/job_view.h"
+#include "coordinator/view/job_view.h"
 
 #include <algorithm>
 

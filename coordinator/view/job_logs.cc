@@ -1,8 +1,8 @@
-#include "coordinator/service/job_logs.h"
+#include "coordinator/view/job_logs.h"
 
 #include <algorithm>
 
-#include "coordinator/service/job_view.h"
+#include "coordinator/view/job_view.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::service {

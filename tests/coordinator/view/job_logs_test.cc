@@ -1,6 +1,6 @@
 // GetLogs: what the tools of a job's actions wrote, in the order of the actions, bounded; and who is told
 // what when there is none.
-#include "coordinator/service/job_logs.h"
+#include "coordinator/view/job_logs.h"
 
 #include "tests/coordinator/farm/farm_fixture.h"
 

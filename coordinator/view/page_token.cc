@@ -1,4 +1,4 @@
-#include "coordinator/service/page_token.h"
+#include "coordinator/view/page_token.h"
 
 #include "manifest/base/digest.h"
 

@@ -1,9 +1,9 @@
-#include "coordinator/service/audit_view.h"
+#include "coordinator/view/audit_view.h"
 
 #include <charconv>
 
 #include "coordinator/jobs/publication.h"
-#include "coordinator/service/job_view.h"
+#include "coordinator/view/job_view.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/statement/tune_statement.h"
 #include "storage/tree/digest_proto.h"

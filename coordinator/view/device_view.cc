@@ -1,4 +1,4 @@
-#include "coordinator/service/device_view.h"
+#include "coordinator/view/device_view.h"
 
 #include <fmt/format.h>
 
