@@ -21,7 +21,7 @@
 
 namespace kiln::service {
 
-class LoggedRecalls;    // service/logged_recalls.h
+class LoggedRecalls;    // recall/logged_recalls.h
 struct ProvenArtifact;  // service/proof.h
 
 // References to things that outlive every service; all of them thread safe.
@@ -39,7 +39,7 @@ struct Farm {
   // Told the name of each point that a job passes between two durable states. Fault tests stop the program
   // there.
   std::function<void(std::string_view)> reached = [](std::string_view) {};
-  // What hits would otherwise verify each time (service/proof.cc, service/recalls.cc).
+  // What hits would otherwise verify each time (service/proof.cc, recall/recalls.cc).
   std::shared_ptr<DigestCache<ProvenArtifact>> proofs = std::make_shared<DigestCache<ProvenArtifact>>(4096);
   std::shared_ptr<DigestCache<signing::Recalls>> recalls = std::make_shared<DigestCache<signing::Recalls>>(2);
   std::vector<Digest> sandboxPolicies = {};  // that receipts may name; empty: any that fits its action

@@ -1,6 +1,6 @@
 #include "coordinator/server/releases.h"
 
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "manifest/artifact/manifest.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"

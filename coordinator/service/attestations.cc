@@ -4,7 +4,7 @@
 #include <array>
 
 #include "coordinator/farm/log.h"
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"

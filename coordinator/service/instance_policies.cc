@@ -1,7 +1,7 @@
 #include "coordinator/service/instance_policies.h"
 
 #include "coordinator/farm/instances.h"
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "manifest/artifact/oci.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"

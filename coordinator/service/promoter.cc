@@ -4,7 +4,7 @@
 
 #include "coordinator/farm/advisory_lock.h"
 #include "coordinator/farm/log.h"
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "signing/verify/summary.h"
 

@@ -6,7 +6,7 @@
 
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "manifest/artifact/oci.h"
 #include "signing/receipt/receipt.h"
 #include "signing/trust/trust_root.h"

@@ -5,7 +5,7 @@
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/compile_summary.h"
 #include "storage/index/artifact_repository.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "kiln/v1/recall.grpc.pb.h"
 
 namespace kiln::service {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "api/audit/auditor.h"
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/service/tombstoner.h"
 #include "storage/index/mention.h"
 #include "tests/coordinator/farm/farm_fixture.h"

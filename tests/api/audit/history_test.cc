@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "coordinator/recall/recalls.h"
 #include "coordinator/service/promoter.h"
-#include "coordinator/service/recalls.h"
 #include "signing/keys/files.h"
 #include "tests/api/audit/logged_farm.h"
 

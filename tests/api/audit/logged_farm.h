@@ -1,7 +1,7 @@
 // An audited farm whose signatures go into a real log: a sequencer over its database, tiles in a directory.
 #pragma once
 
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/logged_signer.h"
 #include "signing/sequencer/sequencer.h"
 #include "tests/api/audit/audited_farm.h"

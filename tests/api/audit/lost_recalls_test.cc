@@ -2,8 +2,8 @@
 // its clients look there.
 #include <array>
 
-#include "coordinator/service/logged_recalls.h"
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/logged_recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "signing/keys/files.h"
 #include "tests/api/audit/logged_farm.h"
 

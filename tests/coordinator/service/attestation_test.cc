@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "manifest/artifact/bundle_limit.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/provenance.h"

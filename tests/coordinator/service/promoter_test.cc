@@ -1,7 +1,7 @@
 // Promotion: the instance's policy, the farm's own verdicts, and what makes it judge again.
 #include "coordinator/service/promoter.h"
 
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "manifest/statement/check_statement.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"

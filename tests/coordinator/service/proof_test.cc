@@ -6,7 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"

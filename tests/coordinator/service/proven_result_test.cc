@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 #include "signing/keys/files.h"
 #include "signing/trust/trust_root.h"
 #include "tests/coordinator/farm/farm_fixture.h"

@@ -5,7 +5,7 @@
 #include <span>
 
 #include "coordinator/farm/farm.h"
-#include "coordinator/service/recall_logger.h"
+#include "coordinator/recall/recall_logger.h"
 #include "signing/recall/recalls.h"
 
 namespace kiln::service {

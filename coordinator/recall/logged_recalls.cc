@@ -1,4 +1,4 @@
-#include "coordinator/service/logged_recalls.h"
+#include "coordinator/recall/logged_recalls.h"
 
 #include <algorithm>
 

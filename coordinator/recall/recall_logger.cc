@@ -1,4 +1,4 @@
-#include "coordinator/service/recall_logger.h"
+#include "coordinator/recall/recall_logger.h"
 
 #include <algorithm>
 

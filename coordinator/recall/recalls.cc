@@ -1,8 +1,8 @@
-#include "coordinator/service/recalls.h"
+#include "coordinator/recall/recalls.h"
 
 #include "coordinator/farm/advisory_lock.h"
 #include "coordinator/farm/log.h"
-#include "coordinator/service/logged_recalls.h"
+#include "coordinator/recall/logged_recalls.h"
 #include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
