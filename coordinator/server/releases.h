@@ -7,7 +7,7 @@
 
 #include "api/gateway/gateway.h"
 #include "coordinator/farm/digest_cache.h"
-#include "coordinator/service/instance_policies.h"
+#include "coordinator/policy/instance_policies.h"
 
 namespace kiln::server {
 

@@ -1,7 +1,7 @@
 // kiln.v1.AttestationService.
 #pragma once
 
-#include "coordinator/service/attestations.h"
+#include "coordinator/policy/attestations.h"
 #include "kiln/v1/attestation.grpc.pb.h"
 
 namespace kiln::service {

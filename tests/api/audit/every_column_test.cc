@@ -4,7 +4,7 @@
 #include <array>
 #include <map>
 
-#include "coordinator/service/promoter.h"
+#include "coordinator/policy/promoter.h"
 #include "coordinator/service/tuning_documents.h"
 #include "signing/keys/files.h"
 #include "storage/index/tuning_repository.h"

@@ -5,8 +5,8 @@
 #include <cstdlib>
 #include <random>
 
+#include "coordinator/policy/promoter.h"
 #include "coordinator/recall/recalls.h"
-#include "coordinator/service/promoter.h"
 #include "signing/keys/files.h"
 #include "tests/api/audit/logged_farm.h"
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <fstream>
 
-#include "coordinator/service/promoter.h"
+#include "coordinator/policy/promoter.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "tests/api/audit/logged_farm.h"

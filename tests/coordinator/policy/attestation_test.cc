@@ -1,5 +1,5 @@
 // Statements of third parties that a farm keeps.
-#include "coordinator/service/attestations.h"
+#include "coordinator/policy/attestations.h"
 
 #include <filesystem>
 

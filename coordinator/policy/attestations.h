@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coordinator/farm/farm.h"
-#include "coordinator/service/instance_policies.h"
+#include "coordinator/policy/instance_policies.h"
 #include "coordinator/signatures/log_intake.h"
 #include "storage/index/attestation_repository.h"
 

@@ -1,4 +1,4 @@
-#include "coordinator/service/instance_policies.h"
+#include "coordinator/policy/instance_policies.h"
 
 #include "coordinator/farm/instances.h"
 #include "coordinator/recall/recalls.h"

@@ -9,7 +9,7 @@
 #include <thread>
 #include <utility>
 
-#include "coordinator/service/instance_policies.h"
+#include "coordinator/policy/instance_policies.h"
 #include "storage/index/verdict_repository.h"
 
 namespace kiln::service {

@@ -1,4 +1,4 @@
-#include "coordinator/service/attestations.h"
+#include "coordinator/policy/attestations.h"
 
 #include <algorithm>
 #include <array>

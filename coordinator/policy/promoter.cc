@@ -1,4 +1,4 @@
-#include "coordinator/service/promoter.h"
+#include "coordinator/policy/promoter.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // Promotion: the instance's policy, the farm's own verdicts, and what makes it judge again.
-#include "coordinator/service/promoter.h"
+#include "coordinator/policy/promoter.h"
 
 #include "coordinator/recall/recalls.h"
 #include "manifest/statement/check_statement.h"
