@@ -22,7 +22,7 @@
 namespace kiln::service {
 
 class LoggedRecalls;    // recall/logged_recalls.h
-struct ProvenArtifact;  // service/proof.h
+struct ProvenArtifact;  // planning/proof.h
 
 // References to things that outlive every service; all of them thread safe.
 struct Farm {
@@ -39,12 +39,12 @@ struct Farm {
   // Told the name of each point that a job passes between two durable states. Fault tests stop the program
   // there.
   std::function<void(std::string_view)> reached = [](std::string_view) {};
-  // What hits would otherwise verify each time (service/proof.cc, recall/recalls.cc).
+  // What hits would otherwise verify each time (planning/proof.cc, recall/recalls.cc).
   std::shared_ptr<DigestCache<ProvenArtifact>> proofs = std::make_shared<DigestCache<ProvenArtifact>>(4096);
   std::shared_ptr<DigestCache<signing::Recalls>> recalls = std::make_shared<DigestCache<signing::Recalls>>(2);
   std::vector<Digest> sandboxPolicies = {};  // that receipts may name; empty: any that fits its action
   std::shared_ptr<DigestCache<ToolchainAdmission>> admissions =
-      std::make_shared<DigestCache<ToolchainAdmission>>(256);  // service/admitted_toolchain.cc
+      std::make_shared<DigestCache<ToolchainAdmission>>(256);  // planning/admitted_toolchain.cc
   std::string trustRoot;  // the farm's root, a path; "" if it was given none
   // What the log says was recalled; null where the farm has no log, or no trust root.
   std::shared_ptr<LoggedRecalls> loggedRecalls;

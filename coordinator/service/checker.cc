@@ -4,7 +4,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/planner.h"
+#include "coordinator/planning/planner.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"

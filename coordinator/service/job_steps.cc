@@ -4,8 +4,8 @@
 
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
-#include "coordinator/service/planner.h"
-#include "coordinator/service/proof.h"
+#include "coordinator/planning/planner.h"
+#include "coordinator/planning/proof.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
 #include "storage/index/result_repository.h"

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "coordinator/farm/log.h"
-#include "coordinator/service/admitted_toolchain.h"
+#include "coordinator/planning/admitted_toolchain.h"
 #include "coordinator/service/rpc.h"
 #include "coordinator/view/job_view.h"
 #include "manifest/statement/toolchain_admission.h"

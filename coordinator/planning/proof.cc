@@ -1,4 +1,4 @@
-#include "coordinator/service/proof.h"
+#include "coordinator/planning/proof.h"
 
 #include <algorithm>
 #include <set>

@@ -1,4 +1,4 @@
-#include "coordinator/service/admitted_toolchain.h"
+#include "coordinator/planning/admitted_toolchain.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "coordinator/service/planner.h"
+#include "coordinator/planning/planner.h"
 
 #include <fmt/format.h>
 #include <openssl/rand.h>
@@ -8,7 +8,7 @@
 
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/proof.h"
+#include "coordinator/planning/proof.h"
 #include "storage/index/artifact_repository.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
