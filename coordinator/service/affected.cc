@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/jobs/git_url.h"
-#include "coordinator/service/tuning_traces.h"
+#include "coordinator/tuning/tuning_traces.h"
 #include "coordinator/view/audit_view.h"
 #include "coordinator/view/page_token.h"
 #include "kiln/v1/worker.pb.h"

@@ -17,7 +17,7 @@
 #include "coordinator/farm/farm.h"
 #include "coordinator/service/checker.h"
 #include "coordinator/service/publisher.h"
-#include "coordinator/service/tuner.h"
+#include "coordinator/tuning/tuner.h"
 
 namespace kiln::service {
 

@@ -5,7 +5,7 @@
 #include <map>
 
 #include "coordinator/policy/promoter.h"
-#include "coordinator/service/tuning_documents.h"
+#include "coordinator/tuning/tuning_documents.h"
 #include "signing/keys/files.h"
 #include "storage/index/tuning_repository.h"
 #include "tests/api/audit/logged_farm.h"

@@ -1,4 +1,4 @@
-#include "coordinator/service/action_input.h"
+#include "coordinator/tuning/action_input.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "coordinator/service/tuner.h"
+#include "coordinator/tuning/tuner.h"
 
 #include <algorithm>
 #include <map>
@@ -10,8 +10,8 @@
 #include "coordinator/jobs/submission.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/recall/recalls.h"
-#include "coordinator/service/action_input.h"
-#include "coordinator/service/tuning_documents.h"
+#include "coordinator/tuning/action_input.h"
+#include "coordinator/tuning/tuning_documents.h"
 #include "manifest/statement/tune_statement.h"
 #include "signing/receipt/receipt.h"
 #include "storage/action/compiler_action.h"

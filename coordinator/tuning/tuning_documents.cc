@@ -1,7 +1,7 @@
-#include "coordinator/service/tuning_documents.h"
+#include "coordinator/tuning/tuning_documents.h"
 
 #include "coordinator/farm/blob_io.h"
-#include "coordinator/service/action_input.h"
+#include "coordinator/tuning/action_input.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/json.h"
 

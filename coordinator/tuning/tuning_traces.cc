@@ -1,9 +1,9 @@
-#include "coordinator/service/tuning_traces.h"
+#include "coordinator/tuning/tuning_traces.h"
 
 #include <algorithm>
 #include <set>
 
-#include "coordinator/service/tuning_documents.h"
+#include "coordinator/tuning/tuning_documents.h"
 #include "storage/index/tuning_repository.h"
 
 namespace kiln::service {

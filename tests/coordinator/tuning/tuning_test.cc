@@ -1,7 +1,7 @@
 // Tuning on the farm: what is planned, measured, believed, kept, given to compiles and found again.
 #include "coordinator/recall/recalls.h"
 #include "coordinator/service/affected.h"
-#include "coordinator/service/tuning_documents.h"
+#include "coordinator/tuning/tuning_documents.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
