@@ -8,6 +8,7 @@
 #include <fstream>
 
 #include "api/gateway/gateway.h"
+#include "coordinator/drivers/job_driver.h"
 #include "coordinator/farm/instances.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/policy/promoter.h"
@@ -25,7 +26,6 @@
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/attestation_service.h"
 #include "coordinator/service/audit_service.h"
-#include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/maintenance_service.h"
 #include "coordinator/service/recall_service.h"

@@ -1,9 +1,9 @@
 // kiln.v1.JobService.
 #pragma once
 
+#include "coordinator/drivers/job_driver.h"
+#include "coordinator/drivers/submitter.h"
 #include "coordinator/farm/farm.h"
-#include "coordinator/service/job_driver.h"
-#include "coordinator/service/submitter.h"
 #include "kiln/v1/job.grpc.pb.h"
 
 namespace kiln::service {

@@ -7,9 +7,9 @@
 #include <string>
 #include <vector>
 
+#include "coordinator/drivers/completion.h"
+#include "coordinator/drivers/job_driver.h"
 #include "coordinator/farm/farm.h"
-#include "coordinator/service/completion.h"
-#include "coordinator/service/job_driver.h"
 #include "kiln/v1/worker.grpc.pb.h"
 
 namespace kiln::service {

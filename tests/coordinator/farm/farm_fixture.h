@@ -5,9 +5,9 @@
 #include <grpcpp/grpcpp.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/drivers/job_driver.h"
 #include "coordinator/service/artifact_service.h"
 #include "coordinator/service/audit_service.h"
-#include "coordinator/service/job_driver.h"
 #include "coordinator/service/job_service.h"
 #include "coordinator/service/maintenance_service.h"
 #include "coordinator/service/toolchain_service.h"

@@ -1,4 +1,4 @@
-#include "coordinator/service/reproducer.h"
+#include "coordinator/drivers/reproducer.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "coordinator/service/publisher.h"
+#include "coordinator/drivers/publisher.h"
 
 #include <array>
 

@@ -1,16 +1,16 @@
-#include "coordinator/service/completion.h"
+#include "coordinator/drivers/completion.h"
 
 #include <algorithm>
 #include <map>
 
+#include "coordinator/drivers/check_report.h"
+#include "coordinator/drivers/sandbox_rule.h"
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/jobs/tuning_use.h"
-#include "coordinator/service/check_report.h"
-#include "coordinator/service/sandbox_rule.h"
 #include "coordinator/tuning/tuner.h"
 #include "coordinator/tuning/tuning_documents.h"
 #include "coordinator/view/job_logs.h"

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "coordinator/drivers/checker.h"
+#include "coordinator/drivers/publisher.h"
 #include "coordinator/farm/farm.h"
-#include "coordinator/service/checker.h"
-#include "coordinator/service/publisher.h"
 #include "coordinator/tuning/tuner.h"
 
 namespace kiln::service {

@@ -1,5 +1,5 @@
 // Each kind of action beside each thing that a policy may open.
-#include "coordinator/service/sandbox_rule.h"
+#include "coordinator/drivers/sandbox_rule.h"
 
 #include <gtest/gtest.h>
 

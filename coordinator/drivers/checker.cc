@@ -1,4 +1,4 @@
-#include "coordinator/service/checker.h"
+#include "coordinator/drivers/checker.h"
 
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"

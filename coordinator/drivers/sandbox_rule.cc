@@ -1,4 +1,4 @@
-#include "coordinator/service/sandbox_rule.h"
+#include "coordinator/drivers/sandbox_rule.h"
 
 #include <algorithm>
 

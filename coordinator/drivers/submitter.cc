@@ -1,4 +1,4 @@
-#include "coordinator/service/submitter.h"
+#include "coordinator/drivers/submitter.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -1,4 +1,4 @@
-#include "coordinator/service/check_report.h"
+#include "coordinator/drivers/check_report.h"
 
 #include <algorithm>
 

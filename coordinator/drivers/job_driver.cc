@@ -1,14 +1,14 @@
-#include "coordinator/service/job_driver.h"
+#include "coordinator/drivers/job_driver.h"
 
 #include <algorithm>
 
+#include "coordinator/drivers/job_steps.h"
+#include "coordinator/drivers/reproducer.h"
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/planning/proof.h"
-#include "coordinator/service/job_steps.h"
-#include "coordinator/service/reproducer.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/job_repository.h"
 

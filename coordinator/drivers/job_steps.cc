@@ -1,4 +1,4 @@
-#include "coordinator/service/job_steps.h"
+#include "coordinator/drivers/job_steps.h"
 
 #include <algorithm>
 

@@ -1,5 +1,5 @@
 // What is kept of a run's report, and what a report of each kind must come with.
-#include "coordinator/service/completion.h"
+#include "coordinator/drivers/completion.h"
 
 #include <fcntl.h>
 #include <sys/resource.h>
