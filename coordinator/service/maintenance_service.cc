@@ -1,7 +1,7 @@
 #include "coordinator/service/maintenance_service.h"
 
+#include "coordinator/garbage/tombstoner.h"
 #include "coordinator/service/rpc.h"
-#include "coordinator/service/tombstoner.h"
 #include "coordinator/view/job_view.h"
 
 namespace kiln::service {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "coordinator/farm/farm.h"
-#include "coordinator/service/garbage.h"
+#include "coordinator/garbage/garbage.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
 
 namespace kiln::service {

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "api/audit/auditor.h"
+#include "coordinator/garbage/tombstoner.h"
 #include "coordinator/recall/recalls.h"
-#include "coordinator/service/tombstoner.h"
 #include "storage/index/mention.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_lock.h"

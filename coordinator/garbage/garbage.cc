@@ -1,10 +1,10 @@
-#include "coordinator/service/garbage.h"
+#include "coordinator/garbage/garbage.h"
 
 #include <fmt/format.h>
 
 #include "coordinator/farm/advisory_lock.h"
 #include "coordinator/farm/log.h"
-#include "coordinator/service/reachable.h"
+#include "coordinator/garbage/reachable.h"
 #include "storage/index/root_repository.h"
 
 namespace kiln::service {

@@ -1,4 +1,4 @@
-#include "coordinator/service/tombstoner.h"
+#include "coordinator/garbage/tombstoner.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "coordinator/service/reachable.h"
+#include "coordinator/garbage/reachable.h"
 
 #include <array>
 
