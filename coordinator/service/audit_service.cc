@@ -1,8 +1,8 @@
 #include "coordinator/service/audit_service.h"
 
-#include "coordinator/service/affected.h"
-#include "coordinator/service/comparison.h"
-#include "coordinator/service/logged_view.h"
+#include "coordinator/audit/affected.h"
+#include "coordinator/audit/comparison.h"
+#include "coordinator/audit/logged_view.h"
 #include "coordinator/service/rpc.h"
 #include "coordinator/view/audit_view.h"
 #include "coordinator/view/job_view.h"

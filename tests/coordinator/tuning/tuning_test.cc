@@ -1,6 +1,6 @@
 // Tuning on the farm: what is planned, measured, believed, kept, given to compiles and found again.
+#include "coordinator/audit/affected.h"
 #include "coordinator/recall/recalls.h"
-#include "coordinator/service/affected.h"
 #include "coordinator/tuning/tuning_documents.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/provenance.h"

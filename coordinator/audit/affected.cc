@@ -1,4 +1,4 @@
-#include "coordinator/service/affected.h"
+#include "coordinator/audit/affected.h"
 
 #include <algorithm>
 

@@ -1,4 +1,4 @@
-#include "coordinator/service/logged_view.h"
+#include "coordinator/audit/logged_view.h"
 
 #include <limits>
 #include <set>

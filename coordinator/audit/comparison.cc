@@ -1,4 +1,4 @@
-#include "coordinator/service/comparison.h"
+#include "coordinator/audit/comparison.h"
 
 #include <algorithm>
 
