@@ -1,10 +1,10 @@
 // The services behind the gate.
 #pragma once
 
+#include "coordinator/rpc/job_service.h"
+#include "coordinator/rpc/worker_service.h"
 #include "coordinator/server/guard.h"
 #include "coordinator/server/guarded_blobs.h"
-#include "coordinator/service/job_service.h"
-#include "coordinator/service/worker_service.h"
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/attestation.grpc.pb.h"
 #include "kiln/v1/audit.grpc.pb.h"

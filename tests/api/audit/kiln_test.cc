@@ -3,7 +3,7 @@
 #include <fstream>
 #include <set>
 
-#include "coordinator/service/audit_service.h"
+#include "coordinator/rpc/audit_service.h"
 #include "storage/remote/byte_stream_service.h"
 #include "storage/remote/cas_service.h"
 #include "tests/api/audit/logged_farm.h"

@@ -6,12 +6,12 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/drivers/job_driver.h"
-#include "coordinator/service/artifact_service.h"
-#include "coordinator/service/audit_service.h"
-#include "coordinator/service/job_service.h"
-#include "coordinator/service/maintenance_service.h"
-#include "coordinator/service/toolchain_service.h"
-#include "coordinator/service/worker_service.h"
+#include "coordinator/rpc/artifact_service.h"
+#include "coordinator/rpc/audit_service.h"
+#include "coordinator/rpc/job_service.h"
+#include "coordinator/rpc/maintenance_service.h"
+#include "coordinator/rpc/toolchain_service.h"
+#include "coordinator/rpc/worker_service.h"
 #include "signing/server/local_signer.h"
 #include "signing/server/logged_records.h"
 #include "storage/blob/local_blob_store.h"

@@ -1,12 +1,12 @@
-#include "coordinator/service/worker_service.h"
+#include "coordinator/rpc/worker_service.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "coordinator/farm/log.h"
-#include "coordinator/service/rpc.h"
-#include "coordinator/service/worker_address.h"
+#include "coordinator/rpc/rpc.h"
+#include "coordinator/rpc/worker_address.h"
 #include "coordinator/view/device_view.h"
 #include "coordinator/view/job_view.h"
 #include "manifest/base/printable.h"

@@ -1,5 +1,5 @@
 // Who a worker is: not its name alone. And who is shown to whom.
-#include "coordinator/service/worker_address.h"
+#include "coordinator/rpc/worker_address.h"
 
 #include <filesystem>
 

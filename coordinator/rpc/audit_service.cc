@@ -1,9 +1,9 @@
-#include "coordinator/service/audit_service.h"
+#include "coordinator/rpc/audit_service.h"
 
 #include "coordinator/audit/affected.h"
 #include "coordinator/audit/comparison.h"
 #include "coordinator/audit/logged_view.h"
-#include "coordinator/service/rpc.h"
+#include "coordinator/rpc/rpc.h"
 #include "coordinator/view/audit_view.h"
 #include "coordinator/view/job_view.h"
 #include "coordinator/view/page_token.h"

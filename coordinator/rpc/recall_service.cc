@@ -1,6 +1,6 @@
-#include "coordinator/service/recall_service.h"
+#include "coordinator/rpc/recall_service.h"
 
-#include "coordinator/service/rpc.h"
+#include "coordinator/rpc/rpc.h"
 
 namespace kiln::service {
 namespace {

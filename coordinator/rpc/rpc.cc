@@ -1,4 +1,4 @@
-#include "coordinator/service/rpc.h"
+#include "coordinator/rpc/rpc.h"
 
 #include "coordinator/jobs/job_error.h"
 #include "google/rpc/status.pb.h"

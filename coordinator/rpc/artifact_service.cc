@@ -1,6 +1,6 @@
-#include "coordinator/service/artifact_service.h"
+#include "coordinator/rpc/artifact_service.h"
 
-#include "coordinator/service/rpc.h"
+#include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_view.h"
 #include "storage/index/artifact_repository.h"
 

@@ -1,5 +1,5 @@
 // What Synchronize remembers of a worker and when it gives out leases, and what the fleet's list shows.
-#include "coordinator/service/worker_service.h"
+#include "coordinator/rpc/worker_service.h"
 
 #include <thread>
 

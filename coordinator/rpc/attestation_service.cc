@@ -1,6 +1,6 @@
-#include "coordinator/service/attestation_service.h"
+#include "coordinator/rpc/attestation_service.h"
 
-#include "coordinator/service/rpc.h"
+#include "coordinator/rpc/rpc.h"
 
 namespace kiln::service {
 namespace {

@@ -1,4 +1,4 @@
-#include "coordinator/service/worker_address.h"
+#include "coordinator/rpc/worker_address.h"
 
 namespace kiln::service {
 

@@ -1,7 +1,7 @@
-#include "coordinator/service/job_service.h"
+#include "coordinator/rpc/job_service.h"
 
 #include "coordinator/jobs/evidence.h"
-#include "coordinator/service/rpc.h"
+#include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_logs.h"
 #include "coordinator/view/job_view.h"
 #include "storage/index/job_changes.h"

@@ -1,7 +1,7 @@
-#include "coordinator/service/maintenance_service.h"
+#include "coordinator/rpc/maintenance_service.h"
 
 #include "coordinator/garbage/tombstoner.h"
-#include "coordinator/service/rpc.h"
+#include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_view.h"
 
 namespace kiln::service {

@@ -1,11 +1,11 @@
-#include "coordinator/service/toolchain_service.h"
+#include "coordinator/rpc/toolchain_service.h"
 
 #include <algorithm>
 #include <map>
 
 #include "coordinator/farm/log.h"
 #include "coordinator/planning/admitted_toolchain.h"
-#include "coordinator/service/rpc.h"
+#include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_view.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/description.h"
