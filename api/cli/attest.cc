@@ -4,9 +4,9 @@
 #include <cctype>
 #include <filesystem>
 
+#include "api/cli/base/print.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
-#include "api/cli/print.h"
-#include "api/cli/trust_settings.h"
 #include "api/client/artifact_ref.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"

@@ -2,15 +2,15 @@
 
 #include <algorithm>
 
+#include "api/cli/base/print.h"
+#include "api/cli/base/progress.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/cli/build_options.h"
 #include "api/cli/check_files.h"
 #include "api/cli/commands.h"
 #include "api/cli/interrupt.h"
 #include "api/cli/job_view.h"
 #include "api/cli/model_source.h"
-#include "api/cli/print.h"
-#include "api/cli/progress.h"
-#include "api/cli/trust_settings.h"
 #include "api/client/built_artifact.h"
 #include "api/client/trusted_artifact.h"
 #include "manifest/spec/profile_option.h"

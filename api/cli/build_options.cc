@@ -6,7 +6,7 @@
 #include <array>
 #include <cerrno>
 
-#include "api/cli/duration_option.h"
+#include "api/cli/base/duration_option.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/nearest.h"
 #include "manifest/spec/target.h"

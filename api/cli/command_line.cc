@@ -2,9 +2,9 @@
 
 #include <unistd.h>
 
+#include "api/cli/base/exit_code.h"
+#include "api/cli/base/print.h"
 #include "api/cli/commands.h"
-#include "api/cli/exit_code.h"
-#include "api/cli/print.h"
 #include "manifest/base/nearest.h"
 
 namespace kiln::cli {

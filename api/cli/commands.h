@@ -1,7 +1,7 @@
 // Every command of `kiln`; each lives in the file of its name.
 #pragma once
 
-#include "api/cli/context.h"
+#include "api/cli/base/context.h"
 
 namespace kiln::cli {
 

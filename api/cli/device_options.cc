@@ -3,7 +3,7 @@
 #include <cerrno>
 #include <cstring>
 
-#include "api/cli/exit_code.h"
+#include "api/cli/base/exit_code.h"
 
 namespace kiln::cli {
 

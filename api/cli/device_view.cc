@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "api/cli/base/print.h"
 #include "api/cli/json_text.h"
-#include "api/cli/print.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {

@@ -5,15 +5,15 @@
 #include <filesystem>
 #include <fstream>
 
+#include "api/cli/base/exit_code.h"
+#include "api/cli/base/print.h"
+#include "api/cli/base/run_program.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
 #include "api/cli/doctor_blobs.h"
 #include "api/cli/doctor_disks.h"
 #include "api/cli/doctor_packages.h"
 #include "api/cli/doctor_processes.h"
-#include "api/cli/exit_code.h"
-#include "api/cli/print.h"
-#include "api/cli/run_program.h"
-#include "api/cli/trust_settings.h"
 #include "compiler_core/runtime/device/device_info.h"
 #include "manifest/base/counted.h"
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <random>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "api/client/blob_sample.h"
 #include "manifest/base/counted.h"
 #include "storage/tree/digest_proto.h"

@@ -9,7 +9,7 @@
 #include <filesystem>
 #include <map>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "manifest/base/result.h"
 #include "manifest/base/scratch_directory.h"
 

@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "api/cli/run_program.h"
+#include "api/cli/base/run_program.h"
 
 namespace kiln::cli {
 namespace {

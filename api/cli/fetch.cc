@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "api/cli/base/print.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
-#include "api/cli/print.h"
-#include "api/cli/trust_settings.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/fetch.h"
 #include "manifest/base/counted.h"

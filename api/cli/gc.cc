@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "api/cli/base/duration_option.h"
+#include "api/cli/base/print.h"
 #include "api/cli/commands.h"
-#include "api/cli/duration_option.h"
-#include "api/cli/print.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/digest.h"
 

@@ -9,7 +9,7 @@
 #include <cstdio>
 #include <mutex>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "manifest/base/scratch_directory.h"
 
 namespace kiln::cli {

@@ -1,6 +1,6 @@
 #include "api/cli/job_view.h"
 
-#include "api/cli/progress.h"
+#include "api/cli/base/progress.h"
 #include "api/client/rpc_error.h"
 #include "manifest/base/clock.h"
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <tuple>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {

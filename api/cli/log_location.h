@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "api/cli/context.h"
+#include "api/cli/base/context.h"
 #include "signing/follow/log_source.h"
 
 namespace kiln::cli {

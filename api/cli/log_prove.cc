@@ -4,7 +4,7 @@
 
 #include <array>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "api/client/artifact_ref.h"
 #include "manifest/statement/statement.h"
 #include "signing/log/log_proof.h"

@@ -1,7 +1,7 @@
 // kiln log prove ARTIFACT.
 #pragma once
 
-#include "api/cli/context.h"
+#include "api/cli/base/context.h"
 
 namespace kiln::cli {
 

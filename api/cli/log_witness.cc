@@ -5,7 +5,7 @@
 #include <chrono>
 #include <thread>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_server.h"

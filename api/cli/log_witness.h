@@ -1,7 +1,7 @@
 // The part of `kiln log` that is a process.
 #pragma once
 
-#include "api/cli/context.h"
+#include "api/cli/base/context.h"
 
 namespace kiln::cli {
 

@@ -3,10 +3,10 @@
 
 #include <csignal>
 
+#include "api/cli/base/limits.h"
+#include "api/cli/base/print.h"
 #include "api/cli/command_line.h"
 #include "api/cli/interrupt.h"
-#include "api/cli/limits.h"
-#include "api/cli/print.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
 

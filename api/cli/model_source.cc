@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "api/client/model_check.h"
 #include "api/client/model_files.h"
 #include "manifest/spec/compile_spec.h"

@@ -5,7 +5,7 @@
 #include <filesystem>
 #include <vector>
 
-#include "api/cli/run_program.h"
+#include "api/cli/base/run_program.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/file.h"
 #include "manifest/base/printable.h"

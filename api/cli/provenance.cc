@@ -1,9 +1,9 @@
 #include <algorithm>
 
+#include "api/cli/base/print.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
-#include "api/cli/print.h"
 #include "api/cli/provenance_text.h"
-#include "api/cli/trust_settings.h"
 #include "api/client/audit_client.h"
 #include "manifest/statement/compare.h"
 #include "storage/tree/digest_proto.h"

@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "manifest/base/printable.h"
 #include "manifest/statement/compile_summary.h"
 

@@ -1,13 +1,13 @@
 #include <fmt/format.h>
 
+#include "api/cli/base/print.h"
+#include "api/cli/base/progress.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/cli/build_options.h"
 #include "api/cli/commands.h"
 #include "api/cli/interrupt.h"
 #include "api/cli/job_view.h"
-#include "api/cli/print.h"
-#include "api/cli/progress.h"
 #include "api/cli/rebuild_offline.h"
-#include "api/cli/trust_settings.h"
 #include "manifest/spec/delivery_spec.h"
 #include "storage/tree/digest_proto.h"
 

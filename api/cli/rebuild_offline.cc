@@ -7,9 +7,9 @@
 #include <filesystem>
 #include <optional>
 
-#include "api/cli/print.h"
-#include "api/cli/run_program.h"
-#include "api/cli/trust_settings.h"
+#include "api/cli/base/print.h"
+#include "api/cli/base/run_program.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/node/private_copy.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/oci.h"

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "api/cli/context.h"
+#include "api/cli/base/context.h"
 
 namespace kiln::cli {
 

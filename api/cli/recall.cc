@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "api/cli/base/duration_option.h"
+#include "api/cli/base/file_lock.h"
+#include "api/cli/base/print.h"
 #include "api/cli/commands.h"
-#include "api/cli/duration_option.h"
-#include "api/cli/file_lock.h"
-#include "api/cli/print.h"
 #include "api/cli/recall_draft.h"
 #include "api/cli/recall_resolve.h"
 #include "manifest/base/printable.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "api/cli/print.h"
-#include "api/cli/source_name.h"
+#include "api/cli/base/print.h"
+#include "api/cli/base/source_name.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/short_digest.h"
 #include "manifest/base/utf8.h"

@@ -6,7 +6,7 @@
 
 #include <filesystem>
 
-#include "api/cli/run_program.h"
+#include "api/cli/base/run_program.h"
 #include "manifest/base/scratch_directory.h"
 #include "manifest/json/error_line.h"
 

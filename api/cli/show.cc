@@ -1,12 +1,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/cli/base/print.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
 #include "api/cli/device_view.h"
-#include "api/cli/print.h"
 #include "api/cli/provenance_text.h"
 #include "api/cli/stage_view.h"
-#include "api/cli/trust_settings.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 

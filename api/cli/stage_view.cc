@@ -7,11 +7,11 @@
 #include <set>
 #include <tuple>
 
+#include "api/cli/base/print.h"
+#include "api/cli/base/text_table.h"
 #include "api/cli/device_view.h"
 #include "api/cli/json_text.h"
 #include "api/cli/partition_view.h"
-#include "api/cli/print.h"
-#include "api/cli/text_table.h"
 #include "api/cli/tuning_view.h"
 #include "manifest/base/counted.h"
 

@@ -2,9 +2,9 @@
 
 #include <filesystem>
 
+#include "api/cli/base/print.h"
 #include "api/cli/commands.h"
 #include "api/cli/job_view.h"
-#include "api/cli/print.h"
 #include "api/cli/toolchain_sources.h"
 #include "api/client/toolchain_lock.h"
 #include "manifest/base/counted.h"

@@ -2,7 +2,7 @@
 
 #include <fcntl.h>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 #include "api/client/toolchain_lock.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/exit_code.h"

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "api/cli/context.h"
+#include "api/cli/base/context.h"
 #include "manifest/json/json.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/lock.h"

@@ -6,10 +6,10 @@
 #include <map>
 #include <optional>
 
+#include "api/cli/base/duration_option.h"
+#include "api/cli/base/file_lock.h"
+#include "api/cli/base/print.h"
 #include "api/cli/commands.h"
-#include "api/cli/duration_option.h"
-#include "api/cli/file_lock.h"
-#include "api/cli/print.h"
 #include "api/cli/trust_edit.h"
 #include "api/cli/trust_sigstore.h"
 #include "signing/keys/files.h"

@@ -1,9 +1,9 @@
+#include "api/cli/base/print.h"
+#include "api/cli/base/progress.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
 #include "api/cli/interrupt.h"
 #include "api/cli/job_view.h"
-#include "api/cli/print.h"
-#include "api/cli/progress.h"
-#include "api/cli/trust_settings.h"
 #include "api/client/trusted_artifact.h"
 
 namespace kiln::cli {

@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
+#include "api/cli/base/print.h"
 #include "api/cli/job_view.h"
-#include "api/cli/print.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {

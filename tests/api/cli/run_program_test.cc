@@ -1,4 +1,4 @@
-#include "api/cli/run_program.h"
+#include "api/cli/base/run_program.h"
 
 #include <gtest/gtest.h>
 #include <sys/prctl.h>

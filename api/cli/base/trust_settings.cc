@@ -1,6 +1,6 @@
-#include "api/cli/trust_settings.h"
+#include "api/cli/base/trust_settings.h"
 
-#include "api/cli/exit_code.h"
+#include "api/cli/base/exit_code.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/fetch.h"
 #include "api/node/private_copy.h"

@@ -1,4 +1,4 @@
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 
 #include <gtest/gtest.h>
 #include <pty.h>

@@ -1,4 +1,4 @@
-#include "api/cli/run_program.h"
+#include "api/cli/base/run_program.h"
 
 #include <fcntl.h>
 #include <poll.h>

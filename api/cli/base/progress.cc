@@ -1,8 +1,8 @@
-#include "api/cli/progress.h"
+#include "api/cli/base/progress.h"
 
 #include <fmt/format.h>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 
 namespace kiln::cli {
 namespace {

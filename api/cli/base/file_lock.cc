@@ -1,4 +1,4 @@
-#include "api/cli/file_lock.h"
+#include "api/cli/base/file_lock.h"
 
 #include <fcntl.h>
 #include <sys/file.h>
@@ -6,7 +6,7 @@
 #include <cerrno>
 #include <filesystem>
 
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 
 namespace kiln::cli {
 

@@ -1,11 +1,11 @@
-#include "api/cli/context.h"
+#include "api/cli/base/context.h"
 
 #include <algorithm>
 #include <cstdlib>
 
-#include "api/cli/duration_option.h"
-#include "api/cli/print.h"
-#include "api/cli/progress.h"
+#include "api/cli/base/duration_option.h"
+#include "api/cli/base/print.h"
+#include "api/cli/base/progress.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {

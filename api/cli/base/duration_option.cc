@@ -1,4 +1,4 @@
-#include "api/cli/duration_option.h"
+#include "api/cli/base/duration_option.h"
 
 #include <charconv>
 

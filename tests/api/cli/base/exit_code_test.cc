@@ -1,5 +1,5 @@
 // What an error ends the command with: the exit code that it carries, else that of its class.
-#include "api/cli/exit_code.h"
+#include "api/cli/base/exit_code.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "api/cli/print.h"
+#include "api/cli/base/print.h"
 
 #include <fmt/format.h>
 #include <sys/ioctl.h>
@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <cstdio>
 
-#include "api/cli/text_table.h"
+#include "api/cli/base/text_table.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {

@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "api/cli/context.h"
+#include "api/cli/base/context.h"
 #include "api/node/open.h"
 
 namespace kiln::cli {

@@ -1,4 +1,4 @@
-#include "api/cli/source_name.h"
+#include "api/cli/base/source_name.h"
 
 #include <filesystem>
 

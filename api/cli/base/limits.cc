@@ -1,4 +1,4 @@
-#include "api/cli/limits.h"
+#include "api/cli/base/limits.h"
 
 #include <fmt/format.h>
 #include <pthread.h>

@@ -1,4 +1,4 @@
-#include "api/cli/exit_code.h"
+#include "api/cli/base/exit_code.h"
 
 #include "manifest/json/json.h"
 

@@ -1,4 +1,4 @@
-#include "api/cli/text_table.h"
+#include "api/cli/base/text_table.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
