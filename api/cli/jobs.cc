@@ -4,7 +4,7 @@
 #include "api/cli/base/progress.h"
 #include "api/cli/commands.h"
 #include "api/cli/job_outputs.h"
-#include "api/cli/job_view.h"
+#include "api/cli/view/job_view.h"
 
 namespace kiln::cli {
 namespace {

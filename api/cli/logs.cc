@@ -7,7 +7,7 @@
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
 #include "api/cli/commands.h"
-#include "api/cli/job_view.h"
+#include "api/cli/view/job_view.h"
 
 namespace kiln::cli {
 namespace {

@@ -3,7 +3,7 @@
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
-#include "api/cli/provenance_text.h"
+#include "api/cli/view/provenance_text.h"
 #include "api/client/audit_client.h"
 #include "manifest/statement/compare.h"
 #include "storage/tree/digest_proto.h"

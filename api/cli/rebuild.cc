@@ -6,8 +6,8 @@
 #include "api/cli/build_options.h"
 #include "api/cli/commands.h"
 #include "api/cli/interrupt.h"
-#include "api/cli/job_view.h"
 #include "api/cli/rebuild_offline.h"
+#include "api/cli/view/job_view.h"
 #include "manifest/spec/delivery_spec.h"
 #include "storage/tree/digest_proto.h"
 

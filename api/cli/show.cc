@@ -4,9 +4,9 @@
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
-#include "api/cli/device_view.h"
-#include "api/cli/provenance_text.h"
-#include "api/cli/stage_view.h"
+#include "api/cli/view/device_view.h"
+#include "api/cli/view/provenance_text.h"
+#include "api/cli/view/stage_view.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 

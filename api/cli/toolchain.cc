@@ -4,8 +4,8 @@
 
 #include "api/cli/base/print.h"
 #include "api/cli/commands.h"
-#include "api/cli/job_view.h"
 #include "api/cli/toolchain_sources.h"
+#include "api/cli/view/job_view.h"
 #include "api/client/toolchain_lock.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/file.h"

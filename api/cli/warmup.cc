@@ -5,7 +5,7 @@
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
 #include "api/cli/device_options.h"
-#include "api/cli/session_view.h"
+#include "api/cli/view/session_view.h"
 #include "api/node/load.h"
 #include "compiler_core/runtime/device/cuda_driver.h"
 #include "manifest/base/counted.h"

@@ -3,7 +3,7 @@
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/commands.h"
 #include "api/cli/interrupt.h"
-#include "api/cli/job_view.h"
+#include "api/cli/view/job_view.h"
 #include "api/client/trusted_artifact.h"
 
 namespace kiln::cli {

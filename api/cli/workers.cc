@@ -1,6 +1,6 @@
 #include "api/cli/base/print.h"
 #include "api/cli/commands.h"
-#include "api/cli/worker_view.h"
+#include "api/cli/view/worker_view.h"
 
 namespace kiln::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/cli/tuning_view.h"
+#include "api/cli/view/tuning_view.h"
 
 #include <gtest/gtest.h>
 

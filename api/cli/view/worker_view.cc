@@ -1,11 +1,11 @@
-#include "api/cli/worker_view.h"
+#include "api/cli/view/worker_view.h"
 
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "api/cli/base/print.h"
-#include "api/cli/job_view.h"
+#include "api/cli/view/job_view.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {

@@ -1,4 +1,4 @@
-#include "api/cli/provenance_text.h"
+#include "api/cli/view/provenance_text.h"
 
 #include <gtest/gtest.h>
 

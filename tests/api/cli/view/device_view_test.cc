@@ -1,4 +1,4 @@
-#include "api/cli/device_view.h"
+#include "api/cli/view/device_view.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "api/cli/partition_view.h"
+#include "api/cli/view/partition_view.h"
 
 #include <gtest/gtest.h>
 

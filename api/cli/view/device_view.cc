@@ -1,9 +1,9 @@
-#include "api/cli/device_view.h"
+#include "api/cli/view/device_view.h"
 
 #include <fmt/format.h>
 
 #include "api/cli/base/print.h"
-#include "api/cli/json_text.h"
+#include "api/cli/view/json_text.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {

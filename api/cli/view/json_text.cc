@@ -1,4 +1,4 @@
-#include "api/cli/json_text.h"
+#include "api/cli/view/json_text.h"
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
-#include "api/cli/tuning_view.h"
+#include "api/cli/view/tuning_view.h"
 
-#include "api/cli/json_text.h"
+#include "api/cli/view/json_text.h"
 #include "manifest/json/reader.h"
 #include "manifest/tuning/schedule_json.h"
 

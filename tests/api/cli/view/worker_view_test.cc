@@ -1,4 +1,4 @@
-#include "api/cli/worker_view.h"
+#include "api/cli/view/worker_view.h"
 
 #include <gtest/gtest.h>
 

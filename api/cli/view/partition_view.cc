@@ -1,8 +1,8 @@
-#include "api/cli/partition_view.h"
+#include "api/cli/view/partition_view.h"
 
 #include <fmt/format.h>
 
-#include "api/cli/json_text.h"
+#include "api/cli/view/json_text.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {

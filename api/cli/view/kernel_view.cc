@@ -1,4 +1,4 @@
-#include "api/cli/kernel_view.h"
+#include "api/cli/view/kernel_view.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

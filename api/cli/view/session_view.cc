@@ -1,4 +1,4 @@
-#include "api/cli/session_view.h"
+#include "api/cli/view/session_view.h"
 
 #include "compiler_core/runtime/device/cuda_driver.h"
 

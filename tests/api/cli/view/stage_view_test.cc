@@ -1,10 +1,10 @@
-#include "api/cli/stage_view.h"
+#include "api/cli/view/stage_view.h"
 
 #include <fmt/ranges.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "api/cli/json_text.h"
+#include "api/cli/view/json_text.h"
 
 namespace kiln::cli {
 namespace {

@@ -1,4 +1,4 @@
-#include "api/cli/stage_view.h"
+#include "api/cli/view/stage_view.h"
 
 #include <fmt/format.h>
 
@@ -9,10 +9,10 @@
 
 #include "api/cli/base/print.h"
 #include "api/cli/base/text_table.h"
-#include "api/cli/device_view.h"
-#include "api/cli/json_text.h"
-#include "api/cli/partition_view.h"
-#include "api/cli/tuning_view.h"
+#include "api/cli/view/device_view.h"
+#include "api/cli/view/json_text.h"
+#include "api/cli/view/partition_view.h"
+#include "api/cli/view/tuning_view.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {

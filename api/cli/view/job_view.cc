@@ -1,4 +1,4 @@
-#include "api/cli/job_view.h"
+#include "api/cli/view/job_view.h"
 
 #include "api/cli/base/progress.h"
 #include "api/client/rpc_error.h"
