@@ -4,6 +4,7 @@
 
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
+#include "api/cli/build/commands.h"
 #include "api/cli/commands.h"
 #include "manifest/base/nearest.h"
 

@@ -5,19 +5,12 @@
 
 namespace kiln::cli {
 
-void addBuild(CLI::App& app, Context& context);
-void addInspect(CLI::App& app, Context& context);
-void addJobs(CLI::App& app, Context& context);
-void addWatch(CLI::App& app, Context& context);
-void addCancel(CLI::App& app, Context& context);
-void addLogs(CLI::App& app, Context& context);
 void addWorkers(CLI::App& app, Context& context);
 void addToolchain(CLI::App& app, Context& context);
 void addFetch(CLI::App& app, Context& context);
 void addVerify(CLI::App& app, Context& context);
 void addShow(CLI::App& app, Context& context);
 void addExport(CLI::App& app, Context& context);
-void addRebuild(CLI::App& app, Context& context);
 void addDiff(CLI::App& app, Context& context);
 void addProvenance(CLI::App& app, Context& context);
 void addAffected(CLI::App& app, Context& context);

@@ -5,8 +5,8 @@
 
 #include "api/cli/base/limits.h"
 #include "api/cli/base/print.h"
+#include "api/cli/build/interrupt.h"
 #include "api/cli/command_line.h"
-#include "api/cli/interrupt.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
 

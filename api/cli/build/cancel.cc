@@ -1,6 +1,6 @@
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
-#include "api/cli/commands.h"
+#include "api/cli/build/commands.h"
 #include "api/cli/view/job_view.h"
 
 namespace kiln::cli {

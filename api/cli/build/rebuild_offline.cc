@@ -1,4 +1,4 @@
-#include "api/cli/rebuild_offline.h"
+#include "api/cli/build/rebuild_offline.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-#include "api/cli/job_outputs.h"
+#include "api/cli/build/job_outputs.h"
 
 #include <filesystem>
 

@@ -1,8 +1,8 @@
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
-#include "api/cli/interrupt.h"
+#include "api/cli/build/commands.h"
+#include "api/cli/build/interrupt.h"
 #include "api/cli/view/job_view.h"
 #include "api/client/trusted_artifact.h"
 

@@ -1,4 +1,4 @@
-#include "api/cli/build_options.h"
+#include "api/cli/build/build_options.h"
 
 #include <sys/random.h>
 

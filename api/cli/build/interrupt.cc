@@ -1,4 +1,4 @@
-#include "api/cli/interrupt.h"
+#include "api/cli/build/interrupt.h"
 
 #include <poll.h>
 #include <sys/eventfd.h>

@@ -1,4 +1,4 @@
-#include "api/cli/check_files.h"
+#include "api/cli/build/check_files.h"
 
 #include <filesystem>
 

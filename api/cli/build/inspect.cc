@@ -2,8 +2,8 @@
 #include <fmt/ranges.h>
 
 #include "api/cli/base/print.h"
-#include "api/cli/build_options.h"
-#include "api/cli/commands.h"
+#include "api/cli/build/build_options.h"
+#include "api/cli/build/commands.h"
 #include "api/client/model_report.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/printable.h"

@@ -1,4 +1,4 @@
-#include "api/cli/model_source.h"
+#include "api/cli/build/model_source.h"
 
 #include <fmt/format.h>
 
