@@ -7,17 +7,9 @@ namespace kiln::cli {
 
 void addWorkers(CLI::App& app, Context& context);
 void addToolchain(CLI::App& app, Context& context);
-void addFetch(CLI::App& app, Context& context);
-void addVerify(CLI::App& app, Context& context);
-void addShow(CLI::App& app, Context& context);
-void addExport(CLI::App& app, Context& context);
-void addDiff(CLI::App& app, Context& context);
 void addProvenance(CLI::App& app, Context& context);
 void addAffected(CLI::App& app, Context& context);
 void addAudit(CLI::App& app, Context& context);
-void addCheck(CLI::App& app, Context& context);
-void addWarmup(CLI::App& app, Context& context);
-void addRun(CLI::App& app, Context& context);
 void addAttest(CLI::App& app, Context& context);
 void addRecall(CLI::App& app, Context& context);
 void addTrust(CLI::App& app, Context& context);

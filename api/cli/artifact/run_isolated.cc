@@ -1,4 +1,4 @@
-#include "api/cli/run_isolated.h"
+#include "api/cli/artifact/run_isolated.h"
 
 #include <fmt/format.h>
 #include <sys/stat.h>

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
 
 namespace kiln::cli {
 namespace {

@@ -1,10 +1,10 @@
 #include <fmt/format.h>
 
+#include "api/cli/artifact/commands.h"
+#include "api/cli/artifact/device_options.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
-#include "api/cli/device_options.h"
 #include "api/cli/view/session_view.h"
 #include "api/node/load.h"
 #include "compiler_core/runtime/device/cuda_driver.h"

@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
+#include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/run_program.h"
-#include "api/cli/commands.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/private_copy.h"
 #include "manifest/artifact/oci.h"

@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/fetch.h"
 #include "manifest/base/counted.h"

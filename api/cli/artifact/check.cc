@@ -5,11 +5,11 @@
 
 #include <filesystem>
 
+#include "api/cli/artifact/commands.h"
+#include "api/cli/artifact/device_options.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
-#include "api/cli/device_options.h"
 #include "api/node/load.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/file.h"

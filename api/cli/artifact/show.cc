@@ -1,9 +1,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
 #include "api/cli/view/device_view.h"
 #include "api/cli/view/provenance_text.h"
 #include "api/cli/view/stage_view.h"

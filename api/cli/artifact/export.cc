@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {

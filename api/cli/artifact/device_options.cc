@@ -1,4 +1,4 @@
-#include "api/cli/device_options.h"
+#include "api/cli/artifact/device_options.h"
 
 #include <cerrno>
 #include <cstring>

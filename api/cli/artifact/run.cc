@@ -3,13 +3,13 @@
 
 #include <filesystem>
 
+#include "api/cli/artifact/commands.h"
+#include "api/cli/artifact/device_options.h"
+#include "api/cli/artifact/output_names.h"
+#include "api/cli/artifact/run_isolated.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
-#include "api/cli/device_options.h"
-#include "api/cli/output_names.h"
-#include "api/cli/run_isolated.h"
 #include "api/cli/view/kernel_view.h"
 #include "api/cli/view/session_view.h"
 #include "api/node/load.h"

@@ -1,4 +1,4 @@
-#include "api/cli/output_names.h"
+#include "api/cli/artifact/output_names.h"
 
 #include <algorithm>
 #include <cctype>

@@ -1,0 +1,17 @@
+// The commands of this room; each lives in the file of its name.
+#pragma once
+
+#include "api/cli/base/context.h"
+
+namespace kiln::cli {
+
+void addFetch(CLI::App& app, Context& context);
+void addVerify(CLI::App& app, Context& context);
+void addShow(CLI::App& app, Context& context);
+void addExport(CLI::App& app, Context& context);
+void addDiff(CLI::App& app, Context& context);
+void addCheck(CLI::App& app, Context& context);
+void addWarmup(CLI::App& app, Context& context);
+void addRun(CLI::App& app, Context& context);
+
+}  // namespace kiln::cli
