@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "api/cli/artifact/commands.h"
+#include "api/cli/audit/commands.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/build/commands.h"

@@ -7,15 +7,11 @@ namespace kiln::cli {
 
 void addWorkers(CLI::App& app, Context& context);
 void addToolchain(CLI::App& app, Context& context);
-void addProvenance(CLI::App& app, Context& context);
-void addAffected(CLI::App& app, Context& context);
-void addAudit(CLI::App& app, Context& context);
 void addAttest(CLI::App& app, Context& context);
 void addRecall(CLI::App& app, Context& context);
 void addTrust(CLI::App& app, Context& context);
 void addBackup(CLI::App& app, Context& context);
 void addRestore(CLI::App& app, Context& context);
-void addLog(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
 

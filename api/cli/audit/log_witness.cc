@@ -1,5 +1,5 @@
 // kiln log witness: cosigns what a log publishes, if it continues what was cosigned before.
-#include "api/cli/log_witness.h"
+#include "api/cli/audit/log_witness.h"
 
 #include <fmt/format.h>
 #include <chrono>

@@ -1,11 +1,11 @@
 // kiln log: what anybody may ask a transparency log, checked with the keys of the named root.
 #include <fmt/format.h>
 
+#include "api/cli/audit/commands.h"
+#include "api/cli/audit/log_location.h"
+#include "api/cli/audit/log_prove.h"
+#include "api/cli/audit/log_witness.h"
 #include "api/cli/base/print.h"
-#include "api/cli/commands.h"
-#include "api/cli/log_location.h"
-#include "api/cli/log_prove.h"
-#include "api/cli/log_witness.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"
 #include "signing/trust/trust_root.h"

@@ -1,4 +1,4 @@
-#include "api/cli/log_location.h"
+#include "api/cli/audit/log_location.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "api/cli/log_prove.h"
+#include "api/cli/audit/log_prove.h"
 
 #include <fmt/format.h>
 

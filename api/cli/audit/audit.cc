@@ -2,9 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "api/cli/audit/commands.h"
+#include "api/cli/audit/log_location.h"
 #include "api/cli/base/print.h"
-#include "api/cli/commands.h"
-#include "api/cli/log_location.h"
 #include "api/client/audit_client.h"
 #include "api/node/trust.h"
 #include "manifest/base/counted.h"

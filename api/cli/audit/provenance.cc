@@ -1,8 +1,8 @@
 #include <algorithm>
 
+#include "api/cli/audit/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
 #include "api/cli/view/provenance_text.h"
 #include "api/client/audit_client.h"
 #include "manifest/statement/compare.h"

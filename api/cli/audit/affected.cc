@@ -1,8 +1,8 @@
 #include <fmt/format.h>
 
+#include "api/cli/audit/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/source_name.h"
-#include "api/cli/commands.h"
 #include "api/client/audit_client.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/counted.h"
