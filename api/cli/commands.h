@@ -7,9 +7,6 @@ namespace kiln::cli {
 
 void addWorkers(CLI::App& app, Context& context);
 void addToolchain(CLI::App& app, Context& context);
-void addAttest(CLI::App& app, Context& context);
-void addRecall(CLI::App& app, Context& context);
-void addTrust(CLI::App& app, Context& context);
 void addBackup(CLI::App& app, Context& context);
 void addRestore(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);

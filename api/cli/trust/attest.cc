@@ -6,7 +6,7 @@
 
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
-#include "api/cli/commands.h"
+#include "api/cli/trust/commands.h"
 #include "api/client/artifact_ref.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"

@@ -1,4 +1,4 @@
-#include "api/cli/recall_draft.h"
+#include "api/cli/trust/recall_draft.h"
 
 #include <algorithm>
 #include <sstream>

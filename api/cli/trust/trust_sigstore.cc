@@ -1,4 +1,4 @@
-#include "api/cli/trust_sigstore.h"
+#include "api/cli/trust/trust_sigstore.h"
 
 #include <cerrno>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "api/cli/trust_edit.h"
+#include "api/cli/trust/trust_edit.h"
 
 #include <algorithm>
 #include <functional>

@@ -1,4 +1,4 @@
-#include "api/cli/recall_resolve.h"
+#include "api/cli/trust/recall_resolve.h"
 
 #include <algorithm>
 #include <functional>
