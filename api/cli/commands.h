@@ -6,7 +6,6 @@
 namespace kiln::cli {
 
 void addWorkers(CLI::App& app, Context& context);
-void addToolchain(CLI::App& app, Context& context);
 void addBackup(CLI::App& app, Context& context);
 void addRestore(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);

@@ -1,4 +1,4 @@
-#include "api/cli/toolchain_sources.h"
+#include "api/cli/toolchain/toolchain_sources.h"
 
 #include <fcntl.h>
 

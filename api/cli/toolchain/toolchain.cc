@@ -3,8 +3,8 @@
 #include <filesystem>
 
 #include "api/cli/base/print.h"
-#include "api/cli/commands.h"
-#include "api/cli/toolchain_sources.h"
+#include "api/cli/toolchain/commands.h"
+#include "api/cli/toolchain/toolchain_sources.h"
 #include "api/cli/view/job_view.h"
 #include "api/client/toolchain_lock.h"
 #include "manifest/base/counted.h"
