@@ -7,7 +7,7 @@
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/build/commands.h"
-#include "api/cli/commands.h"
+#include "api/cli/farm/commands.h"
 #include "api/cli/toolchain/commands.h"
 #include "api/cli/trust/commands.h"
 #include "manifest/base/nearest.h"

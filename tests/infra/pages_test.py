@@ -119,7 +119,7 @@ class MessagesTest(unittest.TestCase):
         self.assertEqual([each for each in found if not (self.ROOT / each[1]).exists()], [])
 
     def test_a_page_named_for_a_weakness_speaks_of_it(self):
-        packages = (self.ROOT / "api/cli/doctor_packages.cc").read_text()
+        packages = (self.ROOT / "api/cli/farm/doctor_packages.cc").read_text()
         for weaknesses, page in re.findall(r'"(CVE-[^"]*)",\s*"[^"]*?([\w/]+\.md)', packages):
             self.assertIn(weaknesses.split(",")[0], (self.ROOT / page).read_text(), page)
 

@@ -7,9 +7,9 @@
 #include <fstream>
 #include <sstream>
 
-#include "api/cli/doctor_disks.h"
-#include "api/cli/doctor_packages.h"
-#include "api/cli/doctor_processes.h"
+#include "api/cli/farm/doctor_disks.h"
+#include "api/cli/farm/doctor_packages.h"
+#include "api/cli/farm/doctor_processes.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::cli {

@@ -1,6 +1,6 @@
 // Whether a backup's database and log are of one farm, over what pg_restore prints of the one and the tiles
 // of the other.
-#include "api/cli/backup_check.h"
+#include "api/cli/farm/backup_check.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>

@@ -1,4 +1,4 @@
-// Every command of `kiln`; each lives in the file of its name.
+// The commands of this room; each lives in the file of its name.
 #pragma once
 
 #include "api/cli/base/context.h"

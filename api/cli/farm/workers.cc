@@ -1,5 +1,5 @@
 #include "api/cli/base/print.h"
-#include "api/cli/commands.h"
+#include "api/cli/farm/commands.h"
 #include "api/cli/view/worker_view.h"
 
 namespace kiln::cli {

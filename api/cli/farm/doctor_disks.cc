@@ -1,4 +1,4 @@
-#include "api/cli/doctor_disks.h"
+#include "api/cli/farm/doctor_disks.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,11 +2,11 @@
 
 #include <filesystem>
 
-#include "api/cli/backup_check.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
-#include "api/cli/commands.h"
-#include "api/cli/postgres_tools.h"
+#include "api/cli/farm/backup_check.h"
+#include "api/cli/farm/commands.h"
+#include "api/cli/farm/postgres_tools.h"
 #include "manifest/base/printable.h"
 #include "storage/backup/make_backup.h"
 #include "storage/backup/restore_backup.h"

@@ -1,4 +1,4 @@
-#include "api/cli/backup_check.h"
+#include "api/cli/farm/backup_check.h"
 
 #include <algorithm>
 #include <charconv>
@@ -6,7 +6,7 @@
 #include <optional>
 #include <vector>
 
-#include "api/cli/postgres_tools.h"
+#include "api/cli/farm/postgres_tools.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/scratch_directory.h"

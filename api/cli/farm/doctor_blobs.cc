@@ -1,4 +1,4 @@
-#include "api/cli/doctor_blobs.h"
+#include "api/cli/farm/doctor_blobs.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "api/cli/doctor_finding.h"
+#include "api/cli/farm/doctor_finding.h"
 
 namespace kiln::cli {
 

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "api/cli/doctor_finding.h"
+#include "api/cli/farm/doctor_finding.h"
 
 namespace kiln::cli {
 

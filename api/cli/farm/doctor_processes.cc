@@ -1,4 +1,4 @@
-#include "api/cli/doctor_processes.h"
+#include "api/cli/farm/doctor_processes.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "api/cli/postgres_tools.h"
+#include "api/cli/farm/postgres_tools.h"
 
 #include <unistd.h>
 

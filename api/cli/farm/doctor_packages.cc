@@ -1,4 +1,4 @@
-#include "api/cli/doctor_packages.h"
+#include "api/cli/farm/doctor_packages.h"
 
 #include <fmt/format.h>
 

@@ -2,7 +2,7 @@
 
 #include "api/cli/base/duration_option.h"
 #include "api/cli/base/print.h"
-#include "api/cli/commands.h"
+#include "api/cli/farm/commands.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/digest.h"
 
