@@ -8,8 +8,8 @@
 
 #include "api/audit/audit_trust.h"
 #include "manifest/statement/provenance.h"
-#include "storage/index/mention.h"
-#include "storage/index/part.h"
+#include "storage/index/mention/mention.h"
+#include "storage/index/mention/part.h"
 
 namespace kiln::audit {
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "manifest/base/clock.h"
-#include "storage/index/mention.h"
+#include "storage/index/mention/mention.h"
 #include "storage/postgres/param.h"
 
 namespace kiln::index {

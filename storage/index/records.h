@@ -9,7 +9,7 @@
 
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
-#include "storage/index/mention.h"
+#include "storage/index/mention/mention.h"
 
 namespace kiln::index {
 

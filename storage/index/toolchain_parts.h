@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/index/part.h"
+#include "storage/index/mention/part.h"
 #include "storage/index/records.h"
 #include "storage/postgres/connection.h"
 

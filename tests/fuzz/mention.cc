@@ -1,7 +1,7 @@
 // libFuzzer: what statements from outside mention, sources of any form and key ids among it.
-#include "storage/index/mention.h"
+#include "storage/index/mention/mention.h"
 #include "manifest/statement/provenance.h"
-#include "storage/index/part.h"
+#include "storage/index/mention/part.h"
 #include "tests/support/sample_provenance.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {

@@ -10,7 +10,7 @@
 #include "manifest/base/utf8.h"
 #include "manifest/json/reader.h"
 #include "signing/keys/files.h"
-#include "storage/index/mention.h"
+#include "storage/index/mention/mention.h"
 
 namespace kiln::cli {
 namespace {

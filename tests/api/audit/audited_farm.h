@@ -6,7 +6,7 @@
 #include "api/audit/auditor.h"
 #include "coordinator/garbage/tombstoner.h"
 #include "coordinator/recall/recalls.h"
-#include "storage/index/mention.h"
+#include "storage/index/mention/mention.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_lock.h"
 

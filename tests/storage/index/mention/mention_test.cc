@@ -1,4 +1,4 @@
-#include "storage/index/mention.h"
+#include "storage/index/mention/mention.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "storage/index/part.h"
+#include "storage/index/mention/part.h"
 
 #include <algorithm>
 
