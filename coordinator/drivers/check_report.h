@@ -6,7 +6,7 @@
 #include "coordinator/farm/farm.h"
 #include "kiln/v1/worker.pb.h"
 #include "manifest/json/json.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

@@ -6,7 +6,7 @@
 #include "coordinator/farm/farm.h"
 #include "kiln/v1/worker.pb.h"
 #include "signing/keys/certificate.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "manifest/base/digest.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

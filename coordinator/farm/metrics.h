@@ -10,7 +10,7 @@
 
 #include "manifest/base/clock.h"
 #include "storage/blob/sweep.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

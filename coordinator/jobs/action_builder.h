@@ -2,7 +2,7 @@
 #pragma once
 
 #include "storage/action/compiler_action.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::jobs {
 

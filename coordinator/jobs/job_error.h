@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "manifest/base/exit_code.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::jobs {
 

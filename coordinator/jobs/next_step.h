@@ -15,7 +15,7 @@
 
 #include "coordinator/jobs/job_error.h"
 #include "manifest/spec/delivery_spec.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::jobs {
 

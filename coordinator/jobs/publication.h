@@ -14,7 +14,7 @@
 #include "manifest/artifact/document_limit.h"
 #include "manifest/artifact/manifest.h"
 #include "manifest/spec/compile_spec.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::jobs {
 

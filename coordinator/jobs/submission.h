@@ -6,7 +6,7 @@
 
 #include "kiln/v1/job.pb.h"
 #include "manifest/spec/delivery_spec.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::jobs {
 

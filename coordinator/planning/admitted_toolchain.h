@@ -5,7 +5,7 @@
 #include <string>
 
 #include "coordinator/farm/farm.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

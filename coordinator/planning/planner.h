@@ -9,7 +9,7 @@
 #include "coordinator/jobs/next_step.h"
 #include "coordinator/jobs/submission.h"
 #include "storage/blob/upload.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

@@ -8,7 +8,7 @@
 #include "coordinator/farm/farm.h"
 #include "manifest/spec/delivery_spec.h"
 #include "manifest/statement/provenance.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

@@ -8,7 +8,7 @@
 #include <map>
 #include <mutex>
 
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::queue {
 

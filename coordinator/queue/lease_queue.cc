@@ -5,10 +5,10 @@
 #include <algorithm>
 
 #include "coordinator/queue/retry_policy.h"
-#include "storage/index/codec.h"
 #include "storage/index/farm_repository.h"
 #include "storage/index/result_repository.h"
-#include "storage/index/run_codec.h"
+#include "storage/index/rows/codec.h"
+#include "storage/index/rows/run_codec.h"
 
 namespace kiln::queue {
 namespace {

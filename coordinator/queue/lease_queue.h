@@ -16,7 +16,7 @@
 #include "coordinator/queue/reputation.h"
 #include "coordinator/queue/retry_policy.h"
 #include "manifest/base/clock.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::queue {

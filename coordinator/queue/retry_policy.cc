@@ -2,8 +2,8 @@
 
 #include <fmt/format.h>
 
-#include "storage/index/codec.h"
-#include "storage/index/run_codec.h"
+#include "storage/index/rows/codec.h"
+#include "storage/index/rows/run_codec.h"
 
 namespace kiln::queue {
 namespace {

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "manifest/base/clock.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::queue {

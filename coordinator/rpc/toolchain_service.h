@@ -3,7 +3,7 @@
 
 #include "coordinator/farm/farm.h"
 #include "kiln/v1/artifact.grpc.pb.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

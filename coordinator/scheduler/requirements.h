@@ -7,7 +7,7 @@
 
 #include "manifest/base/clock.h"
 #include "manifest/spec/delivery_spec.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::scheduler {
 

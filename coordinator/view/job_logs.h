@@ -5,7 +5,7 @@
 
 #include "kiln/v1/job.pb.h"
 #include "manifest/base/result.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

@@ -3,7 +3,7 @@
 
 #include "kiln/v1/artifact.pb.h"
 #include "kiln/v1/job.pb.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 

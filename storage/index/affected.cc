@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "storage/index/affected_query.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::index {

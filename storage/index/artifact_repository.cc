@@ -1,8 +1,8 @@
 #include "storage/index/artifact_repository.h"
 
-#include "storage/index/codec.h"
 #include "storage/index/mention_repository.h"
 #include "storage/index/referrer_repository.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 namespace {

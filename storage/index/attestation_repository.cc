@@ -1,7 +1,7 @@
 #include "storage/index/attestation_repository.h"
 
 #include "storage/index/artifact_repository.h"
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 

@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::index {

@@ -2,7 +2,7 @@
 
 #include <map>
 
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 namespace {

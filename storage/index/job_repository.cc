@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "storage/index/codec.h"
 #include "storage/index/job_changes.h"
 #include "storage/index/result_repository.h"
-#include "storage/index/run_codec.h"
+#include "storage/index/rows/codec.h"
+#include "storage/index/rows/run_codec.h"
 
 namespace kiln::index {
 namespace {

@@ -1,6 +1,6 @@
 #include "storage/index/known_names.h"
 
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 namespace {

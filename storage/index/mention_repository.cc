@@ -1,7 +1,7 @@
 #include "storage/index/mention_repository.h"
 
 #include "manifest/statement/statement.h"
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 namespace {

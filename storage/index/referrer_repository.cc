@@ -1,7 +1,7 @@
 #include "storage/index/referrer_repository.h"
 
 #include "manifest/artifact/oci_layout.h"
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 

@@ -1,7 +1,7 @@
 #include "storage/index/root_repository.h"
 
-#include "storage/index/codec.h"
 #include "storage/index/result_repository.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 namespace {

@@ -1,7 +1,7 @@
 #include "storage/index/toolchain_repository.h"
 
 #include "manifest/base/short_digest.h"
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 #include "storage/index/toolchain_parts.h"
 
 namespace kiln::index {

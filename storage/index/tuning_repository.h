@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::index {

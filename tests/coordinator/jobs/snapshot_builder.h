@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "coordinator/jobs/evidence.h"
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::jobs::testing {
 

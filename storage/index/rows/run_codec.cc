@@ -1,6 +1,6 @@
-#include "storage/index/run_codec.h"
+#include "storage/index/rows/run_codec.h"
 
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 

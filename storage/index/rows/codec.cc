@@ -1,4 +1,4 @@
-#include "storage/index/codec.h"
+#include "storage/index/rows/codec.h"
 
 #include <algorithm>
 #include <charconv>

@@ -1,7 +1,7 @@
 // Rows of the table runs; internal to the repositories and the queue.
 #pragma once
 
-#include "storage/index/records.h"
+#include "storage/index/rows/records.h"
 #include "storage/postgres/rows.h"
 
 namespace kiln::index {
