@@ -6,7 +6,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/statement/check_statement.h"
 #include "storage/index/artifact_repository.h"
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_repository.h"
 #include "storage/index/worker_repository.h"
 
 namespace kiln::service {

@@ -9,8 +9,8 @@
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/artifact_repository.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/job_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -18,7 +18,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -6,9 +6,9 @@
 #include "coordinator/jobs/submission.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/planning/proof.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/job_repository.h"
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/job_repository.h"
+#include "storage/index/jobs/result_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -9,9 +9,9 @@
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/compile_summary.h"
 #include "storage/index/artifact_repository.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/job_repository.h"
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/job_repository.h"
+#include "storage/index/jobs/result_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/tree/tree_builder.h"
 

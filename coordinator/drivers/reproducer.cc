@@ -10,8 +10,8 @@
 #include "manifest/statement/reproduction.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/artifact_repository.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/job_repository.h"
 #include "storage/tree/tree_builder.h"
 
 namespace kiln::service {

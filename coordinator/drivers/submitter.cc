@@ -16,8 +16,8 @@
 #include "coordinator/view/device_view.h"
 #include "manifest/spec/target.h"
 #include "storage/index/artifact_repository.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/job_repository.h"
 #include "storage/index/worker_repository.h"
 
 namespace kiln::service {

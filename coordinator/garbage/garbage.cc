@@ -5,7 +5,7 @@
 #include "coordinator/farm/advisory_lock.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/garbage/reachable.h"
-#include "storage/index/root_repository.h"
+#include "storage/index/jobs/root_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -9,7 +9,7 @@
 #include "signing/keys/keys.h"
 #include "storage/blob/blob_store.h"
 #include "storage/blob/sweep.h"
-#include "storage/index/root_repository.h"
+#include "storage/index/jobs/root_repository.h"
 
 namespace kiln::service {
 

@@ -6,7 +6,7 @@
 
 #include "coordinator/queue/retry_policy.h"
 #include "storage/index/farm_repository.h"
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
 #include "storage/index/rows/run_codec.h"
 

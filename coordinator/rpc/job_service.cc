@@ -4,9 +4,9 @@
 #include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_logs.h"
 #include "coordinator/view/job_view.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/job_repository.h"
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/job_repository.h"
+#include "storage/index/jobs/result_repository.h"
 
 namespace kiln::service {
 namespace {

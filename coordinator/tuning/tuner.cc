@@ -15,9 +15,9 @@
 #include "manifest/statement/tune_statement.h"
 #include "signing/receipt/receipt.h"
 #include "storage/action/compiler_action.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/job_repository.h"
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/job_repository.h"
+#include "storage/index/jobs/result_repository.h"
 #include "storage/index/tuning_repository.h"
 
 namespace kiln::service {

@@ -13,7 +13,7 @@
 #include "signing/server/logged_records.h"
 #include "signing/verify/verify.h"
 #include "storage/index/artifact_repository.h"
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_repository.h"
 #include "storage/index/schema.h"
 #include "tests/signing/farm_fixture.h"
 #include "tests/signing/log/memory_tiles.h"

@@ -5,7 +5,7 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "coordinator/queue/lease_queue.h"
-#include "storage/index/job_changes.h"
+#include "storage/index/jobs/job_changes.h"
 #include "storage/index/worker_repository.h"
 #include "tests/storage/index/index_fixture.h"
 #include "tests/support/manual_clock.h"

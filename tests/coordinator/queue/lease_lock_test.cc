@@ -1,7 +1,7 @@
 // Leases when two coordinators reach for the same run at one moment, forced by a transaction that holds its
 // row.
 #include "coordinator/queue/lease_queue.h"
-#include "storage/index/job_changes.h"
+#include "storage/index/jobs/job_changes.h"
 #include "tests/storage/index/index_fixture.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/open_transaction.h"

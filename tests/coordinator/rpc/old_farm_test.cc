@@ -7,7 +7,7 @@
 #include <filesystem>
 
 #include "signing/verify/verify.h"
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/golden.h"

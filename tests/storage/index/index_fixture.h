@@ -6,7 +6,7 @@
 #include <string>
 
 #include "storage/index/farm_repository.h"
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_repository.h"
 #include "storage/index/schema.h"
 #include "storage/postgres/connection.h"
 #include "tests/support/postgres_server.h"

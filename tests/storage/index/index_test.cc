@@ -1,8 +1,8 @@
 #include <algorithm>
 
 #include "storage/index/artifact_repository.h"
-#include "storage/index/job_changes.h"
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/result_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/index/worker_repository.h"
 #include "tests/storage/index/index_fixture.h"

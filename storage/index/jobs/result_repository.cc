@@ -1,4 +1,4 @@
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/result_repository.h"
 
 #include "storage/index/rows/codec.h"
 

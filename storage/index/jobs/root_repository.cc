@@ -1,6 +1,6 @@
-#include "storage/index/root_repository.h"
+#include "storage/index/jobs/root_repository.h"
 
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
 
 namespace kiln::index {

@@ -1,4 +1,4 @@
-#include "storage/index/job_changes.h"
+#include "storage/index/jobs/job_changes.h"
 
 #include "storage/index/rows/codec.h"
 

@@ -1,9 +1,9 @@
-#include "storage/index/job_repository.h"
+#include "storage/index/jobs/job_repository.h"
 
 #include <algorithm>
 
-#include "storage/index/job_changes.h"
-#include "storage/index/result_repository.h"
+#include "storage/index/jobs/job_changes.h"
+#include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
 #include "storage/index/rows/run_codec.h"
 
