@@ -5,7 +5,7 @@
 #include "manifest/artifact/media_types.h"
 #include "manifest/base/printable.h"
 #include "manifest/statement/check_statement.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/worker_repository.h"
 

@@ -9,7 +9,7 @@
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/reproduction.h"
 #include "signing/receipt/receipt.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/tree/tree_builder.h"

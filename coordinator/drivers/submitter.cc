@@ -15,7 +15,7 @@
 #include "coordinator/scheduler/requirements.h"
 #include "coordinator/view/device_view.h"
 #include "manifest/spec/target.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/worker_repository.h"

@@ -6,7 +6,7 @@
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/tombstone.h"
 #include "signing/bundle/bundle.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 
 namespace kiln::service {
 namespace {

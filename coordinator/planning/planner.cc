@@ -9,7 +9,7 @@
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/planning/proof.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/jobs/result_repository.h"

@@ -13,7 +13,7 @@
 #include "manifest/statement/tune_statement.h"
 #include "signing/bundle/bundle.h"
 #include "signing/verify/read_statement.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 
 namespace kiln::service {
 namespace {

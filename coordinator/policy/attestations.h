@@ -4,7 +4,7 @@
 #include "coordinator/farm/farm.h"
 #include "coordinator/policy/instance_policies.h"
 #include "coordinator/signatures/log_intake.h"
-#include "storage/index/attestation_repository.h"
+#include "storage/index/artifacts/attestation_repository.h"
 
 namespace kiln::service {
 

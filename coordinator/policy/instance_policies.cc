@@ -6,7 +6,7 @@
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 
 namespace kiln::service {
 namespace {

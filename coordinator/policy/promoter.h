@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "coordinator/policy/instance_policies.h"
-#include "storage/index/verdict_repository.h"
+#include "storage/index/artifacts/verdict_repository.h"
 
 namespace kiln::service {
 

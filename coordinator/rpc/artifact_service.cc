@@ -2,7 +2,7 @@
 
 #include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_view.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -35,8 +35,8 @@
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/base/steady_clock.h"
 #include "storage/blob/local_blob_store.h"
+#include "storage/index/artifacts/referrer_repository.h"
 #include "storage/index/farm_repository.h"
-#include "storage/index/referrer_repository.h"
 #include "storage/index/schema.h"
 
 namespace kiln::server {

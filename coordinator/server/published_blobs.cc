@@ -1,7 +1,7 @@
 #include "coordinator/server/published_blobs.h"
 
-#include "storage/index/artifact_repository.h"
-#include "storage/index/referrer_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
+#include "storage/index/artifacts/referrer_repository.h"
 
 namespace kiln::server {
 

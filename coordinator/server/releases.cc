@@ -4,7 +4,7 @@
 #include "manifest/artifact/manifest.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"
-#include "storage/index/referrer_repository.h"
+#include "storage/index/artifacts/referrer_repository.h"
 
 namespace kiln::server {
 namespace {

@@ -3,7 +3,7 @@
 #include "coordinator/farm/log.h"
 #include "manifest/toolchain/lock.h"
 #include "signing/bundle/bundle.h"
-#include "storage/index/mention_repository.h"
+#include "storage/index/artifacts/mention_repository.h"
 #include "storage/index/toolchain_parts.h"
 
 namespace kiln::service {

@@ -5,10 +5,10 @@
 #include <string_view>
 
 #include "kiln/v1/audit.pb.h"
+#include "storage/index/artifacts/verdict_repository.h"
 #include "storage/index/audit_repository.h"
 #include "storage/index/toolchain_parts.h"
 #include "storage/index/tuning_repository.h"
-#include "storage/index/verdict_repository.h"
 
 namespace kiln::service {
 

@@ -12,7 +12,7 @@
 #include "signing/sequencer/sequencer.h"
 #include "signing/server/logged_records.h"
 #include "signing/verify/verify.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/schema.h"
 #include "tests/signing/farm_fixture.h"

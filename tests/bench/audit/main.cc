@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/schema.h"
 #include "tests/bench/audit/publish.h"
 #include "tests/bench/audit/questions.h"

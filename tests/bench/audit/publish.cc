@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "manifest/statement/provenance.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "tests/bench/audit/generate.h"
 
 namespace kiln::bench {

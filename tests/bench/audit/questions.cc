@@ -2,7 +2,7 @@
 
 #include <iterator>
 
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/audit_repository.h"
 #include "storage/index/toolchain_parts.h"
 

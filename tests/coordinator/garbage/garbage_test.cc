@@ -9,7 +9,7 @@
 #include "signing/receipt/receipt.h"
 #include "signing/trust/trust_root.h"
 #include "signing/verify/verify.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/tree/tree_walk.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 

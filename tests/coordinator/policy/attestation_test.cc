@@ -12,8 +12,8 @@
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "signing/log/leaf.h"
+#include "storage/index/artifacts/verdict_repository.h"
 #include "storage/index/log_repository.h"
-#include "storage/index/verdict_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {

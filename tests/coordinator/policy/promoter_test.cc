@@ -5,7 +5,7 @@
 #include "manifest/statement/check_statement.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {

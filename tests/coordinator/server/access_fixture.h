@@ -10,7 +10,7 @@
 #include "coordinator/server/live_tls.h"
 #include "coordinator/server/published_blobs.h"
 #include "manifest/artifact/oci_layout.h"
-#include "storage/index/referrer_repository.h"
+#include "storage/index/artifacts/referrer_repository.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/remote/resource_name.h"
 #include "tests/coordinator/farm/farm_fixture.h"

@@ -2,7 +2,7 @@
 // in another.
 #include "coordinator/server/published_blobs.h"
 #include "manifest/artifact/oci_layout.h"
-#include "storage/index/referrer_repository.h"
+#include "storage/index/artifacts/referrer_repository.h"
 #include "tests/coordinator/server/access_fixture.h"
 
 namespace kiln::server::testing {

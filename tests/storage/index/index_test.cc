@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/result_repository.h"
 #include "storage/index/toolchain_repository.h"

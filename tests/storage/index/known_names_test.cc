@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "manifest/base/short_digest.h"
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "tests/storage/index/index_fixture.h"
 

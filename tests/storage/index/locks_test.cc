@@ -1,9 +1,9 @@
 // What two coordinators or two sequencers do at the same moment, forced: a transaction of the test holds the
 // lock and changes the rows; the call under test must wait for it and then go by what it finds.
-#include "storage/index/attestation_repository.h"
+#include "storage/index/artifacts/attestation_repository.h"
+#include "storage/index/artifacts/verdict_repository.h"
 #include "storage/index/log_repository.h"
 #include "storage/index/toolchain_repository.h"
-#include "storage/index/verdict_repository.h"
 #include "tests/storage/index/index_fixture.h"
 #include "tests/support/open_transaction.h"
 

@@ -1,6 +1,6 @@
-#include "storage/index/verdict_repository.h"
+#include "storage/index/artifacts/verdict_repository.h"
 
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/rows/codec.h"
 
 namespace kiln::index {

@@ -1,4 +1,4 @@
-#include "storage/index/referrer_repository.h"
+#include "storage/index/artifacts/referrer_repository.h"
 
 #include "manifest/artifact/oci_layout.h"
 #include "storage/index/rows/codec.h"

@@ -1,7 +1,7 @@
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 
-#include "storage/index/mention_repository.h"
-#include "storage/index/referrer_repository.h"
+#include "storage/index/artifacts/mention_repository.h"
+#include "storage/index/artifacts/referrer_repository.h"
 #include "storage/index/rows/codec.h"
 
 namespace kiln::index {

@@ -1,4 +1,4 @@
-#include "storage/index/mention_repository.h"
+#include "storage/index/artifacts/mention_repository.h"
 
 #include "manifest/statement/statement.h"
 #include "storage/index/rows/codec.h"

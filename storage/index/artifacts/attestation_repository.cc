@@ -1,6 +1,6 @@
-#include "storage/index/attestation_repository.h"
+#include "storage/index/artifacts/attestation_repository.h"
 
-#include "storage/index/artifact_repository.h"
+#include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/rows/codec.h"
 
 namespace kiln::index {
