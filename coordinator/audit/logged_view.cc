@@ -9,7 +9,7 @@
 #include "signing/log/leaf.h"
 #include "signing/recall/recalls.h"
 #include "storage/index/audit_repository.h"
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::service {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "signing/log/leaf.h"
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 
 namespace kiln::service {
 namespace {

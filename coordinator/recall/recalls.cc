@@ -6,7 +6,7 @@
 #include "manifest/base/exit_code.h"
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
-#include "storage/index/recall_repository.h"
+#include "storage/index/log/recall_repository.h"
 
 namespace kiln::service {
 namespace {

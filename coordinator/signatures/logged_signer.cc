@@ -3,7 +3,7 @@
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"
 #include "signing/log/log_proof.h"
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "signing/follow/tile_directory.h"
 #include "signing/log/checkpoint.h"
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 
 namespace kiln::signing {
 

@@ -2,7 +2,7 @@
 
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 
 namespace kiln::signing {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 #include "storage/index/schema.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/postgres_server.h"

@@ -13,7 +13,7 @@
 #include "signing/keys/files.h"
 #include "signing/log/leaf.h"
 #include "storage/index/artifacts/verdict_repository.h"
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {

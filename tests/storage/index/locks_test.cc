@@ -2,7 +2,7 @@
 // lock and changes the rows; the call under test must wait for it and then go by what it finds.
 #include "storage/index/artifacts/attestation_repository.h"
 #include "storage/index/artifacts/verdict_repository.h"
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 #include "storage/index/toolchain_repository.h"
 #include "tests/storage/index/index_fixture.h"
 #include "tests/support/open_transaction.h"

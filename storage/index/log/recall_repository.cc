@@ -1,4 +1,4 @@
-#include "storage/index/recall_repository.h"
+#include "storage/index/log/recall_repository.h"
 
 namespace kiln::index {
 

@@ -1,4 +1,4 @@
-#include "storage/index/log_repository.h"
+#include "storage/index/log/log_repository.h"
 
 #include <algorithm>
 
