@@ -15,11 +15,11 @@
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/artifacts/mention_repository.h"
 #include "storage/index/audit_repository.h"
+#include "storage/index/fleet/worker_repository.h"
 #include "storage/index/known_names.h"
 #include "storage/index/toolchain_parts.h"
 #include "storage/index/toolchain_repository.h"
 #include "storage/index/tuning_repository.h"
-#include "storage/index/worker_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -6,8 +6,8 @@
 #include "manifest/base/printable.h"
 #include "manifest/statement/check_statement.h"
 #include "storage/index/artifacts/artifact_repository.h"
+#include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_repository.h"
-#include "storage/index/worker_repository.h"
 
 namespace kiln::service {
 namespace {

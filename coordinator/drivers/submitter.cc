@@ -16,9 +16,9 @@
 #include "coordinator/view/device_view.h"
 #include "manifest/spec/target.h"
 #include "storage/index/artifacts/artifact_repository.h"
+#include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
-#include "storage/index/worker_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/queue/retry_policy.h"
-#include "storage/index/farm_repository.h"
+#include "storage/index/fleet/farm_repository.h"
 #include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
 #include "storage/index/rows/run_codec.h"

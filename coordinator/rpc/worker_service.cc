@@ -10,7 +10,7 @@
 #include "coordinator/view/device_view.h"
 #include "coordinator/view/job_view.h"
 #include "manifest/base/printable.h"
-#include "storage/index/worker_repository.h"
+#include "storage/index/fleet/worker_repository.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::service {

@@ -36,7 +36,7 @@
 #include "manifest/base/steady_clock.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/index/artifacts/referrer_repository.h"
-#include "storage/index/farm_repository.h"
+#include "storage/index/fleet/farm_repository.h"
 #include "storage/index/schema.h"
 
 namespace kiln::server {

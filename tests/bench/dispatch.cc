@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "coordinator/queue/lease_queue.h"
+#include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_changes.h"
-#include "storage/index/worker_repository.h"
 #include "storage/postgres/pool.h"
 #include "tests/storage/index/index_fixture.h"
 

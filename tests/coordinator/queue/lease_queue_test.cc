@@ -3,9 +3,9 @@
 #include <set>
 #include <thread>
 
+#include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/result_repository.h"
-#include "storage/index/worker_repository.h"
 #include "tests/storage/index/index_fixture.h"
 #include "tests/support/manual_clock.h"
 

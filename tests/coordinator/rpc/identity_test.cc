@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "storage/index/worker_repository.h"
+#include "storage/index/fleet/worker_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 
 namespace kiln::service {

@@ -5,7 +5,7 @@
 
 #include <string>
 
-#include "storage/index/farm_repository.h"
+#include "storage/index/fleet/farm_repository.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/schema.h"
 #include "storage/postgres/connection.h"

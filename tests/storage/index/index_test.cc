@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "storage/index/artifacts/artifact_repository.h"
+#include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/result_repository.h"
 #include "storage/index/toolchain_repository.h"
-#include "storage/index/worker_repository.h"
 #include "tests/storage/index/index_fixture.h"
 
 namespace kiln::index {

@@ -1,4 +1,4 @@
-#include "storage/index/worker_repository.h"
+#include "storage/index/fleet/worker_repository.h"
 
 #include "storage/index/rows/codec.h"
 

@@ -1,4 +1,4 @@
-#include "storage/index/farm_repository.h"
+#include "storage/index/fleet/farm_repository.h"
 
 namespace kiln::index {
 
