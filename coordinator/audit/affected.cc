@@ -17,8 +17,8 @@
 #include "storage/index/audit_repository.h"
 #include "storage/index/fleet/worker_repository.h"
 #include "storage/index/known_names.h"
-#include "storage/index/toolchain_parts.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_parts.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "storage/index/tuning_repository.h"
 
 namespace kiln::service {

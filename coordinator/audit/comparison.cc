@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "signing/bundle/bundle.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 
 namespace kiln::service {
 namespace {

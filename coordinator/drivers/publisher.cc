@@ -12,7 +12,7 @@
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/jobs/result_repository.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "storage/tree/tree_builder.h"
 
 namespace kiln::service {

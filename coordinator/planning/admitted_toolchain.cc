@@ -9,7 +9,7 @@
 #include "signing/trust/signed_root.h"
 #include "signing/verify/admission.h"
 #include "storage/blob/blob_store.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 
 namespace kiln::service {
 namespace {

@@ -8,7 +8,7 @@
 #include "coordinator/view/job_view.h"
 #include "coordinator/view/page_token.h"
 #include "storage/index/artifacts/artifact_repository.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::service {

@@ -10,8 +10,8 @@
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/description.h"
 #include "manifest/toolchain/lock.h"
-#include "storage/index/toolchain_parts.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_parts.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "storage/tree/digest_proto.h"
 #include "storage/tree/tree_walk.h"
 

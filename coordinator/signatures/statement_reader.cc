@@ -4,7 +4,7 @@
 #include "manifest/toolchain/lock.h"
 #include "signing/bundle/bundle.h"
 #include "storage/index/artifacts/mention_repository.h"
-#include "storage/index/toolchain_parts.h"
+#include "storage/index/toolchains/toolchain_parts.h"
 
 namespace kiln::service {
 namespace {

@@ -5,7 +5,7 @@
 #include "api/node/fetch.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/ed25519.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "tests/api/audit/audited_farm.h"
 
 namespace kiln::audit {

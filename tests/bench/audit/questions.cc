@@ -4,7 +4,7 @@
 
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/audit_repository.h"
-#include "storage/index/toolchain_parts.h"
+#include "storage/index/toolchains/toolchain_parts.h"
 
 namespace kiln::bench {
 namespace {

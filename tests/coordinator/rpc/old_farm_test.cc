@@ -8,7 +8,7 @@
 
 #include "signing/verify/verify.h"
 #include "storage/index/jobs/job_repository.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/golden.h"
 

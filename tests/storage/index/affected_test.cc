@@ -8,7 +8,7 @@
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/artifacts/mention_repository.h"
 #include "storage/index/audit_repository.h"
-#include "storage/index/toolchain_parts.h"
+#include "storage/index/toolchains/toolchain_parts.h"
 #include "tests/storage/index/index_fixture.h"
 
 namespace kiln::index {

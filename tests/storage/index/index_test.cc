@@ -4,7 +4,7 @@
 #include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/result_repository.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "tests/storage/index/index_fixture.h"
 
 namespace kiln::index {

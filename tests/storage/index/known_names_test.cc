@@ -5,7 +5,7 @@
 
 #include "manifest/base/short_digest.h"
 #include "storage/index/artifacts/artifact_repository.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "tests/storage/index/index_fixture.h"
 
 namespace kiln::index {

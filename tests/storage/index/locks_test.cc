@@ -3,7 +3,7 @@
 #include "storage/index/artifacts/attestation_repository.h"
 #include "storage/index/artifacts/verdict_repository.h"
 #include "storage/index/log/log_repository.h"
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 #include "tests/storage/index/index_fixture.h"
 #include "tests/support/open_transaction.h"
 

@@ -1,4 +1,4 @@
-#include "storage/index/toolchain_parts.h"
+#include "storage/index/toolchains/toolchain_parts.h"
 
 #include "storage/index/rows/codec.h"
 

@@ -1,8 +1,8 @@
-#include "storage/index/toolchain_repository.h"
+#include "storage/index/toolchains/toolchain_repository.h"
 
 #include "manifest/base/short_digest.h"
 #include "storage/index/rows/codec.h"
-#include "storage/index/toolchain_parts.h"
+#include "storage/index/toolchains/toolchain_parts.h"
 
 namespace kiln::index {
 namespace {
