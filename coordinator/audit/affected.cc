@@ -19,7 +19,7 @@
 #include "storage/index/known_names.h"
 #include "storage/index/toolchains/toolchain_parts.h"
 #include "storage/index/toolchains/toolchain_repository.h"
-#include "storage/index/tuning_repository.h"
+#include "storage/index/tuning/tuning_repository.h"
 
 namespace kiln::service {
 namespace {

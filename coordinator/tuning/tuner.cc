@@ -18,7 +18,7 @@
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/jobs/result_repository.h"
-#include "storage/index/tuning_repository.h"
+#include "storage/index/tuning/tuning_repository.h"
 
 namespace kiln::service {
 namespace {

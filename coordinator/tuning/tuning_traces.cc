@@ -4,7 +4,7 @@
 #include <set>
 
 #include "coordinator/tuning/tuning_documents.h"
-#include "storage/index/tuning_repository.h"
+#include "storage/index/tuning/tuning_repository.h"
 
 namespace kiln::service {
 namespace {

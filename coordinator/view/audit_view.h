@@ -8,7 +8,7 @@
 #include "storage/index/artifacts/verdict_repository.h"
 #include "storage/index/audit_repository.h"
 #include "storage/index/toolchains/toolchain_parts.h"
-#include "storage/index/tuning_repository.h"
+#include "storage/index/tuning/tuning_repository.h"
 
 namespace kiln::service {
 

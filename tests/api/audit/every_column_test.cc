@@ -7,7 +7,7 @@
 #include "coordinator/policy/promoter.h"
 #include "coordinator/tuning/tuning_documents.h"
 #include "signing/keys/files.h"
-#include "storage/index/tuning_repository.h"
+#include "storage/index/tuning/tuning_repository.h"
 #include "tests/api/audit/logged_farm.h"
 #include "tests/support/sample_tuning.h"
 

@@ -7,7 +7,7 @@
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
 #include "storage/index/artifacts/artifact_repository.h"
-#include "storage/index/tuning_repository.h"
+#include "storage/index/tuning/tuning_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_tuning.h"
 

@@ -1,4 +1,4 @@
-#include "storage/index/tuning_repository.h"
+#include "storage/index/tuning/tuning_repository.h"
 
 #include <map>
 
