@@ -8,7 +8,7 @@
 #include "signing/bundle/bundle.h"
 #include "signing/log/leaf.h"
 #include "signing/recall/recalls.h"
-#include "storage/index/audit_repository.h"
+#include "storage/index/audit/audit_repository.h"
 #include "storage/index/log/log_repository.h"
 #include "storage/tree/digest_proto.h"
 

@@ -1,7 +1,7 @@
 #include "coordinator/farm/instances.h"
 
 #include "manifest/base/printable.h"
-#include "storage/index/known_names.h"
+#include "storage/index/audit/known_names.h"
 
 namespace kiln::service {
 

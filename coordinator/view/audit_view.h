@@ -6,7 +6,7 @@
 
 #include "kiln/v1/audit.pb.h"
 #include "storage/index/artifacts/verdict_repository.h"
-#include "storage/index/audit_repository.h"
+#include "storage/index/audit/audit_repository.h"
 #include "storage/index/toolchains/toolchain_parts.h"
 #include "storage/index/tuning/tuning_repository.h"
 

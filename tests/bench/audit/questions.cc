@@ -3,7 +3,7 @@
 #include <iterator>
 
 #include "storage/index/artifacts/artifact_repository.h"
-#include "storage/index/audit_repository.h"
+#include "storage/index/audit/audit_repository.h"
 #include "storage/index/toolchains/toolchain_parts.h"
 
 namespace kiln::bench {

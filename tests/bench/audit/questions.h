@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/index/affected.h"
+#include "storage/index/audit/affected.h"
 #include "storage/postgres/connection.h"
 #include "tests/bench/audit/generate.h"
 

@@ -1,5 +1,5 @@
 // What is asked by a name or by a digest's first digits looks at few rows, however many there are.
-#include "storage/index/known_names.h"
+#include "storage/index/audit/known_names.h"
 
 #include <functional>
 

@@ -4,10 +4,10 @@
 
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
-#include "storage/index/affected.h"
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/artifacts/mention_repository.h"
-#include "storage/index/audit_repository.h"
+#include "storage/index/audit/affected.h"
+#include "storage/index/audit/audit_repository.h"
 #include "storage/index/toolchains/toolchain_parts.h"
 #include "tests/storage/index/index_fixture.h"
 

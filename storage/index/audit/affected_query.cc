@@ -1,4 +1,4 @@
-#include "storage/index/affected_query.h"
+#include "storage/index/audit/affected_query.h"
 
 #include <fmt/format.h>
 

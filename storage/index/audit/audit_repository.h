@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "storage/index/affected_query.h"
+#include "storage/index/audit/affected_query.h"
 #include "storage/index/rows/records.h"
 #include "storage/postgres/connection.h"
 

@@ -1,4 +1,4 @@
-#include "storage/index/affected.h"
+#include "storage/index/audit/affected.h"
 
 #include <algorithm>
 

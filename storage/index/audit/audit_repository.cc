@@ -1,4 +1,4 @@
-#include "storage/index/audit_repository.h"
+#include "storage/index/audit/audit_repository.h"
 
 #include <map>
 

@@ -1,4 +1,4 @@
-#include "storage/index/known_names.h"
+#include "storage/index/audit/known_names.h"
 
 #include "storage/index/rows/codec.h"
 
