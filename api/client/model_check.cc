@@ -7,9 +7,9 @@
 #include <set>
 #include <vector>
 
-#include "compiler_core/frontend/onnx/requirements.h"
-#include "compiler_core/frontend/onnx/rule_names.h"
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/rule_names.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
+#include "compiler_core/frontend/onnx/served/requirements.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/dim_option.h"

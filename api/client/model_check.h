@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "compiler_core/frontend/onnx/external_data.h"
-#include "compiler_core/frontend/onnx/load.h"
+#include "compiler_core/frontend/onnx/reader/external_data.h"
+#include "compiler_core/frontend/onnx/reader/load.h"
 #include "manifest/spec/compile_spec.h"
 
 namespace kiln::client {

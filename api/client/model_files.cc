@@ -6,8 +6,8 @@
 #include <ranges>
 
 #include "api/client/model_check.h"
-#include "compiler_core/frontend/onnx/foreign_file.h"
-#include "compiler_core/frontend/onnx/mapped_file.h"
+#include "compiler_core/frontend/onnx/reader/foreign_file.h"
+#include "compiler_core/frontend/onnx/reader/mapped_file.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/compile_spec.h"
 #include "manifest/spec/external_path.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler_core/frontend/onnx/external_data.h"
+#include "compiler_core/frontend/onnx/reader/external_data.h"
 #include "manifest/base/result.h"
 
 namespace kiln::client {

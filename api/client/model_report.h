@@ -7,7 +7,7 @@
 
 #include "api/client/model_check.h"
 #include "api/client/model_files.h"
-#include "compiler_core/frontend/onnx/requirements.h"
+#include "compiler_core/frontend/onnx/served/requirements.h"
 #include "manifest/json/json.h"
 
 namespace kiln::client {

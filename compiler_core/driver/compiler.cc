@@ -16,7 +16,7 @@
 #include "compiler_core/driver/probe.h"
 #include "compiler_core/driver/reference_effort.h"
 #include "compiler_core/frontend/onnx/import.h"
-#include "compiler_core/frontend/onnx/rule_names.h"
+#include "compiler_core/frontend/onnx/reader/rule_names.h"
 #include "compiler_core/frontend/onnx/unsupported.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/partition/partition_ops.h"

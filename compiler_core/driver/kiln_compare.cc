@@ -6,7 +6,7 @@
 #include "compiler_core/driver/compare_model.h"
 #include "compiler_core/driver/options.h"
 #include "compiler_core/driver/toolchain.h"
-#include "compiler_core/frontend/onnx/load.h"
+#include "compiler_core/frontend/onnx/reader/load.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/batch/batch.h"
 #include "compiler_core/runtime/npy/npy.h"

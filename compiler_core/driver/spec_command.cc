@@ -4,8 +4,8 @@
 #include <filesystem>
 
 #include "compiler_core/driver/command.h"
-#include "compiler_core/frontend/onnx/external_data.h"
-#include "compiler_core/frontend/onnx/load.h"
+#include "compiler_core/frontend/onnx/reader/external_data.h"
+#include "compiler_core/frontend/onnx/reader/load.h"
 #include "compiler_core/package/files.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/profile_option.h"

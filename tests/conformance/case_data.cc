@@ -5,9 +5,9 @@
 #include <map>
 #include <set>
 
-#include "compiler_core/frontend/onnx/parse.h"
-#include "compiler_core/frontend/onnx/tensor_data.h"
-#include "compiler_core/frontend/onnx/wire.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/wire.h"
 #include "compiler_core/runtime/compare/compare.h"
 
 namespace kiln::conformance {

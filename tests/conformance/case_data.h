@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "compiler_core/analysis/dim_binding.h"
-#include "compiler_core/frontend/onnx/load.h"
+#include "compiler_core/frontend/onnx/reader/load.h"
 #include "compiler_core/reference/host_tensor.h"
 #include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"

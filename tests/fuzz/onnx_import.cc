@@ -5,7 +5,7 @@
 #include <random>
 
 #include "compiler_core/frontend/onnx/import.h"
-#include "compiler_core/frontend/onnx/parse.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
 #include "tests/fuzz/wire_tree.h"
 
 extern "C" std::size_t LLVMFuzzerMutate(std::uint8_t* data, std::size_t size, std::size_t limit);

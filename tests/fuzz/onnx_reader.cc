@@ -2,8 +2,8 @@
 #include <cstddef>
 #include <cstdint>
 
-#include "compiler_core/frontend/onnx/parse.h"
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   auto model = kiln::onnx::parseModel({data, size});

@@ -1,6 +1,6 @@
 #include "compiler_core/frontend/onnx/graph_importer.h"
 
-#include "compiler_core/frontend/onnx/node_name.h"
+#include "compiler_core/frontend/onnx/reader/node_name.h"
 #include "compiler_core/ir/types.h"
 
 namespace kiln::onnx {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler_core/analysis/dim_binding.h"
-#include "compiler_core/frontend/onnx/load.h"
+#include "compiler_core/frontend/onnx/reader/load.h"
 #include "compiler_core/ir/evidence.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/profile.h"

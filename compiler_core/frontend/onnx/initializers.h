@@ -1,7 +1,7 @@
 // Tensors of the model file as values: small ones and splats as kiln.constant, others as kiln.weight.
 #pragma once
 
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/weight_table.h"
 

@@ -1,7 +1,7 @@
 #include "compiler_core/frontend/onnx/node_context.h"
 
-#include "compiler_core/frontend/onnx/node_name.h"
-#include "compiler_core/frontend/onnx/utf8.h"
+#include "compiler_core/frontend/onnx/reader/node_name.h"
+#include "compiler_core/frontend/onnx/reader/utf8.h"
 #include "compiler_core/reference/element.h"
 
 namespace kiln::onnx {

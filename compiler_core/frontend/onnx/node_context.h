@@ -8,7 +8,7 @@
 #include "compiler_core/frontend/onnx/graph_builder.h"
 #include "compiler_core/frontend/onnx/initializers.h"
 #include "compiler_core/frontend/onnx/item.h"
-#include "compiler_core/frontend/onnx/model.h"
+#include "compiler_core/frontend/onnx/reader/model.h"
 
 namespace kiln::onnx {
 

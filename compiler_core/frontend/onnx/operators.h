@@ -4,7 +4,7 @@
 #include <span>
 
 #include "compiler_core/frontend/onnx/node_context.h"
-#include "compiler_core/frontend/onnx/served_operators.h"
+#include "compiler_core/frontend/onnx/served/served_operators.h"
 
 namespace kiln::onnx {
 

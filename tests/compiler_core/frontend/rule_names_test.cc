@@ -1,10 +1,10 @@
 // Rules that name something which the model does not have.
-#include "compiler_core/frontend/onnx/rule_names.h"
+#include "compiler_core/frontend/onnx/reader/rule_names.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compiler_core/frontend/onnx/parse.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
 #include "tests/support/onnx_builder.h"
 
 namespace kiln::onnx {

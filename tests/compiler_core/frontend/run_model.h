@@ -5,7 +5,7 @@
 #include <string>
 
 #include "compiler_core/frontend/onnx/import.h"
-#include "compiler_core/frontend/onnx/parse.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
 #include "compiler_core/reference/evaluator.h"
 #include "tests/support/onnx_builder.h"
 

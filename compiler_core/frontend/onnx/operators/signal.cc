@@ -5,7 +5,7 @@
 #include "compiler_core/frontend/onnx/formula.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "compiler_core/math/math.h"
 
 namespace kiln::onnx {

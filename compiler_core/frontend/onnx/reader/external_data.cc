@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/external_data.h"
+#include "compiler_core/frontend/onnx/reader/external_data.h"
 
 #include <fcntl.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include <functional>
 #include <set>
 
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/external_path.h"
 

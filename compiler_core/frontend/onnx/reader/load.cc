@@ -1,11 +1,11 @@
-#include "compiler_core/frontend/onnx/load.h"
+#include "compiler_core/frontend/onnx/reader/load.h"
 
 #include <algorithm>
 #include <filesystem>
 
-#include "compiler_core/frontend/onnx/foreign_file.h"
-#include "compiler_core/frontend/onnx/parse.h"
-#include "compiler_core/frontend/onnx/wire.h"
+#include "compiler_core/frontend/onnx/reader/foreign_file.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
+#include "compiler_core/frontend/onnx/reader/wire.h"
 
 namespace kiln::onnx {
 namespace {

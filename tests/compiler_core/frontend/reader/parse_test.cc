@@ -1,5 +1,5 @@
 // The reader against hostile bytes. No MLIR, so that it runs under the sanitizers.
-#include "compiler_core/frontend/onnx/parse.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <cstring>
 #include <random>
 
-#include "compiler_core/frontend/onnx/load.h"
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/load.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"
 

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/requirements.h"
+#include "compiler_core/frontend/onnx/served/requirements.h"
 
 #include <algorithm>
 #include <map>
@@ -6,9 +6,9 @@
 #include <set>
 #include <unordered_map>
 
-#include "compiler_core/frontend/onnx/node_name.h"
-#include "compiler_core/frontend/onnx/served_operators.h"
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/node_name.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
+#include "compiler_core/frontend/onnx/served/served_operators.h"
 #include "manifest/spec/pin.h"
 
 namespace kiln::onnx {

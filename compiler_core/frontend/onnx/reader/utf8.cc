@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/utf8.h"
+#include "compiler_core/frontend/onnx/reader/utf8.h"
 
 #include <cstdint>
 

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/foreign_file.h"
+#include "compiler_core/frontend/onnx/reader/foreign_file.h"
 
 #include <algorithm>
 #include <cctype>

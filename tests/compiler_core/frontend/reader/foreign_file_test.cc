@@ -1,12 +1,12 @@
 // Files that people take for ONNX models: each is named for what it is, by its path.
-#include "compiler_core/frontend/onnx/foreign_file.h"
+#include "compiler_core/frontend/onnx/reader/foreign_file.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <fstream>
 
-#include "compiler_core/frontend/onnx/load.h"
+#include "compiler_core/frontend/onnx/reader/load.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"
 

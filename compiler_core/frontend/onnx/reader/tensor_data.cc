@@ -1,8 +1,8 @@
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
 
 #include <cstring>
 
-#include "compiler_core/frontend/onnx/wire.h"
+#include "compiler_core/frontend/onnx/reader/wire.h"
 
 namespace kiln::onnx {
 namespace {

@@ -3,8 +3,8 @@
 #include <set>
 #include <unordered_map>
 
-#include "compiler_core/frontend/onnx/node_name.h"
-#include "compiler_core/frontend/onnx/parse.h"
+#include "compiler_core/frontend/onnx/reader/node_name.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
 
 namespace kiln::onnx {
 namespace {

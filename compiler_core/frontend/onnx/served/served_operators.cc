@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/served_operators.h"
+#include "compiler_core/frontend/onnx/served/served_operators.h"
 
 namespace kiln::onnx {
 namespace {

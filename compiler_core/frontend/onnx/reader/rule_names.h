@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler_core/frontend/onnx/model.h"
+#include "compiler_core/frontend/onnx/reader/model.h"
 #include "manifest/spec/partition_rules.h"
 
 namespace kiln::onnx {

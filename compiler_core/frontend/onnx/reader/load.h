@@ -4,9 +4,9 @@
 #include <memory>
 #include <string>
 
-#include "compiler_core/frontend/onnx/external_data.h"
-#include "compiler_core/frontend/onnx/mapped_file.h"
-#include "compiler_core/frontend/onnx/model.h"
+#include "compiler_core/frontend/onnx/reader/external_data.h"
+#include "compiler_core/frontend/onnx/reader/mapped_file.h"
+#include "compiler_core/frontend/onnx/reader/model.h"
 
 namespace kiln::onnx {
 

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler_core/frontend/onnx/model.h"
+#include "compiler_core/frontend/onnx/reader/model.h"
 
 namespace kiln::onnx {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler_core/frontend/onnx/model.h"
+#include "compiler_core/frontend/onnx/reader/model.h"
 
 namespace kiln::onnx {
 

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/wire.h"
+#include "compiler_core/frontend/onnx/reader/wire.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/mapped_file.h"
+#include "compiler_core/frontend/onnx/reader/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>

@@ -1,9 +1,9 @@
-#include "compiler_core/frontend/onnx/rule_names.h"
+#include "compiler_core/frontend/onnx/reader/rule_names.h"
 
 #include <algorithm>
 #include <set>
 
-#include "compiler_core/frontend/onnx/node_name.h"
+#include "compiler_core/frontend/onnx/reader/node_name.h"
 #include "manifest/base/glob.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/external_data.h"
+#include "compiler_core/frontend/onnx/reader/external_data.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compiler_core/frontend/onnx/parse.h"
-#include "compiler_core/frontend/onnx/tensor_data.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
+#include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"
 

@@ -2,7 +2,7 @@
 // them.
 #pragma once
 
-#include "compiler_core/frontend/onnx/external_data.h"
+#include "compiler_core/frontend/onnx/reader/external_data.h"
 #include "compiler_core/ir/weight_table.h"
 
 namespace kiln::onnx {

@@ -1,10 +1,10 @@
 // What a model will ask its user for.
-#include "compiler_core/frontend/onnx/requirements.h"
+#include "compiler_core/frontend/onnx/served/requirements.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "compiler_core/frontend/onnx/parse.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
 #include "tests/support/onnx_builder.h"
 
 namespace kiln::onnx {

@@ -2,7 +2,7 @@
 // anything is allocated for them.
 #pragma once
 
-#include "compiler_core/frontend/onnx/model.h"
+#include "compiler_core/frontend/onnx/reader/model.h"
 #include "manifest/base/result.h"
 
 namespace kiln::onnx {

@@ -1,11 +1,11 @@
-#include "compiler_core/frontend/onnx/parse.h"
+#include "compiler_core/frontend/onnx/reader/parse.h"
 
 #include <bit>
 #include <cstring>
 #include <limits>
 
-#include "compiler_core/frontend/onnx/utf8.h"
-#include "compiler_core/frontend/onnx/wire.h"
+#include "compiler_core/frontend/onnx/reader/utf8.h"
+#include "compiler_core/frontend/onnx/reader/wire.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,6 +1,6 @@
 #include <array>
 
-#include "compiler_core/frontend/onnx/model.h"
+#include "compiler_core/frontend/onnx/reader/model.h"
 
 namespace kiln::onnx {
 
