@@ -3,7 +3,7 @@
 // tensor it meets.
 #pragma once
 
-#include "compiler_core/frontend/onnx/node_context.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 
 namespace kiln::onnx {
 

@@ -6,8 +6,8 @@
 #include <map>
 #include <unordered_map>
 
+#include "compiler_core/frontend/onnx/graph/item.h"
 #include "compiler_core/frontend/onnx/import.h"
-#include "compiler_core/frontend/onnx/item.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
 namespace kiln::onnx {

@@ -2,7 +2,7 @@
 // become one kiln.gather or kiln.scatter.
 #pragma once
 
-#include "compiler_core/frontend/onnx/node_context.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 
 namespace kiln::onnx {
 

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "compiler_core/frontend/onnx/node_context.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 #include "compiler_core/frontend/onnx/served/served_operators.h"
 
 namespace kiln::onnx {

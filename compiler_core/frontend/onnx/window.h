@@ -1,7 +1,7 @@
 // Sliding windows of convolution and pooling: ONNX's attributes resolved to explicit numbers.
 #pragma once
 
-#include "compiler_core/frontend/onnx/node_context.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 
 namespace kiln::onnx {
 

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/initializers.h"
+#include "compiler_core/frontend/onnx/graph/initializers.h"
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/ir/types.h"

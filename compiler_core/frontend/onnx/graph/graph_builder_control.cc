@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "compiler_core/frontend/onnx/graph_builder.h"
+#include "compiler_core/frontend/onnx/graph/graph_builder.h"
 
 namespace kiln::onnx {
 namespace {

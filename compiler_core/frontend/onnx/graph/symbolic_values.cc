@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/symbolic_values.h"
+#include "compiler_core/frontend/onnx/graph/symbolic_values.h"
 
 #include <cmath>
 #include <limits>

@@ -3,7 +3,7 @@
 // MLIR.
 #pragma once
 
-#include "compiler_core/frontend/onnx/index_checks.h"
+#include "compiler_core/frontend/onnx/graph/index_checks.h"
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"

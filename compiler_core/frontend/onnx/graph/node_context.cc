@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/node_context.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 
 #include "compiler_core/frontend/onnx/reader/node_name.h"
 #include "compiler_core/frontend/onnx/reader/utf8.h"

@@ -1,11 +1,11 @@
-#include "compiler_core/frontend/onnx/graph_builder.h"
+#include "compiler_core/frontend/onnx/graph/graph_builder.h"
 
 #include <limits>
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/diagnostic_text.h"
 #include "compiler_core/analysis/shape_report.h"
-#include "compiler_core/frontend/onnx/symbolic_values.h"
+#include "compiler_core/frontend/onnx/graph/symbolic_values.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/reference/element.h"
 #include "llvm/ADT/SetVector.h"
