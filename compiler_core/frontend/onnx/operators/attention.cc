@@ -1,6 +1,6 @@
 // Attention, FlexAttention and RotaryEmbedding.
-#include "compiler_core/frontend/onnx/formula.h"
-#include "compiler_core/frontend/onnx/index_math.h"
+#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/formula/index_math.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 

@@ -1,8 +1,8 @@
 // Conv, ConvTranspose and the causal convolution that carries its state along.
-#include "compiler_core/frontend/onnx/formula.h"
+#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/formula/window.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
-#include "compiler_core/frontend/onnx/window.h"
 
 namespace kiln::onnx {
 namespace {

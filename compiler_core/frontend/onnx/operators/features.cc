@@ -1,6 +1,6 @@
 // Features of classical models: n-grams of integers, and what ai.onnx.ml does without strings.
-#include "compiler_core/frontend/onnx/formula.h"
-#include "compiler_core/frontend/onnx/index_math.h"
+#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/formula/index_math.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
 namespace kiln::onnx {

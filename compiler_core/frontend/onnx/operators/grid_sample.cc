@@ -1,8 +1,8 @@
 // GridSample and AffineGrid.
-#include "compiler_core/frontend/onnx/formula.h"
+#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/formula/sampling.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
-#include "compiler_core/frontend/onnx/sampling.h"
 
 namespace kiln::onnx {
 namespace {

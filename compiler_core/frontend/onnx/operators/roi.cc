@@ -1,8 +1,8 @@
 // Pooling of regions of interest: RoiAlign and MaxRoiPool.
-#include "compiler_core/frontend/onnx/index_math.h"
+#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/onnx/formula/sampling.h"
 #include "compiler_core/frontend/onnx/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
-#include "compiler_core/frontend/onnx/sampling.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,5 +1,5 @@
 // Parts of tensors: Slice, Split, Concat, Gather.
-#include "compiler_core/frontend/onnx/index_math.h"
+#include "compiler_core/frontend/onnx/formula/index_math.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
 namespace kiln::onnx {

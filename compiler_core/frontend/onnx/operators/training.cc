@@ -1,6 +1,6 @@
 // ai.onnx.preview.training: gradients, and optimisers, which make one step for each of several tensors.
-#include "compiler_core/frontend/onnx/formula.h"
-#include "compiler_core/frontend/onnx/gradient.h"
+#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/formula/gradient.h"
 #include "compiler_core/frontend/onnx/operators.h"
 
 namespace kiln::onnx {

@@ -1,10 +1,10 @@
-#include "compiler_core/frontend/onnx/gradient.h"
+#include "compiler_core/frontend/onnx/formula/gradient.h"
 
 #include <algorithm>
 #include <functional>
 #include <numeric>
 
-#include "compiler_core/frontend/onnx/formula.h"
+#include "compiler_core/frontend/onnx/formula/formula.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace kiln::onnx {

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/window.h"
+#include "compiler_core/frontend/onnx/formula/window.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/index_math.h"
+#include "compiler_core/frontend/onnx/formula/index_math.h"
 
 #include <algorithm>
 #include <cstring>

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/formula.h"
+#include "compiler_core/frontend/onnx/formula/formula.h"
 
 namespace kiln::onnx {
 

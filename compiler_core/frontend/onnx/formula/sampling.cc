@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/sampling.h"
+#include "compiler_core/frontend/onnx/formula/sampling.h"
 
 namespace kiln::onnx {
 
