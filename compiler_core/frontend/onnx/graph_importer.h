@@ -8,7 +8,7 @@
 
 #include "compiler_core/frontend/onnx/graph/item.h"
 #include "compiler_core/frontend/onnx/import.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 

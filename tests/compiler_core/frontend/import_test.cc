@@ -6,7 +6,7 @@
 
 #include <random>
 
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "manifest/base/digest.h"
 #include "tests/compiler_core/frontend/run_model.h"
 

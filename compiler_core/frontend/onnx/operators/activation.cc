@@ -1,5 +1,5 @@
 // Activations that are compositions of the dialect's elementwise operations.
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {

@@ -1,7 +1,7 @@
 // Attention, FlexAttention and RotaryEmbedding.
 #include "compiler_core/frontend/onnx/formula/formula.h"
 #include "compiler_core/frontend/onnx/formula/index_math.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {

@@ -1,5 +1,5 @@
 // Constants and conversions.
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,7 +1,7 @@
 // Conv, ConvTranspose and the causal convolution that carries its state along.
 #include "compiler_core/frontend/onnx/formula/formula.h"
 #include "compiler_core/frontend/onnx/formula/window.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {

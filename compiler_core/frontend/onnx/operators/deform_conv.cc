@@ -1,7 +1,7 @@
 // DeformConv: every tap of the window is read at a computed position; a matrix product does the rest.
 #include "compiler_core/frontend/onnx/formula/sampling.h"
 #include "compiler_core/frontend/onnx/formula/window.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

@@ -2,7 +2,7 @@
 #include <cctype>
 #include <map>
 
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 

@@ -1,7 +1,7 @@
 // Functions of one, two or several values, element by element.
 #include <limits>
 
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "compiler_core/frontend/onnx/formula/index_math.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

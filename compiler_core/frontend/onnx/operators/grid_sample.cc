@@ -1,7 +1,7 @@
 // GridSample and AffineGrid.
 #include "compiler_core/frontend/onnx/formula/formula.h"
 #include "compiler_core/frontend/onnx/formula/sampling.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {

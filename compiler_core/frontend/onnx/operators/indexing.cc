@@ -1,7 +1,7 @@
 // Reading and writing by tensors of indices: GatherElements, GatherND, ScatterElements, ScatterND,
 // TensorScatter, ReverseSequence, MaxUnpool, Col2Im.
 #include "compiler_core/frontend/onnx/formula/index_math.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {

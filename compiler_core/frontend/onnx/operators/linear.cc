@@ -1,5 +1,5 @@
 // Matrix products.
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {

@@ -2,7 +2,7 @@
 #include <cmath>
 
 #include "compiler_core/frontend/onnx/formula/formula.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {

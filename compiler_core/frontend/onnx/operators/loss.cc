@@ -1,6 +1,6 @@
 // Losses of classification.
 #include "compiler_core/frontend/onnx/formula/formula.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {

@@ -1,6 +1,6 @@
 // Normalisations, and Dropout, which does nothing at inference.
 #include "compiler_core/frontend/onnx/formula/formula.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {

@@ -1,7 +1,7 @@
 // Pooling over windows and over whole planes.
 #include "compiler_core/frontend/onnx/formula/formula.h"
 #include "compiler_core/frontend/onnx/formula/window.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

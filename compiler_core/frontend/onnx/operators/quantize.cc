@@ -2,7 +2,7 @@
 #include <limits>
 
 #include "compiler_core/frontend/onnx/formula/formula.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"

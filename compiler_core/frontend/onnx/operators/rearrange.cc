@@ -1,6 +1,6 @@
 // Operators that lay out elements anew: DepthToSpace, SpaceToDepth, Tile.
 #include "compiler_core/frontend/onnx/formula/formula.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,5 +1,5 @@
 // RNN, GRU and LSTM: the products with the inputs of all steps at once, then a loop over the steps.
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {

@@ -1,7 +1,7 @@
 // Reductions and softmax.
 #include <limits>
 
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {

@@ -1,7 +1,7 @@
 // Choosing elements by their values: ArgMax, ArgMin, TopK, Hardmax, NonZero, Compress, Unique,
 // NonMaxSuppression; and running sums.
 #include "compiler_core/frontend/onnx/formula/index_math.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,6 +1,6 @@
 // Sequences and optionals: they exist while the graph is imported only, so positions and lengths are known
 // then.
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,5 +1,5 @@
 // Operators that change or report shapes.
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "compiler_core/frontend/onnx/formula/formula.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "compiler_core/math/math.h"

@@ -1,6 +1,6 @@
 // Parts of tensors: Slice, Split, Concat, Gather.
 #include "compiler_core/frontend/onnx/formula/index_math.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

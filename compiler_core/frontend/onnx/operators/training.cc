@@ -1,7 +1,7 @@
 // ai.onnx.preview.training: gradients, and optimisers, which make one step for each of several tensors.
 #include "compiler_core/frontend/onnx/formula/formula.h"
 #include "compiler_core/frontend/onnx/formula/gradient.h"
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 namespace {

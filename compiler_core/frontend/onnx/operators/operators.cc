@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/operators.h"
+#include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {
 
