@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/import/import.h"
 #include "compiler_core/reference/evaluator.h"
 #include "compiler_core/transforms/rewrite.h"
 #include "tests/conformance/run_case.h"

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <random>
 
-#include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/import/import.h"
 #include "compiler_core/frontend/onnx/reader/parse.h"
 #include "tests/fuzz/wire_tree.h"
 

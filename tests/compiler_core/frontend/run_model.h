@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/import/import.h"
 #include "compiler_core/frontend/onnx/reader/parse.h"
 #include "compiler_core/reference/evaluator.h"
 #include "tests/support/onnx_builder.h"

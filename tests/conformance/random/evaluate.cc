@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/import/import.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/reference/evaluator.h"
 

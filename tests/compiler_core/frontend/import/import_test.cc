@@ -1,5 +1,5 @@
 // Single operators, by value; and what is refused, with which words.
-#include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/import/import.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

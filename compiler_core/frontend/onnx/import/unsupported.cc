@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/unsupported.h"
+#include "compiler_core/frontend/onnx/import/unsupported.h"
 
 #include "compiler_core/ir/evidence_json.h"
 

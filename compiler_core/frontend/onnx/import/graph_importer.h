@@ -7,7 +7,7 @@
 #include <unordered_map>
 
 #include "compiler_core/frontend/onnx/graph/item.h"
-#include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/import/import.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

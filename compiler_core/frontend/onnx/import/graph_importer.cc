@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/graph_importer.h"
+#include "compiler_core/frontend/onnx/import/graph_importer.h"
 
 #include "compiler_core/frontend/onnx/reader/node_name.h"
 #include "compiler_core/ir/types.h"

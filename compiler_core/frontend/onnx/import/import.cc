@@ -1,11 +1,11 @@
-#include "compiler_core/frontend/onnx/import.h"
+#include "compiler_core/frontend/onnx/import/import.h"
 
 #include <set>
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
-#include "compiler_core/frontend/onnx/graph_importer.h"
-#include "compiler_core/frontend/onnx/unsupported.h"
+#include "compiler_core/frontend/onnx/import/graph_importer.h"
+#include "compiler_core/frontend/onnx/import/unsupported.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/types.h"
 #include "mlir/IR/Verifier.h"

@@ -2,7 +2,7 @@
 // names.
 #include <unordered_set>
 
-#include "compiler_core/frontend/onnx/graph_importer.h"
+#include "compiler_core/frontend/onnx/import/graph_importer.h"
 
 namespace kiln::onnx {
 namespace {
