@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "compiler_core/runtime/device/device_artifact.h"
+#include "compiler_core/runtime/program/kernel_times.h"
 #include "compiler_core/runtime/program_abi.h"
-#include "compiler_core/runtime/session/kernel_times.h"
 
 namespace kiln::runtime {
 

@@ -14,11 +14,11 @@
 #include "compiler_core/runtime/kiln_runtime.h"
 #include "compiler_core/runtime/parallel/mutex.h"
 #include "compiler_core/runtime/parallel/thread_pool.h"
+#include "compiler_core/runtime/program/kernel_times.h"
 #include "compiler_core/runtime/session/arena.h"
 #include "compiler_core/runtime/session/artifact.h"
 #include "compiler_core/runtime/session/fixtures.h"
 #include "compiler_core/runtime/session/guards.h"
-#include "compiler_core/runtime/session/kernel_times.h"
 #include "compiler_core/runtime/session/profiles.h"
 
 namespace kiln::runtime {
