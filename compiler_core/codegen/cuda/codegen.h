@@ -17,9 +17,6 @@ class ModuleOp;
 
 namespace kiln::codegen {
 
-// On a kernel's gpu.func: threads of a block, an integer; a multiple of 32, at most 1024.
-inline constexpr char kThreadsAttr[] = "kiln.threads";
-
 struct DeviceKernel {
   std::string name;
   std::uint32_t threads = 0;      // of a block

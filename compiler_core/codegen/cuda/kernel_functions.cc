@@ -4,6 +4,7 @@
 
 #include "compiler_core/codegen/cuda/codegen.h"
 #include "compiler_core/codegen/cuda/passes.h"
+#include "compiler_core/codegen/lower/device_kernels.h"
 #include "compiler_core/runtime/emulated/emulated_abi.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"

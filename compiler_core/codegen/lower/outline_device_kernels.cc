@@ -1,4 +1,3 @@
-#include "compiler_core/codegen/cuda/codegen.h"
 #include "compiler_core/codegen/lower/buffers.h"
 #include "compiler_core/codegen/lower/dense_part.h"
 #include "compiler_core/codegen/lower/device_kernels.h"
