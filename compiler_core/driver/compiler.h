@@ -15,7 +15,7 @@
 #include "compiler_core/package/weights.h"
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/reference/host_tensor.h"
-#include "compiler_core/schedule/schedule_override.h"
+#include "compiler_core/schedule/choice/schedule_override.h"
 #include "manifest/base/result.h"
 #include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"

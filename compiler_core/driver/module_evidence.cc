@@ -4,8 +4,8 @@
 
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/kernel_info.h"
-#include "compiler_core/schedule/weight_arguments.h"
+#include "compiler_core/schedule/analysis/kernel_info.h"
+#include "compiler_core/schedule/analysis/weight_arguments.h"
 
 namespace kiln::driver {
 

@@ -1,5 +1,5 @@
-#include "compiler_core/schedule/groups.h"
-#include "compiler_core/schedule/partial_sums.h"
+#include "compiler_core/schedule/analysis/groups.h"
+#include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"

@@ -2,9 +2,9 @@
 
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
+#include "compiler_core/schedule/analysis/weight_arguments.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
-#include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

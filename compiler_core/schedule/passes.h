@@ -8,10 +8,10 @@
 #include <memory>
 #include <string>
 
-#include "compiler_core/schedule/dot.h"
-#include "compiler_core/schedule/schedule.h"
-#include "compiler_core/schedule/schedule_override.h"
-#include "compiler_core/schedule/signature.h"
+#include "compiler_core/schedule/analysis/packed_dot.h"
+#include "compiler_core/schedule/analysis/signature.h"
+#include "compiler_core/schedule/choice/schedule.h"
+#include "compiler_core/schedule/choice/schedule_override.h"
 
 namespace mlir {
 class Pass;

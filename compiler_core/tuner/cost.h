@@ -2,7 +2,7 @@
 // measured.
 #pragma once
 
-#include "compiler_core/schedule/schedule.h"
+#include "compiler_core/schedule/choice/schedule.h"
 
 namespace kiln::tuner {
 

@@ -7,7 +7,8 @@
 
 namespace kiln::tuner {
 
-// As stored: i16 may be codes of f16 or bf16, packed dot operands hold bytes or bf16 (schedule/dot.h).
+// As stored: i16 may be codes of f16 or bf16, packed dot operands hold bytes or bf16
+// (schedule/analysis/packed_dot.h).
 enum class Element { kF32, kF64, kI1, kI8, kI16, kI32, kPackedDot, kI64 };
 
 struct KernelTensor {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler_core/schedule/schedule.h"
+#include "compiler_core/schedule/choice/schedule.h"
 #include "compiler_core/tuner/kernel.h"
 #include "manifest/base/result.h"
 #include "manifest/spec/target.h"

@@ -7,7 +7,7 @@
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/memory/footprint.h"
 #include "compiler_core/runtime/program_abi.h"
-#include "compiler_core/schedule/kernel_info.h"
+#include "compiler_core/schedule/analysis/kernel_info.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/BLAKE3.h"

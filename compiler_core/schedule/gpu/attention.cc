@@ -3,9 +3,10 @@
 #include <limits>
 
 #include "compiler_core/ir/types.h"
-#include "compiler_core/schedule/extents.h"
+#include "compiler_core/schedule/analysis/extents.h"
+#include "compiler_core/schedule/analysis/kernel_info.h"
 #include "compiler_core/schedule/gpu/products.h"
-#include "compiler_core/schedule/kernel_info.h"
+#include "compiler_core/schedule/lower/scalar.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,5 +1,5 @@
+#include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/gpu/emit.h"
-#include "compiler_core/schedule/partial_sums.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/IR/IRMapping.h"
 

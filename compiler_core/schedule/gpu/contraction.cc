@@ -1,7 +1,7 @@
 #include "compiler_core/schedule/gpu/contraction.h"
 
-#include "compiler_core/schedule/gpu/contraction_roles.h"
-#include "compiler_core/schedule/gpu/contraction_tiles.h"
+#include "compiler_core/schedule/analysis/contraction_roles.h"
+#include "compiler_core/schedule/choice/contraction_tiles.h"
 #include "compiler_core/schedule/gpu/products.h"
 #include "compiler_core/schedule/gpu/prologue_epilogue.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

@@ -1,6 +1,6 @@
 #include "compiler_core/schedule/gpu/panels.h"
 
-#include "compiler_core/schedule/vectorize/roles.h"
+#include "compiler_core/schedule/analysis/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"

@@ -1,8 +1,8 @@
 #include "compiler_core/schedule/gpu/prologue_epilogue.h"
 
+#include "compiler_core/schedule/analysis/body.h"
+#include "compiler_core/schedule/analysis/groups.h"
 #include "compiler_core/schedule/gpu/emit.h"
-#include "compiler_core/schedule/groups.h"
-#include "compiler_core/schedule/vectorize/body.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

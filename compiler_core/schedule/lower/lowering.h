@@ -7,22 +7,13 @@
 
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/dot.h"
+#include "compiler_core/schedule/analysis/attributes.h"
+#include "compiler_core/schedule/analysis/packed_dot.h"
 #include "compiler_core/schedule/lower/scalar.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 #include "mlir/IR/IRMapping.h"
 
 namespace kiln::schedule {
-
-// Attributes between the passes of this folder.
-inline constexpr llvm::StringLiteral kGroupAttr =
-    "kiln.group";  // on linalg operations: which kernel they belong to
-inline constexpr llvm::StringLiteral kKernelAttr =
-    "kiln.kernel";  // on scf.forall: what ../kernel_info.h says
-inline constexpr llvm::StringLiteral kExtentsAttr =
-    "kiln.extents";  // on linalg operations of dynamic shape: the loops' extents, a map over symbols
-inline constexpr llvm::StringLiteral kShapeAttr =
-    "kiln.shape";  // on arguments and results of dynamic shape: a map over symbols
 
 using Body = llvm::function_ref<mlir::Value(mlir::OpBuilder&, mlir::Location, mlir::ValueRange)>;
 

@@ -1,7 +1,7 @@
 #include <limits>
 
+#include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/lower/lowering.h"
-#include "compiler_core/schedule/partial_sums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 

@@ -1,10 +1,10 @@
 #include "compiler_core/schedule/vectorize/block_emitter.h"
 
-#include "compiler_core/schedule/extents.h"
-#include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/analysis/body.h"
+#include "compiler_core/schedule/analysis/extents.h"
+#include "compiler_core/schedule/analysis/weight_panels.h"
 #include "compiler_core/schedule/vectorize/non_temporal.h"
 #include "compiler_core/schedule/vectorize/transposed.h"
-#include "compiler_core/schedule/weight_panels.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

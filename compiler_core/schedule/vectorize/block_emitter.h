@@ -4,8 +4,8 @@
 // bits do not depend on it. Private to compiler_core/schedule.
 #pragma once
 
+#include "compiler_core/schedule/analysis/roles.h"
 #include "compiler_core/schedule/vectorize/fused_product.h"
-#include "compiler_core/schedule/vectorize/roles.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace kiln::schedule {

@@ -1,9 +1,9 @@
 #include "compiler_core/schedule/vectorize/channel_lanes.h"
 
 #include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/gpu/contraction_roles.h"
+#include "compiler_core/schedule/analysis/contraction_roles.h"
+#include "compiler_core/schedule/analysis/weight_arguments.h"
 #include "compiler_core/schedule/vectorize/channel_sums.h"
-#include "compiler_core/schedule/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,7 +1,7 @@
 #include "compiler_core/schedule/vectorize/fused_product.h"
 
-#include "compiler_core/schedule/gpu/contraction_roles.h"
-#include "compiler_core/schedule/groups.h"
+#include "compiler_core/schedule/analysis/contraction_roles.h"
+#include "compiler_core/schedule/analysis/groups.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"

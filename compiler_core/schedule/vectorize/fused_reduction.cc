@@ -1,7 +1,7 @@
 #include "compiler_core/schedule/vectorize/fused_reduction.h"
 
-#include "compiler_core/schedule/groups.h"
-#include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/analysis/body.h"
+#include "compiler_core/schedule/analysis/groups.h"
 #include "compiler_core/schedule/vectorize/sums.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"

@@ -1,7 +1,7 @@
 // A sum fused with the elementwise operations that make its elements. Private to compiler_core/schedule.
 #pragma once
 
-#include "compiler_core/schedule/vectorize/roles.h"
+#include "compiler_core/schedule/analysis/roles.h"
 #include "llvm/ADT/DenseSet.h"
 
 namespace kiln::schedule {

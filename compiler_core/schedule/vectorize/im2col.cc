@@ -1,6 +1,6 @@
 #include "compiler_core/schedule/vectorize/im2col.h"
 
-#include "compiler_core/schedule/gpu/contraction_roles.h"
+#include "compiler_core/schedule/analysis/contraction_roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,8 +1,8 @@
 #include "compiler_core/schedule/vectorize/loop_nest.h"
 
-#include "compiler_core/schedule/dot.h"
-#include "compiler_core/schedule/vectorize/roles.h"
-#include "compiler_core/schedule/weight_arguments.h"
+#include "compiler_core/schedule/analysis/packed_dot.h"
+#include "compiler_core/schedule/analysis/roles.h"
+#include "compiler_core/schedule/analysis/weight_arguments.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"

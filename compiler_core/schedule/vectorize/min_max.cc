@@ -1,6 +1,6 @@
 #include "compiler_core/schedule/vectorize/min_max.h"
 
-#include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/analysis/body.h"
 #include "compiler_core/schedule/vectorize/unrolling.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"

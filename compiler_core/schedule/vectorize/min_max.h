@@ -1,7 +1,7 @@
 // Min/max reductions along what lies side by side in memory. Private to compiler_core/schedule.
 #pragma once
 
-#include "compiler_core/schedule/vectorize/roles.h"
+#include "compiler_core/schedule/analysis/roles.h"
 #include "mlir/IR/PatternMatch.h"
 
 namespace kiln::schedule {

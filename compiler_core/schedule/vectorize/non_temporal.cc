@@ -1,6 +1,6 @@
 #include "compiler_core/schedule/vectorize/non_temporal.h"
 
-#include "compiler_core/schedule/groups.h"
+#include "compiler_core/schedule/analysis/groups.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"

@@ -1,7 +1,7 @@
 // Results that are stored without a place in the caches. Private to compiler_core/schedule.
 #pragma once
 
-#include "compiler_core/schedule/schedule.h"
+#include "compiler_core/schedule/choice/schedule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace kiln::schedule {

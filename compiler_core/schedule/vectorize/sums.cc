@@ -1,7 +1,7 @@
 #include "compiler_core/schedule/vectorize/sums.h"
 
-#include "compiler_core/schedule/partial_sums.h"
-#include "compiler_core/schedule/vectorize/body.h"
+#include "compiler_core/schedule/analysis/body.h"
+#include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/vectorize/unrolling.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "compiler_core/reference/host_tensor.h"
-#include "compiler_core/schedule/schedule_override.h"
+#include "compiler_core/schedule/choice/schedule_override.h"
 #include "manifest/base/result.h"
 
 namespace kiln::testing {

@@ -1,8 +1,8 @@
 // What a contraction on a device is taken for, and how large its tiles are.
 #include <gtest/gtest.h>
 
-#include "compiler_core/schedule/gpu/contraction_roles.h"
-#include "compiler_core/schedule/gpu/contraction_tiles.h"
+#include "compiler_core/schedule/analysis/contraction_roles.h"
+#include "compiler_core/schedule/choice/contraction_tiles.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"

@@ -1,0 +1,130 @@
+#include "compiler_core/schedule/analysis/dot.h"
+
+#include <numeric>
+
+#include "compiler_core/schedule/analysis/roles.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+
+namespace kiln::schedule {
+
+using namespace mlir;
+
+namespace {
+
+constexpr std::int64_t kMaxLanes = 16;  // of the widest instruction
+
+// `value` in a vector of `width`, whose other lanes count for nothing.
+Value widened(OpBuilder& b, Location loc, Value value, std::int64_t lanes, std::int64_t width) {
+  if (lanes == width) return value;
+  if (lanes == 0)
+    return vector::BroadcastOp::create(b, loc, VectorType::get({width}, value.getType()), value);
+  SmallVector<std::int64_t> from(width, 0);
+  std::iota(from.begin(), from.begin() + lanes, 0);
+  return vector::ShuffleOp::create(b, loc, value, value, from);
+}
+
+Value narrowed(OpBuilder& b, Location loc, Value value, std::int64_t lanes, std::int64_t width) {
+  if (lanes == width) return value;
+  if (lanes == 0) return vector::ExtractOp::create(b, loc, value, 0);
+  SmallVector<std::int64_t> from(lanes);
+  std::iota(from.begin(), from.end(), 0);
+  return vector::ShuffleOp::create(b, loc, value, value, from);
+}
+
+}  // namespace
+
+Value emitDot(OpBuilder& b, Location loc, StringRef kind, ArrayRef<Value> arguments, std::int64_t lanes) {
+  const std::int64_t width = lanes == 4 || lanes == 8 ? lanes : kMaxLanes;
+  const bool isBf16 = kind == kBf16ByBf16;
+  const auto codes = isBf16 ? VectorType::get({width * kBf16Steps}, b.getBF16Type())
+                            : VectorType::get({width * kByteSteps}, b.getI8Type());
+  SmallVector<Value> operands = {widened(b, loc, arguments[2], lanes, width)};
+  // The unsigned factor first.
+  for (const unsigned factor : {kind == kSignedByUnsigned ? 1U : 0U, kind == kSignedByUnsigned ? 0U : 1U})
+    operands.push_back(
+        vector::BitCastOp::create(b, loc, codes, widened(b, loc, arguments[factor], lanes, width)));
+  const std::string name =
+      (isBf16 ? "llvm.x86.avx512bf16.dpbf16ps." : "llvm.x86.avx512.vpdpbusd.") + std::to_string(width * 32);
+  auto call = LLVM::CallIntrinsicOp::create(b, loc, operands[0].getType(), b.getStringAttr(name), operands);
+  return narrowed(b, loc, call.getResult(0), lanes, width);
+}
+
+bool emitDotPacking(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& shape) {
+  if (!op->hasAttr(kDotPackingAttr) || !op.hasPureBufferSemantics()) return false;
+  const Location loc = op.getLoc();
+  const std::int64_t steps = op.getNumDpsInputs();
+  Value from = op.getDpsInputs()[0], to = op.getDpsInits()[0];
+  auto type = dyn_cast<MemRefType>(from.getType()), made = dyn_cast<MemRefType>(to.getType());
+  SmallVector<std::int64_t> strides, resultStrides;
+  std::int64_t offset = 0, resultOffset = 0;
+  if (!type || !made || failed(type.getStridesAndOffset(strides, offset)) ||
+      failed(made.getStridesAndOffset(resultStrides, resultOffset)) || made.getRank() == 0 ||
+      made.isDynamicDim(made.getRank() - 1) || strides.back() != steps || resultStrides.back() != 1)
+    return false;
+
+  // All codes of a row, those of the other operands between those of the first.
+  rewriter.setInsertionPoint(op);
+  auto parts = memref::ExtractStridedMetadataOp::create(rewriter, loc, from);
+  SmallVector<OpFoldResult> sizes = getMixedValues(type.getShape(), parts.getSizes(), rewriter),
+                            distances = getMixedValues(strides, parts.getStrides(), rewriter);
+  const std::int64_t packedExtent = made.getShape().back();
+  sizes.back() = rewriter.getIndexAttr(packedExtent * steps);
+  distances.back() = rewriter.getIndexAttr(1);
+  SmallVector<std::int64_t> extents(type.getShape());
+  extents.back() = packedExtent * steps;
+  strides.back() = 1;
+  // Asked for even where the type says it: a part of a buffer may become a buffer of its own.
+  const OpFoldResult begin = offset == 0 ? OpFoldResult(rewriter.getIndexAttr(0)) : parts.getOffset();
+  const auto layout =
+      StridedLayoutAttr::get(op.getContext(), offset == 0 ? 0 : ShapedType::kDynamic, strides);
+  const Type element = type.getElementType();
+  Value row = memref::ReinterpretCastOp::create(
+      rewriter, loc, MemRefType::get(extents, element, layout, type.getMemorySpace()), parts.getBaseBuffer(),
+      begin, sizes, distances);
+
+  auto number = [&](std::int64_t value) -> Value {
+    return arith::ConstantIndexOp::create(rewriter, loc, value);
+  };
+  const std::int64_t width = shape.bits / 32, whole = packedExtent / width * width;
+  SmallVector<Value> at;
+  auto copy = [&](Value operand, std::int64_t count) {
+    SmallVector<Value> source(at), target(at);
+    source.push_back(affine::makeComposedAffineApply(rewriter, loc, rewriter.getAffineDimExpr(0) * steps,
+                                                     {OpFoldResult(operand)}));
+    target.push_back(operand);
+    Value codes =
+        vector::LoadOp::create(rewriter, loc, VectorType::get({count * steps}, element), row, source);
+    vector::StoreOp::create(
+        rewriter, loc,
+        vector::BitCastOp::create(rewriter, loc, VectorType::get({count}, made.getElementType()), codes), to,
+        target);
+  };
+  for (std::int64_t i = 0; i + 1 < made.getRank(); ++i) {
+    Value extent = getValueOrCreateConstantIndexOp(rewriter, loc, sizes[i]);
+    auto loop = scf::ForOp::create(rewriter, loc, number(0), extent, number(1));
+    rewriter.setInsertionPointToStart(loop.getBody());
+    at.push_back(loop.getInductionVar());
+  }
+  if (whole > 0) {
+    Value first = number(0), last = number(whole), by = number(width), rest = number(whole);
+    auto loop = scf::ForOp::create(rewriter, loc, first, last, by);
+    {
+      OpBuilder::InsertionGuard guard(rewriter);
+      rewriter.setInsertionPointToStart(loop.getBody());
+      copy(loop.getInductionVar(), width);
+    }
+    if (whole < packedExtent) copy(rest, packedExtent - whole);
+  } else {
+    copy(number(0), packedExtent);
+  }
+  rewriter.eraseOp(op);
+  return true;
+}
+
+}  // namespace kiln::schedule

@@ -1,0 +1,19 @@
+// Packed dot operands (../analysis/packed_dot.h) as instructions. Private to compiler_core/schedule.
+#pragma once
+
+#include "compiler_core/schedule/analysis/packed_dot.h"
+#include "compiler_core/schedule/choice/schedule.h"
+#include "mlir/Dialect/Linalg/IR/Linalg.h"
+
+namespace kiln::schedule {
+
+// The new sums of a product of packed operands of this kind; arguments: left, right, sums, as vectors of
+// `lanes` (0: scalars). Always the instruction, so that a sum has the same bits in whatever lane it is made.
+mlir::Value emitDot(mlir::OpBuilder& builder, mlir::Location loc, llvm::StringRef kind,
+                    llvm::ArrayRef<mlir::Value> arguments, std::int64_t lanes);
+
+// Writes what kDotPackingAttr marks as copies of whole registers, at the builder's place, and erases it.
+// False, with nothing done, for other operations and those whose codes do not lie side by side.
+bool emitDotPacking(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, const VectorShape& shape);
+
+}  // namespace kiln::schedule

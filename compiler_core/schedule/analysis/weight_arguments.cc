@@ -1,0 +1,82 @@
+#include "compiler_core/schedule/analysis/weight_arguments.h"
+
+#include "mlir/Interfaces/SideEffectInterfaces.h"
+
+namespace kiln::schedule {
+
+using namespace mlir;
+
+BlockArgument weightArgument(Value value) {
+  auto argument = dyn_cast<BlockArgument>(value);
+  auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
+  return function && function.getArgAttr(argument.getArgNumber(), kWeightAttr) ? argument : BlockArgument();
+}
+
+// The argument behind `weight` with these attributes; made at the first call.
+static Value laidOut(BlockArgument weight, const NamedAttrList& attributes, ArrayRef<std::int64_t> shape) {
+  auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
+  const DictionaryAttr wanted = attributes.getDictionary(function.getContext());
+  const unsigned index = weight.getArgNumber() + 1;
+  for (unsigned i = index; i < function.getNumArguments() && function.getArgAttr(i, kPanelsAttr); ++i)
+    if (function.getArgAttrDict(i) == wanted) return function.getArgument(i);
+  const Type element = cast<MemRefType>(weight.getType()).getElementType();
+  (void)function.insertArgument(index, MemRefType::get(shape, element), wanted, weight.getLoc());
+  return function.getArgument(index);
+}
+
+Value inPanels(BlockArgument weight, std::int64_t lanes, ArrayRef<std::int64_t> permutation) {
+  auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
+  NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
+  Builder b(function.getContext());
+  attributes.set(kPanelsAttr, b.getI64IntegerAttr(lanes));
+  if (!permutation.empty()) {
+    // The entry's dimensions may be permuted already.
+    auto before = dyn_cast_or_null<DenseI64ArrayAttr>(attributes.get(kPermutationAttr));
+    SmallVector<std::int64_t> whole;
+    for (const std::int64_t dim : permutation)
+      whole.push_back(before ? before[static_cast<std::size_t>(dim)] : dim);
+    attributes.set(kPermutationAttr, b.getDenseI64ArrayAttr(whole));
+  }
+  auto type = cast<MemRefType>(weight.getType());
+  const std::int64_t columns = type.getDimSize(permutation.empty() ? type.getRank() - 1 : permutation.back()),
+                     rows = type.getNumElements() / columns, panels = llvm::divideCeil(columns, lanes);
+  return laidOut(weight, attributes, {panels, rows, lanes});
+}
+
+Value inWinogradDomain(BlockArgument weight, std::int64_t m, std::int64_t lanes) {
+  auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
+  NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
+  Builder b(function.getContext());
+  attributes.set(kPanelsAttr, b.getI64IntegerAttr(lanes));
+  attributes.set(kWinogradAttr, b.getI64IntegerAttr(m));
+  auto type = cast<MemRefType>(weight.getType());
+  return laidOut(weight, attributes,
+                 {type.getDimSize(0) / lanes, (m + 2) * (m + 2), type.getDimSize(1), lanes});
+}
+
+void dropUnusedWeights(func::FuncOp function) {
+  SmallVector<Operation*> ops;
+  function.walk<WalkOrder::PreOrder>([&](Operation* op) { ops.push_back(op); });
+  for (Operation* op : llvm::reverse(ops))
+    if (isOpTriviallyDead(op)) op->erase();
+  Builder b(function.getContext());
+  // At once: each argument by itself makes the function's type and attributes anew.
+  llvm::BitVector unused(function.getNumArguments());
+  SmallVector<DictionaryAttr> kept;
+  std::int64_t slot = 0;
+  for (unsigned i = 0; i < function.getNumArguments(); ++i) {
+    NamedAttrList attributes(function.getArgAttrDict(i));
+    if (attributes.get(kWeightAttr)) {
+      if (function.getArgument(i).use_empty()) {
+        unused.set(i);
+        continue;
+      }
+      attributes.set(kWeightAttr, b.getI64IntegerAttr(slot++));
+    }
+    kept.push_back(attributes.getDictionary(function.getContext()));
+  }
+  (void)function.eraseArguments(unused);
+  if (!kept.empty()) function.setAllArgAttrs(kept);
+}
+
+}  // namespace kiln::schedule
