@@ -9,6 +9,8 @@ import re
 import sys
 import tempfile
 
+from floors import FLOORS
+
 # folder -> what it may include besides itself. "proto" stands for generated code of api/proto.
 # The longest matching folder decides.
 RULES = {
@@ -43,8 +45,31 @@ def longest(table, path):
     return max(keys, key=len) if keys else None
 
 
+def room_of(parent, path):
+    rest = path[len(parent) + 1:]
+    return rest.split("/")[0] if "/" in rest else "."
+
+
+def between_rooms(root):
+    """Arrows inside a folder, by the rows of FLOORS."""
+    for parent, rows in FLOORS.items():
+        for file in sorted((root / parent).rglob("*")):
+            if file.suffix not in {".h", ".cc", ".c", ".cpp", ".td"}:
+                continue
+            path = file.relative_to(root).as_posix()
+            own = room_of(parent, path)
+            for number, line in enumerate(file.read_text(errors="replace").splitlines(), 1):
+                match = INCLUDE.match(line)
+                if not match or not match.group(1).startswith(parent + "/"):
+                    continue
+                other = room_of(parent, match.group(1))
+                if other != own and other not in rows.get(own, "").split():
+                    yield f"{path}:{number}: {match.group(1)}: {own} of {parent} does not include {other} (tests/layering/floors.py)"
+
+
 def violations(root):
     root = pathlib.Path(root)
+    yield from between_rooms(root)
     for entry in sorted(root.iterdir()):
         if entry.name not in TOP_LEVEL and not entry.name.startswith("."):
             yield f"{entry.name}: not one of the fixed top-level names"
@@ -86,6 +111,7 @@ def self_test():
             "api/cli/e.cc": '#include "coordinator/jobs/job.h"',
             "worker/f.cc": '#include "signing/dsse.h"',
             "compiler_core/g.cc": '#include "kiln/v1/job.pb.h"',
+            "compiler_core/runtime/elf/h.h": '#include "compiler_core/runtime/session/x.h"',
             "toplevel_extra/h.cc": "",
         }
         good = {"storage/ok.cc": '#include "manifest/base/digest.h"', "worker/ok.cc": '#include "signing/receipt/receipt.h"'}
