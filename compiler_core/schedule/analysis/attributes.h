@@ -8,8 +8,7 @@ namespace kiln::schedule {
 
 inline constexpr llvm::StringLiteral kGroupAttr =
     "kiln.group";  // on linalg operations: which kernel they belong to
-inline constexpr llvm::StringLiteral kKernelAttr =
-    "kiln.kernel";  // on scf.forall: what kernel_info.h says
+inline constexpr llvm::StringLiteral kKernelAttr = "kiln.kernel";  // on scf.forall: what kernel_info.h says
 inline constexpr llvm::StringLiteral kExtentsAttr =
     "kiln.extents";  // on linalg operations of dynamic shape: the loops' extents, a map over symbols
 inline constexpr llvm::StringLiteral kShapeAttr =
