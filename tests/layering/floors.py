@@ -83,7 +83,7 @@ FLOORS = {
         "batch": ". element npy",
         "parallel": ".",
         "program": ". elf",
-        "device": ". parallel program",
+        "device": ". program",
         "emulated": "device",
         "session": ". compare device element npy parallel program",
         "check": ". batch compare device session",

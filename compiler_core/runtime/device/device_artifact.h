@@ -9,8 +9,8 @@
 
 #include "compiler_core/runtime/device/compatibility.h"
 #include "compiler_core/runtime/device/device_context.h"
-#include "compiler_core/runtime/parallel/mutex.h"
 #include "compiler_core/runtime/program/weights.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::runtime {
 

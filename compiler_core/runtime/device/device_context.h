@@ -7,7 +7,7 @@
 
 #include "compiler_core/runtime/device/cuda_driver.h"
 #include "compiler_core/runtime/device/device_info.h"
-#include "compiler_core/runtime/parallel/mutex.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::runtime {
 

@@ -8,8 +8,8 @@
 #include <thread>
 #include <vector>
 
-#include "compiler_core/runtime/parallel/mutex.h"
 #include "compiler_core/runtime/program_abi.h"
+#include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
 
 namespace kiln::runtime {

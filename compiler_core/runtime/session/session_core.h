@@ -12,7 +12,6 @@
 #include "compiler_core/runtime/compare/compare.h"
 #include "compiler_core/runtime/device/device_session.h"
 #include "compiler_core/runtime/kiln_runtime.h"
-#include "compiler_core/runtime/parallel/mutex.h"
 #include "compiler_core/runtime/parallel/thread_pool.h"
 #include "compiler_core/runtime/program/kernel_times.h"
 #include "compiler_core/runtime/session/arena.h"
@@ -20,6 +19,7 @@
 #include "compiler_core/runtime/session/fixtures.h"
 #include "compiler_core/runtime/session/guards.h"
 #include "compiler_core/runtime/session/profiles.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::runtime {
 
