@@ -3,7 +3,7 @@
 namespace kiln::signing {
 
 Result<storage::BlobStore*> LazyBlobStore::opened() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!store_) {
     auto store = storage::LocalBlobStore::open({.directory = directory_, .readOnly = true});
     if (!store && store.error().code == Code::kNotFound)

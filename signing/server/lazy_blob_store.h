@@ -2,9 +2,9 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 
+#include "manifest/base/mutex.h"
 #include "storage/blob/local_blob_store.h"
 
 namespace kiln::signing {
@@ -25,8 +25,8 @@ class LazyBlobStore final : public storage::BlobStore {
   Result<storage::BlobStore*> opened();
 
   const std::string directory_;
-  std::mutex mutex_;  // guards store_ while it is null
-  std::unique_ptr<storage::LocalBlobStore> store_;
+  Mutex mutex_;
+  std::unique_ptr<storage::LocalBlobStore> store_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::signing

@@ -6,9 +6,9 @@
 #include <openssl/rand.h>
 #include <sys/stat.h>
 
-#include <mutex>
 #include <optional>
 
+#include "manifest/base/mutex.h"
 #include "signing/token/session.h"
 
 namespace kiln::signing {
@@ -111,7 +111,7 @@ class TokenKey final : public KeyDevice {
       : uri_(std::move(uri)), publicKey_(key.publicKey), open_(std::move(key)) {}
 
   Result<std::string> sign(Bytes message) const override {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (open_) {
       auto signature = signOnce(message);
       if (signature || signature.error().code != Code::kUnavailable) return signature;
@@ -144,8 +144,8 @@ class TokenKey final : public KeyDevice {
     Error error;
   };
 
-  // Under mutex_, with open_.
-  Result<std::string> signOnce(Bytes message) const {
+  // With open_.
+  Result<std::string> signOnce(Bytes message) const KILN_REQUIRES(mutex_) {
     const TokenSession& session = open_->session;
     CK_MECHANISM mechanism{CKM_ECDSA, nullptr, 0};
     CK_RV answer = session->C_SignInit(session.handle(), &mechanism, open_->handle);
@@ -166,9 +166,10 @@ class TokenKey final : public KeyDevice {
 
   const TokenUri uri_;
   const PublicKey publicKey_;
-  mutable std::mutex mutex_;
-  mutable std::optional<OpenKey> open_;     // guarded by mutex_; empty while the token is away
-  mutable std::optional<Refused> refused_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  // Empty while the token is away.
+  mutable std::optional<OpenKey> open_ KILN_GUARDED_BY(mutex_);
+  mutable std::optional<Refused> refused_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace

@@ -48,7 +48,7 @@ Result<Checkpoint> Witness::latest(const VerifierKey& log) const {
 }
 
 Result<std::string> Witness::last(const std::string& origin) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return readTextFile(pathOf(origin), kMaxNoteBytes);
 }
 
@@ -66,7 +66,7 @@ WitnessAnswer Witness::addCheckpoint(std::string_view text) {
   if (!next) return refuse(403, next.error().message);
   if (request->oldSize > next->size) return refuse(400, "the old size is beyond the checkpoint's");
 
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto before = latest(*log);
   if (!before) return refuse(500, "the witness's state is damaged; restore it");
   if (request->oldSize != before->size) return conflict(before->size);

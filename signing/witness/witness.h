@@ -3,12 +3,12 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
 #include "manifest/base/clock.h"
 #include "manifest/base/file.h"
+#include "manifest/base/mutex.h"
 #include "signing/log/checkpoint.h"
 #include "signing/witness/add_checkpoint.h"
 
@@ -48,7 +48,7 @@ class Witness {
         clock_(clock),
         lock_(std::move(lock)) {}
   std::string pathOf(const std::string& origin) const;
-  Result<Checkpoint> latest(const VerifierKey& log) const;
+  Result<Checkpoint> latest(const VerifierKey& log) const KILN_REQUIRES(mutex_);
 
   const std::string directory_;
   const std::string name_;
@@ -56,7 +56,7 @@ class Witness {
   const std::vector<VerifierKey> logs_;
   const Clock& clock_;
   const UniqueFd lock_;
-  std::mutex mutex_;  // from reading a log's last checkpoint until the next one is durable
+  Mutex mutex_;  // from reading a log's last checkpoint until the next one is durable
 };
 
 }  // namespace kiln::signing
