@@ -32,7 +32,7 @@ SpaceLedger::Reservation& SpaceLedger::Reservation::operator=(Reservation&& othe
 
 SpaceLedger::Reservation::~Reservation() {
   if (!ledger_) return;
-  std::lock_guard lock(ledger_->mutex_);
+  const MutexLock lock(ledger_->mutex_);
   set(0, 0);
 }
 
@@ -44,7 +44,7 @@ void SpaceLedger::Reservation::set(std::uint64_t bytes, std::uint64_t placed) {
 }
 
 void SpaceLedger::Reservation::shrink(std::uint64_t bytes) {
-  std::lock_guard lock(ledger_->mutex_);
+  const MutexLock lock(ledger_->mutex_);
   set(bytes, std::min(placed_, bytes));
 }
 
@@ -56,13 +56,13 @@ Status SpaceLedger::Reservation::grow(std::uint64_t bytes) {
 }
 
 void SpaceLedger::Reservation::place(std::uint64_t bytes) {
-  std::lock_guard lock(ledger_->mutex_);
+  const MutexLock lock(ledger_->mutex_);
   set(bytes_, std::clamp(bytes, placed_, bytes_));
 }
 
 void SpaceLedger::Reservation::keep() {
   if (!ledger_) return;
-  std::lock_guard lock(ledger_->mutex_);
+  const MutexLock lock(ledger_->mutex_);
   ledger_->used_ += bytes_;
   set(0, 0);
 }
@@ -76,7 +76,7 @@ Result<SpaceLedger::Reservation> SpaceLedger::reserve(std::uint64_t bytes) {
             bytes, available, limit));
   };
   // Looked at under the lock: what others have placed until then is in it.
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   KILN_ASSIGN(const std::uint64_t free, freeSpace_());
   const std::uint64_t blocked = std::min(free, keepFree_ + promised_ - placed_);
   if (bytes > free - blocked) return full("of the disk", free - blocked);
@@ -89,7 +89,7 @@ Result<SpaceLedger::Reservation> SpaceLedger::reserve(std::uint64_t bytes) {
 }
 
 void SpaceLedger::release(std::uint64_t bytes) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   used_ -= std::min(used_, bytes);
 }
 

@@ -4,9 +4,9 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
 #include <string>
 
+#include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
 
 namespace kiln::storage {
@@ -43,8 +43,8 @@ class SpaceLedger {
    private:
     friend class SpaceLedger;
     Reservation(SpaceLedger* ledger, std::uint64_t bytes) : ledger_(ledger), bytes_(bytes) {}
-    // What it adds to the ledger's sums. The caller holds the ledger's mutex.
-    void set(std::uint64_t bytes, std::uint64_t placed);
+    // What it adds to the ledger's sums.
+    void set(std::uint64_t bytes, std::uint64_t placed) KILN_REQUIRES(ledger_->mutex_);
 
     SpaceLedger* ledger_ = nullptr;
     std::uint64_t bytes_ = 0, placed_ = 0;
@@ -59,10 +59,10 @@ class SpaceLedger {
   const FreeSpace freeSpace_;
   const std::uint64_t capacity_;
   const std::uint64_t keepFree_;
-  std::mutex mutex_;
-  std::uint64_t used_;          // guarded by mutex_
-  std::uint64_t promised_ = 0;  // guarded by mutex_
-  std::uint64_t placed_ = 0;    // of the promised ones; guarded by mutex_
+  Mutex mutex_;
+  std::uint64_t used_ KILN_GUARDED_BY(mutex_);
+  std::uint64_t promised_ KILN_GUARDED_BY(mutex_) = 0;
+  std::uint64_t placed_ KILN_GUARDED_BY(mutex_) = 0;  // of the promised ones
 };
 
 }  // namespace kiln::storage

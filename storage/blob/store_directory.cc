@@ -123,7 +123,7 @@ std::string StoreDirectory::quarantinePath(const Digest& digest) {
 }
 
 std::string StoreDirectory::tempPath() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return fmt::format("{}/{}", tempDirectory_, nextName_++);
 }
 
@@ -149,7 +149,7 @@ Status StoreDirectory::prepareDirectory(const std::string& path) {
 
 Status StoreDirectory::prepare(const std::string& instance, const Digest& digest) {
   KILN_ASSIGN(std::string references, referenceDirectory(instance));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   KILN_TRY(prepareDirectory(references));
   return prepareDirectory(blobShard(digest));
 }

@@ -14,13 +14,13 @@
 #include <sys/stat.h>
 
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <unordered_set>
 
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/file.h"
+#include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
 
 namespace kiln::storage {
@@ -65,16 +65,16 @@ class StoreDirectory {
   explicit StoreDirectory(std::string root) : root_(std::move(root)) {}
   Status create();
   Status startTemp();
-  Status prepareDirectory(const std::string& path);
+  Status prepareDirectory(const std::string& path) KILN_REQUIRES(mutex_);
   Status checkFormat() const;
   void removeAbandonedTemp() const;
 
   std::string root_;
   std::string tempDirectory_;
   UniqueFd tempLock_;
-  std::mutex mutex_;
-  std::uint64_t nextName_ = 0;                // guarded by mutex_
-  std::unordered_set<std::string> prepared_;  // durable directories; guarded by mutex_
+  Mutex mutex_;
+  std::uint64_t nextName_ KILN_GUARDED_BY(mutex_) = 0;
+  std::unordered_set<std::string> prepared_ KILN_GUARDED_BY(mutex_);  // durable directories
 };
 
 }  // namespace kiln::storage

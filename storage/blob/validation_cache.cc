@@ -14,7 +14,7 @@ ValidationCache::ValidationCache(std::size_t entries, Duration ttl, const Clock&
 
 bool ValidationCache::isValid(const Digest& digest, const struct stat& file) {
   TimePoint now = clock_.now();
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   auto found = entries_.find(digest);
   if (found == entries_.end()) return false;
   const Entry& entry = *found->second;
@@ -33,7 +33,7 @@ bool ValidationCache::isValid(const Digest& digest, const struct stat& file) {
 void ValidationCache::remember(const Digest& digest, const struct stat& file) {
   if (capacity_ == 0) return;
   TimePoint now = clock_.now();
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (auto found = entries_.find(digest); found != entries_.end()) {
     order_.erase(found->second);
     entries_.erase(found);
@@ -48,7 +48,7 @@ void ValidationCache::remember(const Digest& digest, const struct stat& file) {
 }
 
 void ValidationCache::forget(const Digest& digest) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (auto found = entries_.find(digest); found != entries_.end()) {
     order_.erase(found->second);
     entries_.erase(found);

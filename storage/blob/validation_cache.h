@@ -6,11 +6,11 @@
 
 #include <cstdint>
 #include <list>
-#include <mutex>
 #include <unordered_map>
 
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::storage {
 
@@ -37,9 +37,9 @@ class ValidationCache {
   const std::size_t capacity_;
   const Duration ttl_;
   const Clock& clock_;
-  std::mutex mutex_;
-  std::list<Entry> order_;  // most recent first; guarded by mutex_
-  std::unordered_map<Digest, std::list<Entry>::iterator, DigestHash> entries_;  // guarded by mutex_
+  Mutex mutex_;
+  std::list<Entry> order_ KILN_GUARDED_BY(mutex_);  // most recent first
+  std::unordered_map<Digest, std::list<Entry>::iterator, DigestHash> entries_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::storage

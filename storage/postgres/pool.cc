@@ -12,27 +12,28 @@ Pool::Lease::~Lease() {
 
 void Pool::giveBack(Connection connection) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     idle_.push_back(std::move(connection));
   }
-  freed_.notify_one();
+  freed_.notifyOne();
 }
 
 void Pool::holdBack(Error why) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   held_ = std::move(why);
 }
 
 void Pool::admit() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   held_.reset();
 }
 
 Result<Pool::Lease> Pool::acquire(std::chrono::milliseconds timeout) {
   {
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     if (held_) return fail(*held_);
-    if (!freed_.wait_for(lock, timeout, [&] { return !idle_.empty() || unopened_ > 0; }))
+    if (!freed_.waitFor(mutex_, timeout,
+                        [&]() KILN_REQUIRES(mutex_) { return !idle_.empty() || unopened_ > 0; }))
       return fail(Code::kUnavailable,
                   fmt::format("every database connection was busy for {} ms; try again", timeout.count()));
     if (!idle_.empty()) {
@@ -47,10 +48,10 @@ Result<Pool::Lease> Pool::acquire(std::chrono::milliseconds timeout) {
   auto opened = Connection::open(options_);
   if (!opened) {
     {
-      std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       ++unopened_;
     }
-    freed_.notify_one();
+    freed_.notifyOne();
     return fail(opened.error());
   }
   return Lease(*this, std::move(*opened));

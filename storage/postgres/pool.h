@@ -1,11 +1,10 @@
 // Pool: a bounded set of connections for threads that each need one for a moment.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <optional>
 #include <vector>
 
+#include "manifest/base/mutex.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::postgres {
@@ -51,14 +50,14 @@ class Pool {
   const ConnectionOptions& options() const { return options_; }
 
  private:
-  void giveBack(Connection connection);
+  void giveBack(Connection connection) KILN_EXCLUDES(mutex_);
 
   const ConnectionOptions options_;
-  std::mutex mutex_;
-  std::condition_variable freed_;
-  std::vector<Connection> idle_;  // guarded by mutex_
-  std::size_t unopened_;          // guarded by mutex_
-  std::optional<Error> held_;     // guarded by mutex_
+  Mutex mutex_;
+  Condition freed_;
+  std::vector<Connection> idle_ KILN_GUARDED_BY(mutex_);
+  std::size_t unopened_ KILN_GUARDED_BY(mutex_);
+  std::optional<Error> held_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::postgres
