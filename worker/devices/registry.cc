@@ -51,7 +51,7 @@ Hold::~Hold() {
 void Registry::discover(const std::vector<std::string>& libraries) {
   libraries_ = libraries;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     entries_[kCpuId].about = readCpu();
   }
   look();
@@ -70,7 +70,7 @@ void Registry::look() {
                (gpus ? "it lists no device" : gpus.error().message);
   }
   std::ranges::sort(all, {}, &Gpu::uuid);
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   missing_ = std::move(missing);
   lookAgain_ = missing_.empty() ? std::nullopt : std::optional(clock_.now() + kMaxRetry);
   for (Gpu& gpu : all) {
@@ -86,19 +86,19 @@ void Registry::look() {
 }
 
 std::vector<v1::Device> Registry::devices() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<v1::Device> out;
   for (const auto& [id, entry] : entries_) out.push_back(entry.about);
   return out;
 }
 
 std::string Registry::missing() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return missing_;
 }
 
 Status Registry::take(const std::vector<std::string>& ids, const sandbox::Cancel& cancel) {
-  std::unique_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   for (;;) {
     bool free = true;
     for (const std::string& id : ids) {
@@ -111,7 +111,7 @@ Status Registry::take(const std::vector<std::string>& ids, const sandbox::Cancel
     }
     if (free) break;
     if (requested(cancel)) return fail(Code::kCancelled, "cancelled");
-    changed_.wait_for(lock, kLook);
+    changed_.waitFor(mutex_, kLook);
   }
   for (const std::string& id : ids) entries_.at(id).held = true;
   return {};
@@ -136,7 +136,7 @@ Result<Hold> Registry::hold(const std::vector<std::string>& ids, const sandbox::
     std::optional<Gpu> gpu;
     bool emulated = false;
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       gpu = entries_.at(id).gpu;
       emulated = entries_.at(id).about.emulated();
     }
@@ -145,7 +145,7 @@ Result<Hold> Registry::hold(const std::vector<std::string>& ids, const sandbox::
     }
     KILN_TRY(tryOut(id));
     if (!gpu) continue;
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     held.gpu_ = HeldGpu{id, gpu->library, entries_.at(id).gpu->ordinal, emulated};
   }
   return held;
@@ -154,7 +154,7 @@ Result<Hold> Registry::hold(const std::vector<std::string>& ids, const sandbox::
 Status Registry::tryOut(const std::string& id) {
   std::optional<Gpu> gpu;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     gpu = entries_.at(id).gpu;
   }
   Result<int> works = 0;
@@ -163,7 +163,7 @@ Status Registry::tryOut(const std::string& id) {
   } else if (const Status processor = testProcessor(); !processor) {
     works = fail(processor.error());
   }
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   Entry& entry = entries_.at(id);
   if (!works) {
     drainLocked(entry, "its health check failed: " + works.error().message);
@@ -182,7 +182,7 @@ bool Registry::stillWorks(const HeldGpu& gpu) {
 }
 
 void Registry::drain(const std::string& id, const std::string& reason) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (const auto entry = entries_.find(id); entry != entries_.end()) drainLocked(entry->second, reason);
 }
 
@@ -198,13 +198,13 @@ void Registry::drainLocked(Entry& entry, const std::string& reason) {
 
 void Registry::release(const std::vector<std::string>& ids) {
   if (ids.empty()) return;
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   for (const std::string& id : ids) entries_.at(id).held = false;
-  changed_.notify_all();
+  changed_.notifyAll();
 }
 
 std::optional<TimePoint> Registry::nextRetry() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::optional<TimePoint> next = lookAgain_;
   for (const auto& [id, entry] : entries_)
     if (!entry.about.healthy() && (!next || entry.again < *next)) next = entry.again;
@@ -215,7 +215,7 @@ void Registry::retry() {
   std::vector<std::string> due;
   bool looks = false;
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     looks = lookAgain_ && *lookAgain_ <= clock_.now();
     for (const auto& [id, entry] : entries_)
       if (!entry.about.healthy() && !entry.held && entry.again <= clock_.now()) due.push_back(id);

@@ -3,14 +3,13 @@
 // worker.
 #pragma once
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "manifest/base/clock.h"
+#include "manifest/base/mutex.h"
 #include "worker/devices/gpu_source.h"
 #include "worker/devices/host_lock.h"
 #include "worker/sandbox/cancel.h"
@@ -94,22 +93,22 @@ class Registry {
   };
 
   // Asks all libraries and adds what is not there yet.
-  void look();
-  Status take(const std::vector<std::string>& ids, const sandbox::Cancel& cancel);
+  void look() KILN_EXCLUDES(mutex_);
+  Status take(const std::vector<std::string>& ids, const sandbox::Cancel& cancel) KILN_EXCLUDES(mutex_);
   Result<HostLock> lockHost(const std::string& uuid, const sandbox::Cancel& cancel) const;
   // Asks the driver; the outcome is the entry's health from then on.
-  Status tryOut(const std::string& id);
-  void release(const std::vector<std::string>& ids);
-  void drainLocked(Entry& entry, const std::string& reason);
+  Status tryOut(const std::string& id) KILN_EXCLUDES(mutex_);
+  void release(const std::vector<std::string>& ids) KILN_EXCLUDES(mutex_);
+  void drainLocked(Entry& entry, const std::string& reason) KILN_REQUIRES(mutex_);
 
   GpuSource& source_;
   const Clock& clock_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<std::string, Entry> entries_;  // by id; guarded by mutex_
-  std::vector<std::string> libraries_;    // since discover()
-  std::string missing_;                   // guarded by mutex_
-  std::optional<TimePoint> lookAgain_;    // for what is missing; guarded by mutex_
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::map<std::string, Entry> entries_ KILN_GUARDED_BY(mutex_);  // by id
+  std::vector<std::string> libraries_;                            // since discover()
+  std::string missing_ KILN_GUARDED_BY(mutex_);
+  std::optional<TimePoint> lookAgain_ KILN_GUARDED_BY(mutex_);  // for what is missing
 };
 
 }  // namespace kiln::devices

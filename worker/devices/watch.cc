@@ -10,20 +10,20 @@ Watch::Watch(Registry& registry, const SteadyClock& clock)
 
 Watch::~Watch() {
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     ending_ = true;
   }
-  changed_.notify_all();
+  changed_.notifyAll();
   thread_.join();
 }
 
 void Watch::run() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!ending_) {
     lock.unlock();
     if (const auto next = registry_.nextRetry(); next && *next <= clock_.now()) registry_.retry();
     lock.lock();
-    changed_.wait_for(lock, kLook, [this] { return ending_; });
+    changed_.waitFor(mutex_, kLook, [this]() KILN_REQUIRES(mutex_) { return ending_; });
   }
 }
 

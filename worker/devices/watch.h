@@ -1,10 +1,9 @@
 // A thread that tries drained devices again.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <thread>
 
+#include "manifest/base/mutex.h"
 #include "manifest/base/steady_clock.h"
 #include "worker/devices/registry.h"
 
@@ -22,9 +21,9 @@ class Watch {
 
   Registry& registry_;
   const SteadyClock& clock_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool ending_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Condition changed_;
+  bool ending_ KILN_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

@@ -42,10 +42,10 @@ Stamp stampOf(const std::string& path) {
 Result<std::shared_ptr<const TreeCache::Tree>> TreeCache::get(storage::BlobStore& store,
                                                               const std::string& instance,
                                                               const Digest& root) {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   auto found = entries_.find(root);
   while (found != entries_.end() && !found->second.tree) {
-    changed_.wait(lock);
+    changed_.wait(mutex_);
     found = entries_.find(root);
   }
   if (found != entries_.end()) {
@@ -62,7 +62,7 @@ Result<std::shared_ptr<const TreeCache::Tree>> TreeCache::get(storage::BlobStore
   const Status written = storage::materialiseTree(store, instance, root, path);
   Stamp stamp = written ? stampOf(path) : Stamp{};
   lock.lock();
-  changed_.notify_all();
+  changed_.notifyAll();
   if (!written) {
     entries_.erase(root);
     return fail(written.error().in("toolchain"));
@@ -91,7 +91,7 @@ void TreeCache::evict() {
 }
 
 std::vector<std::string> TreeCache::held() const {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::vector<std::string> names;
   for (const auto& [digest, entry] : entries_) {
     if (entry.tree) names.push_back(digest.hex());

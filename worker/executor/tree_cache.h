@@ -1,15 +1,14 @@
 // Toolchain trees on disk, by digest: written once, bound read-only into any number of actions.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <list>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "manifest/base/mutex.h"
 #include "storage/blob/blob_store.h"
 
 namespace kiln::executor {
@@ -41,14 +40,15 @@ class TreeCache {
     std::string stamp;
     std::uint64_t lastUse = 0;
   };
-  void evict();
+  void evict() KILN_REQUIRES(mutex_);
 
   const std::string dir_;
   const std::uint64_t limitBytes_;
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<Digest, Entry> entries_;  // a null tree: being written
-  std::uint64_t clock_ = 0, serial_ = 0;
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::map<Digest, Entry> entries_ KILN_GUARDED_BY(mutex_);  // a null tree: being written
+  std::uint64_t clock_ KILN_GUARDED_BY(mutex_) = 0;
+  std::uint64_t serial_ KILN_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace kiln::executor
