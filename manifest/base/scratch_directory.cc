@@ -9,8 +9,9 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
-#include <mutex>
 #include <set>
+
+#include "manifest/base/mutex.h"
 
 namespace kiln {
 namespace {
@@ -18,15 +19,15 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::string_view kLetters = "XXXXXX";  // what mkdtemp replaces
-// Those of this process. The lock is held while one gets another name, so that removing finds all or nothing
+// Those of this process. The mutex is held while one gets another name, so that removing finds all or nothing
 // of it, and is never given back once all of them are removed.
-std::mutex& ownMutex() {
-  static auto* const mutex = new std::mutex;  // outlives whoever runs as the process ends
-  return *mutex;
-}
-std::set<std::string>& own() {
-  static auto* const paths = new std::set<std::string>;
-  return *paths;
+struct Own {
+  Mutex mutex;
+  std::set<std::string> paths KILN_GUARDED_BY(mutex);
+};
+Own& own() {
+  static auto* const all = new Own;  // outlives whoever runs as the process ends
+  return *all;
 }
 
 constexpr int kOpen = O_RDONLY | O_DIRECTORY | O_NOFOLLOW;
@@ -76,7 +77,7 @@ void removeAbandoned(const fs::path& prefix) {
 Result<ScratchDirectory> ScratchDirectory::make(const std::string& prefix) {
   removeAbandoned(prefix);
   for (;;) {
-    const std::lock_guard guard(ownMutex());
+    const MutexLock guard(own().mutex);
     std::string path = prefix + std::string(kLetters);
     if (::mkdtemp(path.data()) == nullptr)
       return fail(errnoError(errno, fs::path(prefix).parent_path().string()));
@@ -84,7 +85,7 @@ Result<ScratchDirectory> ScratchDirectory::make(const std::string& prefix) {
     // A file system without locks has nothing removed by others either.
     if (lock) ::flock(lock->get(), LOCK_EX);
     if (lock && isAt(*lock, path)) {
-      own().insert(path);
+      own().paths.insert(path);
       return ScratchDirectory(std::move(path), std::move(*lock));
     }
     // Before it was locked somebody may have taken it for an abandoned one.
@@ -117,20 +118,20 @@ ScratchDirectory::ScratchDirectory(ScratchDirectory&& other) noexcept
 
 ScratchDirectory::~ScratchDirectory() {
   if (path_.empty()) return;
-  const std::lock_guard guard(ownMutex());
+  const MutexLock guard(own().mutex);
   removeTree(path_);
-  own().erase(path_);
+  own().paths.erase(path_);
 }
 
 Status ScratchDirectory::moveTo(const std::string& destination) {
-  const std::lock_guard guard(ownMutex());
+  const MutexLock guard(own().mutex);
   if (::rename(path_.c_str(), destination.c_str()) != 0) return fail(errnoError(errno, destination));
-  own().erase(std::exchange(path_, {}));
+  own().paths.erase(std::exchange(path_, {}));
   return {};
 }
 
 Status ScratchDirectory::moveOut(const std::vector<std::string>& names, const std::string& folder) const {
-  const std::lock_guard guard(ownMutex());
+  const MutexLock guard(own().mutex);
   const auto move = [](const std::string& from, const std::string& to) {
     return ::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_NOREPLACE);
   };
@@ -144,12 +145,13 @@ Status ScratchDirectory::moveOut(const std::vector<std::string>& names, const st
   return {};
 }
 
-void ScratchDirectory::removeAllAndStop() {
-  ownMutex().lock();
+// No analysis: it is meant to end with the mutex held.
+KILN_NO_ANALYSIS void ScratchDirectory::removeAllAndStop() {
+  own().mutex.lock();
   // Another thread may still be filling one: what it makes meanwhile is found by the next round, and none
   // can be made in a directory that is gone.
   constexpr int kRounds = 100;
-  for (const std::string& path : own())
+  for (const std::string& path : own().paths)
     for (int round = 0; round < kRounds && ::access(path.c_str(), F_OK) == 0; ++round) removeTree(path);
 }
 
