@@ -21,14 +21,15 @@ std::size_t CallLimiter::count(const std::string& group) const {
 }
 
 Result<CallLimiter::Permit> CallLimiter::acquire(const Sharer& sharer) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const std::size_t free = most_ - taken_;
   std::vector<std::string> groups{"caller " + sharer.caller};
   if (const std::size_t calls = count(groups.back()); 2 * (calls + 1) > free)
     return tooMany(sharer.caller, calls);
   if (!sharer.tenants.empty()) {
     const auto tenant = std::ranges::min_element(
-        sharer.tenants, {}, [&](const std::string& name) { return count("tenant " + name); });
+        sharer.tenants, {},
+        [&](const std::string& name) KILN_REQUIRES(mutex_) { return count("tenant " + name); });
     groups.push_back("tenant " + *tenant);
     if (const std::size_t calls = count(groups.back()); calls + 1 > free)
       return tooMany("tenant " + inQuotes(*tenant), calls);
@@ -45,7 +46,7 @@ Result<CallLimiter::Permit> CallLimiter::acquire(const Sharer& sharer) {
 
 CallLimiter::Permit::~Permit() {
   if (!limiter_) return;
-  std::lock_guard lock(limiter_->mutex_);
+  const MutexLock lock(limiter_->mutex_);
   --limiter_->taken_;
   for (const std::string& group : counted_) {
     const auto found = limiter_->counts_.find(group);

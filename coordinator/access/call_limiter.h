@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <map>
-#include <mutex>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
 
 namespace kiln::access {
@@ -48,12 +48,12 @@ class CallLimiter {
   Result<Permit> acquire(const Sharer& sharer);
 
  private:
-  std::size_t count(const std::string& group) const;
+  std::size_t count(const std::string& group) const KILN_REQUIRES(mutex_);
 
   const std::size_t most_;
-  std::mutex mutex_;
-  std::size_t taken_ = 0;                      // guarded by mutex_
-  std::map<std::string, std::size_t> counts_;  // of each group that has calls; guarded by mutex_
+  Mutex mutex_;
+  std::size_t taken_ KILN_GUARDED_BY(mutex_) = 0;
+  std::map<std::string, std::size_t> counts_ KILN_GUARDED_BY(mutex_);  // of each group that has calls
 };
 
 }  // namespace kiln::access

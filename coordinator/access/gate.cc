@@ -50,12 +50,12 @@ Gate::Gate(const Clock& clock, const signing::Certificate& workerAuthority, Acce
 
 void Gate::replace(AccessRules rules) {
   auto next = std::make_shared<const AccessRules>(std::move(rules));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   rules_ = std::move(next);
 }
 
 std::shared_ptr<const AccessRules> Gate::rules() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return rules_;
 }
 

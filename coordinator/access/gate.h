@@ -5,7 +5,6 @@
 #include <grpcpp/server_context.h>
 
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "coordinator/access/call_limiter.h"
 #include "coordinator/access/rpc_table.h"
 #include "manifest/base/clock.h"
+#include "manifest/base/mutex.h"
 #include "signing/keys/certificate.h"
 
 namespace kiln::access {
@@ -65,8 +65,8 @@ class Gate {
   const Clock& clock_;
   const signing::Certificate& workerAuthority_;
   mutable CallLimiter calls_{kMaxCalls};
-  mutable std::mutex mutex_;
-  std::shared_ptr<const AccessRules> rules_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<const AccessRules> rules_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::access

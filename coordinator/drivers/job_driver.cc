@@ -75,21 +75,21 @@ void JobDriver::start() {
 
 void JobDriver::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.notifyAll();
   for (std::thread& thread : threads_) thread.join();
   threads_.clear();
 }
 
 void JobDriver::wake(const index::JobKey& key) {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!known_.insert(key).second) return;
     waiting_.push_back(key);
   }
-  changed_.notify_all();  // one wake-up might go to the sweeping thread
+  changed_.notifyAll();  // one wake-up might go to the sweeping thread
 }
 
 Status JobDriver::advance(const index::JobKey& key) {
@@ -185,15 +185,16 @@ Status JobDriver::logHeldBack(Connection& connection) {
 }
 
 void JobDriver::work() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   for (;;) {
-    auto ready = [&] {
+    const auto ready = [this]() KILN_REQUIRES(mutex_) {
       return std::find_if(waiting_.begin(), waiting_.end(),
-                          [&](const index::JobKey& key) { return !busy_.contains(key); });
+                          [this](const index::JobKey& key)
+                              KILN_REQUIRES(mutex_) { return !busy_.contains(key); });
     };
-    changed_.wait(lock, [&] { return stopping_ || ready() != waiting_.end(); });
+    while (!stopping_ && ready() == waiting_.end()) changed_.wait(mutex_);
     if (stopping_) return;
-    auto next = ready();
+    const auto next = ready();
     index::JobKey key = *next;
     waiting_.erase(next);
     known_.erase(key);
@@ -204,12 +205,12 @@ void JobDriver::work() {
                  {{"instance", key.instance}, {"job", key.id}, {"error", status.error().message}});
     lock.lock();
     busy_.erase(key);
-    changed_.notify_all();
+    changed_.notifyAll();
   }
 }
 
 void JobDriver::sweepForEver() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
     if (Status status = sweep(); !status) {
@@ -218,7 +219,7 @@ void JobDriver::sweepForEver() {
       interrupted_ = true;
     }
     lock.lock();
-    changed_.wait_for(lock, options_.sweepEvery, [&] { return stopping_; });
+    changed_.waitFor(mutex_, options_.sweepEvery, [this]() KILN_REQUIRES(mutex_) { return stopping_; });
   }
 }
 

@@ -3,10 +3,8 @@
 // that ran out.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <string>
@@ -18,6 +16,7 @@
 #include "coordinator/drivers/publisher.h"
 #include "coordinator/farm/farm.h"
 #include "coordinator/tuning/tuner.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::service {
 
@@ -40,7 +39,7 @@ class JobDriver {
   void stop();
 
   // The job may have a next step; returns at once.
-  void wake(const index::JobKey& key);
+  void wake(const index::JobKey& key) KILN_EXCLUDES(mutex_);
 
   // Carries out the job's steps until it waits or has ended. kUnavailable and the like: later again.
   Status advance(const index::JobKey& key);
@@ -48,7 +47,7 @@ class JobDriver {
   // Queues expired leases again, fails runs that nobody can take any more, and advances every open job. After
   // a time in which the database was away, leases first get a full term; after the clock was set, all of
   // their time.
-  Status sweep();
+  Status sweep() KILN_EXCLUDES(mutex_);
 
  private:
   void work();
@@ -62,13 +61,13 @@ class JobDriver {
   Publisher publisher_;
   Checker checker_;
   Tuner tuner_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<index::JobKey> waiting_;  // guarded by mutex_
-  std::set<index::JobKey> known_;      // guarded by mutex_: in waiting_
-  std::set<index::JobKey> busy_;       // guarded by mutex_: one thread per job
-  bool stopping_ = false;              // guarded by mutex_
-  bool interrupted_ = true;            // of the sweeping thread alone: leases are to be extended first
+  Mutex mutex_;
+  Condition changed_;
+  std::deque<index::JobKey> waiting_ KILN_GUARDED_BY(mutex_);
+  std::set<index::JobKey> known_ KILN_GUARDED_BY(mutex_);  // in waiting_
+  std::set<index::JobKey> busy_ KILN_GUARDED_BY(mutex_);   // one thread per job
+  bool stopping_ KILN_GUARDED_BY(mutex_) = false;
+  bool interrupted_ = true;  // of the sweeping thread alone: leases are to be extended first
   std::optional<std::pair<TimePoint, TimePoint>>
       sweptAt_;  // likewise: by the farm's clock, by the steady one
   std::optional<TimePoint>

@@ -4,10 +4,10 @@
 #include <cstddef>
 #include <deque>
 #include <memory>
-#include <mutex>
 #include <unordered_map>
 
 #include "manifest/base/digest.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::service {
 
@@ -20,13 +20,13 @@ class DigestCache {
 
   // Null if it is not cached (any more).
   std::shared_ptr<const Value> find(const Digest& of) const {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     const auto found = values_.find(of);
     return found == values_.end() ? nullptr : found->second;
   }
 
   void insert(const Digest& of, std::shared_ptr<const Value> value) {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!values_.insert_or_assign(of, std::move(value)).second) return;
     order_.push_back(of);
     if (order_.size() <= entries_) return;
@@ -36,9 +36,9 @@ class DigestCache {
 
  private:
   const std::size_t entries_;
-  mutable std::mutex mutex_;
-  std::unordered_map<Digest, std::shared_ptr<const Value>, DigestHash> values_;  // guarded by mutex_
-  std::deque<Digest> order_;                                                     // guarded by mutex_
+  mutable Mutex mutex_;
+  std::unordered_map<Digest, std::shared_ptr<const Value>, DigestHash> values_ KILN_GUARDED_BY(mutex_);
+  std::deque<Digest> order_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::service

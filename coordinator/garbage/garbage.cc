@@ -80,16 +80,16 @@ void GarbageCollector::start() {
 
 void GarbageCollector::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  stopped_.notify_all();
+  stopped_.notifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
 void GarbageCollector::collectForEver() {
-  std::unique_lock lock(mutex_);
-  while (!stopped_.wait_for(lock, options_.every, [&] { return stopping_; })) {
+  MutexLock lock(mutex_);
+  while (!stopped_.waitFor(mutex_, options_.every, [this]() KILN_REQUIRES(mutex_) { return stopping_; })) {
     lock.unlock();
     (void)collect(Duration::zero(), false);  // says in the log what came of it
     lock.lock();

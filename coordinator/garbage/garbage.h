@@ -1,13 +1,12 @@
 // Collecting garbage: blobs that no root reaches and nobody asked for lately go.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "coordinator/farm/farm.h"
+#include "manifest/base/mutex.h"
 #include "storage/blob/sweep.h"
 
 namespace kiln::service {
@@ -48,9 +47,9 @@ class GarbageCollector {
   const Farm& farm_;
   storage::BlobSweeper& store_;
   const GarbageOptions options_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Condition stopped_;
+  bool stopping_ KILN_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

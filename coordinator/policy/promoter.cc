@@ -144,7 +144,7 @@ void Promoter::defer(const DueArtifact& due, const Error& error) {
 }
 
 bool Promoter::isStopping() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return stopping_;
 }
 
@@ -185,15 +185,15 @@ void Promoter::start() {
 
 void Promoter::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  stopped_.notify_all();
+  stopped_.notifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
 void Promoter::judgeForEver() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   std::string said;
   do {
     lock.unlock();
@@ -202,7 +202,7 @@ void Promoter::judgeForEver() {
     if (!why.empty() && why != said) logWarning("artifacts are not judged now", {{"error", why}});
     said = why;
     lock.lock();
-  } while (!stopped_.wait_for(lock, kPause, [&] { return stopping_; }));
+  } while (!stopped_.waitFor(mutex_, kPause, [this]() KILN_REQUIRES(mutex_) { return stopping_; }));
 }
 
 }  // namespace kiln::service

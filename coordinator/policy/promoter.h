@@ -2,14 +2,13 @@
 // the signer sign what came of it.
 #pragma once
 
-#include <condition_variable>
 #include <map>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <utility>
 
 #include "coordinator/policy/instance_policies.h"
+#include "manifest/base/mutex.h"
 #include "storage/index/artifacts/verdict_repository.h"
 
 namespace kiln::service {
@@ -51,14 +50,14 @@ class Promoter {
   Status keep(const Judged& judged, const std::string& bundle);
   bool waits(const index::DueArtifact& due);
   void defer(const index::DueArtifact& due, const Error& error);
-  bool isStopping();
+  bool isStopping() KILN_EXCLUDES(mutex_);
   void judgeForEver();
 
   const Farm& farm_;
   const InstancePolicies& policies_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Condition stopped_;
+  bool stopping_ KILN_GUARDED_BY(mutex_) = false;
   std::map<ArtifactKey, Deferral> deferred_;
   std::thread thread_;
 };

@@ -3,11 +3,10 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstdint>
 #include <map>
-#include <mutex>
 
+#include "manifest/base/mutex.h"
 #include "storage/index/rows/records.h"
 
 namespace kiln::queue {
@@ -50,11 +49,11 @@ class ChangeFeed {
     std::uint64_t changes = 0;
   };
 
-  mutable std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t work_ = 0;                 // guarded by mutex_
-  std::map<index::JobKey, Watched> jobs_;  // guarded by mutex_; only jobs that someone watches
-  bool closed_ = false;                    // guarded by mutex_
+  mutable Mutex mutex_;
+  Condition changed_;
+  std::uint64_t work_ KILN_GUARDED_BY(mutex_) = 0;
+  std::map<index::JobKey, Watched> jobs_ KILN_GUARDED_BY(mutex_);  // only jobs that someone watches
+  bool closed_ KILN_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace kiln::queue

@@ -80,7 +80,7 @@ Status LoggedRecalls::readOn() {
 }
 
 Status LoggedRecalls::check(const signing::Recalls* inForce) {
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   KILN_TRY(readRoot());
   if (!read_) return {};
   KILN_TRY(readOn());

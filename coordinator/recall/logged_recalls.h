@@ -3,11 +3,11 @@
 
 #include <array>
 #include <cstdint>
-#include <mutex>
 #include <set>
 #include <string>
 
 #include "manifest/base/digest.h"
+#include "manifest/base/mutex.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/recall/recalls.h"
 
@@ -28,20 +28,20 @@ class LoggedRecalls {
 
  private:
   using LogDigest = std::array<std::uint8_t, 32>;
-  Status readRoot();
-  Status readOn();
-  Status walk(const signing::Checkpoint& checkpoint);
+  Status readRoot() KILN_REQUIRES(mutex_);
+  Status readOn() KILN_REQUIRES(mutex_);
+  Status walk(const signing::Checkpoint& checkpoint) KILN_REQUIRES(mutex_);
 
   signing::TileDirectory tiles_;
   const std::string trustRoot_;
-  std::mutex mutex_;
-  // Guarded by mutex_.
-  Digest root_;                             // of the root's text
-  std::optional<signing::TrustRoot> read_;  // nothing: the root recalls nothing, or names no log
-  Digest checkpoint_;                       // of the checkpoint's text, as far as was walked
-  std::uint64_t walked_ = 0;
-  std::set<LogDigest> logged_;
-  Digest held_;  // of recalls that held all of logged_
+  Mutex mutex_;
+  Digest root_ KILN_GUARDED_BY(mutex_);  // of the root's text
+  // Nothing: the root recalls nothing, or names no log.
+  std::optional<signing::TrustRoot> read_ KILN_GUARDED_BY(mutex_);
+  Digest checkpoint_ KILN_GUARDED_BY(mutex_);  // of the checkpoint's text, as far as was walked
+  std::uint64_t walked_ KILN_GUARDED_BY(mutex_) = 0;
+  std::set<LogDigest> logged_ KILN_GUARDED_BY(mutex_);
+  Digest held_ KILN_GUARDED_BY(mutex_);  // of recalls that held all of logged_
 };
 
 }  // namespace kiln::service

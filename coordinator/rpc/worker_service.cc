@@ -137,7 +137,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   const std::pair known(record.operatorName, record.name);
   const Duration lease = farm_.queue.settings().lease;
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     auto found = remembered_.find(known);
     if (found != remembered_.end() && found->second.description == seen && now >= found->second.stored &&
         now - found->second.stored < lease / 3)
@@ -157,7 +157,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
                     record.name, record.operatorName,
                     std::chrono::duration_cast<std::chrono::seconds>(lease).count()));
   }
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   remembered_[known] = {seen, now};
   return {};
 }

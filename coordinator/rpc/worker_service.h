@@ -2,7 +2,6 @@
 #pragma once
 
 #include <map>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -11,6 +10,7 @@
 #include "coordinator/drivers/job_driver.h"
 #include "coordinator/farm/farm.h"
 #include "kiln/v1/worker.grpc.pb.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::service {
 
@@ -49,9 +49,9 @@ class WorkerService final : public v1::WorkerService::Service {
   const Farm& farm_;
   JobDriver& driver_;
   Completion completion_;
-  std::mutex mutex_;
-  std::map<std::pair<std::string, std::string>, Remembered>
-      remembered_;  // by operator, name; guarded by mutex_
+  Mutex mutex_;
+  // By operator and name.
+  std::map<std::pair<std::string, std::string>, Remembered> remembered_ KILN_GUARDED_BY(mutex_);
 };
 
 // Thread safe.

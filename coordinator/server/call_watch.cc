@@ -2,14 +2,13 @@
 
 #include <grpc/grpc.h>
 
-#include <algorithm>
-#include <condition_variable>
 #include <optional>
 #include <string_view>
 #include <vector>
 
 #include "coordinator/farm/log.h"
 #include "google/bytestream/bytestream.pb.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::server {
 
@@ -22,12 +21,12 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
  public:
   Call(CallWatch& watch, ServerRpcInfo& info)
       : watch_(watch), context_(*info.server_context()), method_(info.method()) {
-    std::lock_guard lock(watch_.mutex_);
+    const MutexLock lock(watch_.mutex_);
     watch_.calls_[&context_] = this;
   }
   ~Call() override {
     {
-      std::lock_guard lock(watch_.mutex_);
+      const MutexLock lock(watch_.mutex_);
       watch_.calls_.erase(&context_);
     }
     if (call_) grpc_call_unref(call_);
@@ -49,7 +48,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
     if (has(InterceptionHookPoints::PRE_SEND_MESSAGE)) bytes = batch->GetSerializedSendMessage()->Length();
     if (received) bytes = bytesOf(batch->GetRecvMessage());
     {
-      std::lock_guard lock(watch_.mutex_);
+      const MutexLock lock(watch_.mutex_);
       // There is none yet as this is made, but with the first batch.
       if (grpc_call* call = context_.c_call(); call && !call_) grpc_call_ref(call_ = call);
       // Neither the start of a read nor the end of a message that was serialized above has a point of its
@@ -64,24 +63,27 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
     batch->Proceed();
   }
 
-  // The caller holds the watch's mutex, here and below.
-  bool isOverdue(TimePoint now, const CallLimits& limits) const {
+  // Whoever found the call among those of a watch, and holds that one's mutex, says so with this.
+  void assertLocked() const KILN_ASSERTS(watch_.mutex_) {}
+  bool isOverdue(TimePoint now, const CallLimits& limits) const KILN_REQUIRES(watch_.mutex_) {
     const Duration gained = std::chrono::seconds(moved_ / limits.bytesPerSecond);
     return call_ && !ended_ && since_ && waited_ + (now - *since_) > limits.patience + gained;
   }
-  bool waits() const { return since_.has_value(); }
-  std::uint64_t moved() const { return moved_; }
+  bool waits() const KILN_REQUIRES(watch_.mutex_) { return since_.has_value(); }
+  std::uint64_t moved() const KILN_REQUIRES(watch_.mutex_) { return moved_; }
   // Referenced, for the caller to end.
-  grpc_call* end() {
+  grpc_call* end() KILN_REQUIRES(watch_.mutex_) {
     ended_ = true;
     grpc_call_ref(call_);
     return call_;
   }
   std::string describe() const { return std::string(method_) + " of " + context_.peer(); }
-  void keep(access::CallLimiter::Permit permit) { permit_.emplace(std::move(permit)); }
+  void keep(access::CallLimiter::Permit permit) KILN_REQUIRES(watch_.mutex_) {
+    permit_.emplace(std::move(permit));
+  }
 
  private:
-  void settle(TimePoint now) {
+  void settle(TimePoint now) KILN_REQUIRES(watch_.mutex_) {
     if (since_) waited_ += now - *since_;
     since_.reset();
   }
@@ -94,13 +96,13 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
   CallWatch& watch_;
   grpc::ServerContextBase& context_;
   const char* const method_;
-  grpc_call* call_ = nullptr;
-  std::optional<access::CallLimiter::Permit> permit_;
-  std::optional<TimePoint> since_;  // of a batch that is under way
-  Duration waited_{};               // in those before
-  std::uint64_t moved_ = 0;         // bytes
-  bool sending_ = false;            // a send is under way
-  bool ended_ = false;
+  grpc_call* call_ KILN_GUARDED_BY(watch_.mutex_) = nullptr;
+  std::optional<access::CallLimiter::Permit> permit_ KILN_GUARDED_BY(watch_.mutex_);
+  std::optional<TimePoint> since_ KILN_GUARDED_BY(watch_.mutex_);  // of a batch that is under way
+  Duration waited_ KILN_GUARDED_BY(watch_.mutex_) = {};            // in those before
+  std::uint64_t moved_ KILN_GUARDED_BY(watch_.mutex_) = 0;         // bytes
+  bool sending_ KILN_GUARDED_BY(watch_.mutex_) = false;            // a send is under way
+  bool ended_ KILN_GUARDED_BY(watch_.mutex_) = false;
 };
 
 class CallWatch::Factory final : public grpc::experimental::ServerInterceptorFactoryInterface {
@@ -120,9 +122,10 @@ std::unique_ptr<grpc::experimental::ServerInterceptorFactoryInterface> CallWatch
 }
 
 Status CallWatch::keep(const grpc::ServerContextBase& context, access::CallLimiter::Permit permit) {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   const auto found = calls_.find(&context);
   if (found == calls_.end()) return fail(Code::kInternal, "a call that nobody watches");
+  found->second->assertLocked();
   found->second->keep(std::move(permit));
   return {};
 }
@@ -131,9 +134,11 @@ std::size_t CallWatch::endOverdue() {
   std::vector<std::pair<grpc_call*, std::string>> overdue;
   {
     const TimePoint now = clock_.now();
-    std::lock_guard lock(mutex_);
-    for (const auto& [context, call] : calls_)
+    const MutexLock lock(mutex_);
+    for (const auto& [context, call] : calls_) {
+      call->assertLocked();
       if (call->isOverdue(now, limits_)) overdue.emplace_back(call->end(), call->describe());
+    }
   }
   for (const auto& [call, what] : overdue) {
     service::logWarning("call ended", {{"call", what}, {"error", "its peer kept it waiting for too long"}});
@@ -145,25 +150,32 @@ std::size_t CallWatch::endOverdue() {
 }
 
 std::size_t CallWatch::waiting() {
-  std::lock_guard lock(mutex_);
-  return static_cast<std::size_t>(
-      std::ranges::count_if(calls_, [](const auto& one) { return one.second->waits(); }));
+  const MutexLock lock(mutex_);
+  std::size_t waiting = 0;
+  for (const auto& [context, call] : calls_) {
+    call->assertLocked();
+    if (call->waits()) ++waiting;
+  }
+  return waiting;
 }
 
 std::uint64_t CallWatch::moved() {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   std::uint64_t bytes = 0;
-  for (const auto& [context, call] : calls_) bytes += call->moved();
+  for (const auto& [context, call] : calls_) {
+    call->assertLocked();
+    bytes += call->moved();
+  }
   return bytes;
 }
 
 void CallWatch::start() {
   thread_ = std::jthread([this](const std::stop_token& stop) {
-    std::mutex mutex;
-    std::condition_variable_any wake;
-    std::unique_lock lock(mutex);
+    Mutex mutex;
+    Condition wake;
+    const MutexLock lock(mutex);
     while (!stop.stop_requested()) {
-      wake.wait_for(lock, stop, std::chrono::seconds(1), [] { return false; });
+      wake.waitFor(mutex, std::chrono::seconds(1), stop);
       endOverdue();
     }
   });

@@ -8,11 +8,11 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "coordinator/access/call_limiter.h"
 #include "manifest/base/clock.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::server {
 
@@ -54,9 +54,9 @@ class CallWatch {
 
   const Clock& clock_;
   const CallLimits limits_;
-  std::mutex mutex_;
-  std::map<const grpc::ServerContextBase*, Call*> calls_;  // guarded by mutex_, what they hold too
-  std::jthread thread_;                                    // the last, so that it ends first
+  Mutex mutex_;
+  std::map<const grpc::ServerContextBase*, Call*> calls_ KILN_GUARDED_BY(mutex_);
+  std::jthread thread_;  // the last, so that it ends first
 };
 
 }  // namespace kiln::server

@@ -18,7 +18,7 @@ DatabaseHealth::DatabaseHealth(postgres::ConnectionOptions options)
 
 Status DatabaseHealth::check() {
   if (!admitted_) return fail(Code::kUnavailable, "the coordinator is starting");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!session_) {
     KILN_ASSIGN(session_, postgres::Connection::open(options_));
   }

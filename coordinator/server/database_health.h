@@ -3,9 +3,9 @@
 #pragma once
 
 #include <atomic>
-#include <mutex>
 #include <optional>
 
+#include "manifest/base/mutex.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::server {
@@ -23,8 +23,8 @@ class DatabaseHealth {
  private:
   const postgres::ConnectionOptions options_;
   std::atomic<bool> admitted_ = false;
-  std::mutex mutex_;
-  std::optional<postgres::Connection> session_;  // guarded by mutex_; opened when first needed
+  Mutex mutex_;
+  std::optional<postgres::Connection> session_ KILN_GUARDED_BY(mutex_);  // opened when first needed
 };
 
 }  // namespace kiln::server

@@ -23,16 +23,16 @@ LogGrowth::~LogGrowth() {
 
 void LogGrowth::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  changed_.notify_all();
+  changed_.notifyAll();
 }
 
 Result<std::string> LogGrowth::await(milliseconds timeout,
                                      const std::function<Result<std::optional<std::string>>()>& look) {
   const auto end = steady_clock::now() + timeout;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     const std::uint64_t seen = growths_;
     lock.unlock();
@@ -42,14 +42,15 @@ Result<std::string> LogGrowth::await(milliseconds timeout,
       return fail(Code::kUnavailable,
                   "signed, but no checkpoint of the log covers it yet; is kiln-log running?");
     lock.lock();
-    changed_.wait_for(lock, kLookAgain, [&] { return stopping_ || growths_ != seen; });
+    changed_.waitFor(mutex_, kLookAgain,
+                     [&]() KILN_REQUIRES(mutex_) { return stopping_ || growths_ != seen; });
   }
   return fail(Code::kUnavailable, "the coordinator is stopping");
 }
 
 void LogGrowth::follow() {
   std::optional<postgres::Listener> listener;
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
     bool heard = false;
@@ -66,9 +67,9 @@ void LogGrowth::follow() {
     lock.lock();
     if (heard) {
       ++growths_;
-      changed_.notify_all();
+      changed_.notifyAll();
     }
-    if (!listener) changed_.wait_for(lock, kRetry, [&] { return stopping_; });
+    if (!listener) changed_.waitFor(mutex_, kRetry, [this]() KILN_REQUIRES(mutex_) { return stopping_; });
   }
 }
 

@@ -1,13 +1,12 @@
 // When the log has grown: for whoever waits until a checkpoint covers something.
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 
+#include "manifest/base/mutex.h"
 #include "storage/postgres/pool.h"
 
 namespace kiln::service {
@@ -31,10 +30,10 @@ class LogGrowth {
   void follow();  // on thread_: counts the log's growth
 
   postgres::Pool& database_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::uint64_t growths_ = 0;  // guarded by mutex_
-  bool stopping_ = false;      // guarded by mutex_
+  Mutex mutex_;
+  Condition changed_;
+  std::uint64_t growths_ KILN_GUARDED_BY(mutex_) = 0;
+  bool stopping_ KILN_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

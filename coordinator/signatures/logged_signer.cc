@@ -37,11 +37,11 @@ signing::LogEntry entryOf(const index::LogInclusion& inclusion, const std::strin
 Result<std::string> LoggedSigner::publicKeyPem() {
   const auto now = steady_clock::now();
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!key_.empty() && now - keyAsked_ < kKeyAge) return key_;
   }
   KILN_ASSIGN(std::string key, signer_.publicKeyPem());
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   key_ = key;
   keyAsked_ = now;
   return key;

@@ -3,6 +3,7 @@
 
 #include "coordinator/signatures/log_growth.h"
 #include "coordinator/signatures/log_intake.h"
+#include "manifest/base/mutex.h"
 #include "signing/client/signer_client.h"
 #include "signing/log/verifier_key.h"
 
@@ -37,9 +38,9 @@ class LoggedSigner final : public signing::Signer, public LogIntake {
   LogGrowth& growth_;
   const std::vector<signing::VerifierKey> logs_;
   const std::chrono::milliseconds timeout_;
-  std::mutex mutex_;
-  std::string key_;                                 // guarded by mutex_; "" before it was asked for
-  std::chrono::steady_clock::time_point keyAsked_;  // guarded by mutex_
+  Mutex mutex_;
+  std::string key_ KILN_GUARDED_BY(mutex_);  // "" before it was asked for
+  std::chrono::steady_clock::time_point keyAsked_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::service

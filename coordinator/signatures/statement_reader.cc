@@ -64,7 +64,7 @@ Result<std::size_t> StatementReader::readStatements(bool provenance) {
     KILN_ASSIGN(batch, index::listUnread(*connection, provenance, last, kBatch));
     for (index::UnreadStatement& unread : batch) {
       {
-        std::lock_guard lock(mutex_);
+        const MutexLock lock(mutex_);
         if (stopping_) return read;
       }
       if (Status status = readOne(farm_, unread); status)
@@ -112,21 +112,21 @@ void StatementReader::start() {
 
 void StatementReader::stop() {
   {
-    std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     stopping_ = true;
   }
-  stopped_.notify_all();
+  stopped_.notifyAll();
   if (thread_.joinable()) thread_.join();
 }
 
 void StatementReader::readForEver() {
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   do {
     lock.unlock();
     if (auto read = readAll(); !read)
       logWarning("statements were not read into the index", {{"error", read.error().message}});
     lock.lock();
-  } while (!stopped_.wait_for(lock, kPause, [&] { return stopping_; }));
+  } while (!stopped_.waitFor(mutex_, kPause, [this]() KILN_REQUIRES(mutex_) { return stopping_; }));
 }
 
 }  // namespace kiln::service

@@ -2,12 +2,11 @@
 // them.
 #pragma once
 
-#include <condition_variable>
-#include <mutex>
 #include <string_view>
 #include <thread>
 
 #include "coordinator/farm/farm.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::service {
 
@@ -41,9 +40,9 @@ class StatementReader {
   void readForEver();
 
   const Farm& farm_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stopping_ = false;  // guarded by mutex_
+  Mutex mutex_;
+  Condition stopped_;
+  bool stopping_ KILN_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
