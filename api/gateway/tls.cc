@@ -45,13 +45,13 @@ Result<std::shared_ptr<ServerTls>> ServerTls::create(const TlsSettings& settings
 
 Status ServerTls::replace(const TlsSettings& settings) {
   KILN_ASSIGN(auto made, makeContext(settings));
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   context_ = std::move(made);
   return {};
 }
 
 std::shared_ptr<context> ServerTls::context() const {
-  std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   return context_;
 }
 

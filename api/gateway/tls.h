@@ -3,10 +3,10 @@
 #pragma once
 
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
 
 namespace boost::asio::ssl {
@@ -37,8 +37,8 @@ class ServerTls {
  private:
   explicit ServerTls(std::shared_ptr<boost::asio::ssl::context> context) : context_(std::move(context)) {}
 
-  mutable std::mutex mutex_;
-  std::shared_ptr<boost::asio::ssl::context> context_;  // guarded by mutex_
+  mutable Mutex mutex_;
+  std::shared_ptr<boost::asio::ssl::context> context_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::gateway

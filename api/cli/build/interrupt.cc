@@ -7,19 +7,19 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <mutex>
 
 #include "api/cli/base/print.h"
+#include "manifest/base/mutex.h"
 #include "manifest/base/scratch_directory.h"
 
 namespace kiln::cli {
 namespace {
 
-std::mutex textMutex;
-std::string text;  // what an interrupt says
+Mutex textMutex;
+std::string text KILN_GUARDED_BY(textMutex);  // what an interrupt says
 
 void say(std::string what) {
-  const std::lock_guard lock(textMutex);
+  const MutexLock lock(textMutex);
   text = std::move(what);
 }
 
@@ -62,7 +62,7 @@ void InterruptWatch::wait() {
   static_cast<void>(::ftrylockfile(stdout));
   const bool mayTell = ::ftrylockfile(stderr) == 0;
   {
-    const std::lock_guard lock(textMutex);
+    const MutexLock lock(textMutex);
     if (mayTell && !text.empty()) note("\nkiln: interrupted; " + text);
   }
   ScratchDirectory::removeAllAndStop();
