@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <deque>
-#include <mutex>
 #include <vector>
 
 #include "compiler_core/codegen/cpu/internal.h"
@@ -12,15 +11,16 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 #include "manifest/base/file.h"
+#include "manifest/base/mutex.h"
 
 LLD_HAS_DRIVER(elf)
 
 namespace kiln::codegen {
 Result<std::string> linkShared(const std::vector<std::string>& objects, const CpuOptions& options) {
   // lld keeps its state in the process, and a link that ended badly must be the last one.
-  static std::mutex mutex;
-  static bool usable = true;
-  const std::lock_guard lock(mutex);
+  static Mutex mutex;
+  static bool usable KILN_GUARDED_BY(mutex) = true;
+  const MutexLock lock(mutex);
   if (!usable)
     return fail(Code::kInternal, "an earlier link ended badly; the linker cannot run again in this process");
 

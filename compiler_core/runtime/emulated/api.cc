@@ -7,6 +7,7 @@
 namespace {
 
 using namespace kiln::runtime::cuda;  // NOLINT(google-build-using-namespace): names that NVIDIA chose
+using kiln::MutexLock;
 using kiln::emulated::CopyOp;
 using kiln::emulated::Device;
 using kiln::emulated::driver;
@@ -47,13 +48,11 @@ constexpr ErrorText kErrors[] = {
     {kUnknown, "CUDA_ERROR_UNKNOWN", "unknown error"},
 };
 
-using Lock = std::lock_guard<std::mutex>;
-
 // Calls `work` with the calling thread's device, or says why not.
 template <class F>
 CUresult onDevice(F&& work) {
   Driver& state = driver();
-  const Lock lock(state.mutex);
+  const MutexLock lock(state.mutex);
   if (!state.initialised()) return kNotInitialized;
   Device* const device = state.current();
   if (device == nullptr) return kInvalidContext;
@@ -65,7 +64,7 @@ CUresult onDevice(F&& work) {
 template <class F>
 CUresult giveBack(F&& work) {
   Driver& state = driver();
-  const Lock lock(state.mutex);
+  const MutexLock lock(state.mutex);
   if (!state.initialised()) return kNotInitialized;
   Device* const device = state.current();
   if (device == nullptr) return kInvalidContext;
@@ -100,18 +99,18 @@ KILN_API extern const int kiln_emulated_device;
 const int kiln_emulated_device = 1;
 
 KILN_API void kiln_emulated_read_statistics(kiln_emulated_statistics* statistics) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   *statistics = driver().statistics;
 }
 
 CUresult cuInit(unsigned flags) {
   if (flags != 0) return kInvalidValue;
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   return driver().initialise();
 }
 
 CUresult cuDriverGetVersion(int* version) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   *version = driver().initialised() ? driver().settings().driverVersion
                                     : kiln::emulated::Settings::fromEnvironment().driverVersion;
   return kSuccess;
@@ -126,7 +125,7 @@ CUresult cuGetErrorName(CUresult error, const char** name) {
 
 CUresult cuGetErrorString(CUresult error, const char** text) {
   {
-    const Lock lock(driver().mutex);
+    const MutexLock lock(driver().mutex);
     *text = driver().text(error);
   }
   const auto* const found = std::find_if(std::begin(kErrors), std::end(kErrors),
@@ -136,14 +135,14 @@ CUresult cuGetErrorString(CUresult error, const char** text) {
 }
 
 CUresult cuDeviceGetCount(int* count) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   if (!driver().initialised()) return kNotInitialized;
   *count = driver().settings().devices;
   return kSuccess;
 }
 
 CUresult cuDeviceGet(CUdevice* device, int ordinal) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   if (driver().device(ordinal) == nullptr) return kInvalidDevice;
   *device = ordinal;
   return kSuccess;
@@ -151,7 +150,7 @@ CUresult cuDeviceGet(CUdevice* device, int ordinal) {
 
 CUresult cuDeviceGetName(char* name, int capacity, CUdevice device) {
   constexpr char kName[] = "Kiln emulated device (test only)";
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   if (driver().device(device) == nullptr || capacity <= 0) return kInvalidDevice;
   const auto bytes = std::min(sizeof kName, static_cast<std::size_t>(capacity)) - 1;
   std::memcpy(name, kName, bytes);
@@ -160,7 +159,7 @@ CUresult cuDeviceGetName(char* name, int capacity, CUdevice device) {
 }
 
 CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   if (driver().device(device) == nullptr) return kInvalidDevice;
   *uuid = {{'k', 'i', 'l', 'n', 'e', 'm', 'u', 'l', 'a', 't', 'e', 'd', 0, 0, 0, 0}};
   uuid->bytes[15] = static_cast<unsigned char>(device);
@@ -168,7 +167,7 @@ CUresult cuDeviceGetUuid_v2(CUuuid* uuid, CUdevice device) {
 }
 
 CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   if (driver().device(device) == nullptr) return kInvalidDevice;
   const auto capability = driver().settings().capability(device);
   switch (attribute) {
@@ -193,7 +192,7 @@ CUresult cuDeviceGetAttribute(int* value, int attribute, CUdevice device) {
 }
 
 CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   Device* const one = driver().device(device);
   if (one == nullptr) return kInvalidDevice;
   *bytes = one->memory.limit();
@@ -201,7 +200,7 @@ CUresult cuDeviceTotalMem_v2(std::size_t* bytes, CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   Device* const one = driver().device(device);
   if (one == nullptr) return kInvalidDevice;
   if (one->failure != kSuccess) return one->failure;
@@ -211,7 +210,7 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext* context, CUdevice device) {
 }
 
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   Device* const one = driver().device(device);
   if (one == nullptr || one->contexts == 0) return kInvalidContext;
   --one->contexts;
@@ -219,14 +218,14 @@ CUresult cuDevicePrimaryCtxRelease_v2(CUdevice device) {
 }
 
 CUresult cuCtxPushCurrent_v2(CUcontext context) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   if (context == nullptr) return kInvalidContext;
   driver().stack().push_back(reinterpret_cast<Device*>(context));
   return kSuccess;
 }
 
 CUresult cuCtxPopCurrent_v2(CUcontext* context) {
-  const Lock lock(driver().mutex);
+  const MutexLock lock(driver().mutex);
   auto& stack = driver().stack();
   if (stack.empty()) return kInvalidContext;
   if (context != nullptr) *context = reinterpret_cast<CUcontext>(stack.back());
@@ -243,7 +242,7 @@ CUresult cuMemGetInfo_v2(std::size_t* free, std::size_t* total) {
 }
 
 CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
-  return onDevice([&](Driver& state, Device& device) -> CUresult {
+  return onDevice([&](Driver& state, Device& device) KILN_REQUIRES(state.mutex) -> CUresult {
     if (bytes == 0) return kInvalidValue;
     *pointer = device.memory.allocate(bytes);
     if (*pointer == 0) return kOutOfMemory;
@@ -254,7 +253,7 @@ CUresult cuMemAlloc_v2(CUdeviceptr* pointer, std::size_t bytes) {
 }
 
 CUresult cuMemFree_v2(CUdeviceptr pointer) {
-  return giveBack([&](Driver& state, Device& device) -> CUresult {
+  return giveBack([&](Driver& state, Device& device) KILN_REQUIRES(state.mutex) -> CUresult {
     const std::uint64_t used = device.memory.used(), unscrubbed = device.memory.unscrubbed();
     if (!device.memory.release(pointer)) return kInvalidValue;
     state.statistics.device_bytes -= used - device.memory.used();
@@ -264,7 +263,7 @@ CUresult cuMemFree_v2(CUdeviceptr pointer) {
 }
 
 CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned) {
-  return onDevice([&](Driver& state, Device& device) -> CUresult {
+  return onDevice([&](Driver& state, Device& device) KILN_REQUIRES(state.mutex) -> CUresult {
     constexpr std::size_t kPage = 4096;
     if (bytes == 0) return kInvalidValue;
     *pointer = std::aligned_alloc(kPage, (bytes + kPage - 1) / kPage * kPage);
@@ -276,7 +275,7 @@ CUresult cuMemHostAlloc(void** pointer, std::size_t bytes, unsigned) {
 }
 
 CUresult cuMemFreeHost(void* pointer) {
-  return giveBack([&](Driver& state, Device& device) -> CUresult {
+  return giveBack([&](Driver& state, Device& device) KILN_REQUIRES(state.mutex) -> CUresult {
     const auto found = device.pinned.find(pointer);
     if (found == device.pinned.end()) return kInvalidValue;
     const auto* const begin = static_cast<const unsigned char*>(pointer);
@@ -291,7 +290,7 @@ CUresult cuMemFreeHost(void* pointer) {
 
 // As a driver does: what is not pinned is taken at once.
 CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t bytes, CUstream stream) {
-  return onDevice([&](Driver& state, Device& device) -> CUresult {
+  return onDevice([&](Driver& state, Device& device) KILN_REQUIRES(state.mutex) -> CUresult {
     if (stream == nullptr) return kInvalidHandle;
     if (!device.memory.contains(to, bytes)) return kInvalidValue;
     CopyOp copy{reinterpret_cast<void*>(to), from, bytes, nullptr};
@@ -306,7 +305,7 @@ CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr to, const void* from, std::size_t byte
 
 // As a driver does: returns only when the copy is done where the memory is not pinned.
 CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUstream stream) {
-  return onDevice([&](Driver& state, Device& device) -> CUresult {
+  return onDevice([&](Driver& state, Device& device) KILN_REQUIRES(state.mutex) -> CUresult {
     if (stream == nullptr) return kInvalidHandle;
     if (!device.memory.contains(from, bytes)) return kInvalidValue;
     const bool pinned = isPinned(device, to, bytes);
@@ -318,7 +317,7 @@ CUresult cuMemcpyDtoHAsync_v2(void* to, CUdeviceptr from, std::size_t bytes, CUs
 }
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes, CUstream stream) {
-  return onDevice([&](Driver& state, Device& device) -> CUresult {
+  return onDevice([&](Driver& state, Device& device) KILN_REQUIRES(state.mutex) -> CUresult {
     if (stream == nullptr) return kInvalidHandle;
     if (!device.memory.contains(to, bytes)) return kInvalidValue;
     return state.enqueue(*streamOf(stream), FillOp{reinterpret_cast<void*>(to), value, bytes});
@@ -326,7 +325,7 @@ CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char value, std::size_t bytes,
 }
 
 CUresult cuModuleLoadData(CUmodule* module, const void* image) {
-  return onDevice([&](Driver& state, Device& device) -> CUresult {
+  return onDevice([&](Driver& state, Device& device) KILN_REQUIRES(state.mutex) -> CUresult {
     auto file = KernelFile::load(image, kiln::emulated::Settings::fromEnvironment().kernels);
     if (!file) {
       const bool absent = file.error().code == kiln::Code::kNotFound;
@@ -342,7 +341,7 @@ CUresult cuModuleLoadData(CUmodule* module, const void* image) {
 }
 
 CUresult cuModuleUnload(CUmodule module) {
-  return giveBack([&](Driver& state, Device&) {
+  return giveBack([&](Driver& state, Device&) KILN_REQUIRES(state.mutex) {
     delete reinterpret_cast<Module*>(module);
     --state.statistics.modules;
     return kSuccess;
@@ -363,7 +362,7 @@ CUresult cuModuleGetFunction(CUfunction* function, CUmodule module, const char* 
 CUresult cuLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                         unsigned blockY, unsigned blockZ, unsigned sharedBytes, CUstream stream,
                         void** parameters, void** extra) {
-  return onDevice([&](Driver& state, Device&) -> CUresult {
+  return onDevice([&](Driver& state, Device&) KILN_REQUIRES(state.mutex) -> CUresult {
     if (stream == nullptr || function == nullptr) return kInvalidHandle;
     const Function& chosen = *reinterpret_cast<const Function*>(function);
     const kiln_emulated_entry& entry = *chosen.second;
@@ -388,7 +387,7 @@ CUresult cuStreamCreate(CUstream* stream, unsigned) {
 }
 
 CUresult cuStreamDestroy_v2(CUstream stream) {
-  return giveBack([&](Driver& state, Device&) {
+  return giveBack([&](Driver& state, Device&) KILN_REQUIRES(state.mutex) {
     state.drain(*streamOf(stream));
     delete streamOf(stream);
     return kSuccess;
@@ -396,7 +395,7 @@ CUresult cuStreamDestroy_v2(CUstream stream) {
 }
 
 CUresult cuStreamSynchronize(CUstream stream) {
-  return onDevice([&](Driver& state, Device&) -> CUresult {
+  return onDevice([&](Driver& state, Device&) KILN_REQUIRES(state.mutex) -> CUresult {
     return stream == nullptr ? kInvalidHandle : state.drain(*streamOf(stream));
   });
 }
@@ -428,7 +427,7 @@ CUresult cuGraphInstantiateWithFlags(CUgraphExec* executable, CUgraph graph, uns
 }
 
 CUresult cuGraphLaunch(CUgraphExec executable, CUstream stream) {
-  return onDevice([&](Driver& state, Device&) {
+  return onDevice([&](Driver& state, Device&) KILN_REQUIRES(state.mutex) {
     return state.enqueue(*streamOf(stream), *reinterpret_cast<const GraphOp*>(executable));
   });
 }
@@ -451,7 +450,7 @@ CUresult cuEventCreate(CUevent* event, unsigned) {
 }
 
 CUresult cuEventRecord(CUevent event, CUstream stream) {
-  return onDevice([&](Driver& state, Device&) {
+  return onDevice([&](Driver& state, Device&) KILN_REQUIRES(state.mutex) {
     return state.enqueue(*streamOf(stream), EventOp{*reinterpret_cast<std::shared_ptr<Event>*>(event)});
   });
 }

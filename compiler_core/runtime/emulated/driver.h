@@ -5,7 +5,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <vector>
 
@@ -13,6 +12,7 @@
 #include "compiler_core/runtime/emulated/device.h"
 #include "compiler_core/runtime/emulated/grid.h"
 #include "compiler_core/runtime/emulated/statistics.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::emulated {
 
@@ -47,38 +47,39 @@ struct Device {
   std::map<const void*, std::uint64_t> pinned;  // host allocations
 };
 
-// Thread safe: the API's functions take `mutex` for as long as they run, the kernels that they wait for
-// included.
+// The API's functions hold `mutex` for as long as they run, the kernels that they wait for included. What the
+// handles point to is guarded by it too.
 class Driver {
  public:
-  std::mutex mutex;
+  Mutex mutex;
 
   // Reads the environment and begins anew where no context is open.
-  cuda::CUresult initialise();
-  bool initialised() const { return initialised_; }
-  const Settings& settings() const { return settings_; }
-  Device* device(int ordinal);
+  cuda::CUresult initialise() KILN_REQUIRES(mutex);
+  bool initialised() const KILN_REQUIRES(mutex) { return initialised_; }
+  const Settings& settings() const KILN_REQUIRES(mutex) { return settings_; }
+  Device* device(int ordinal) KILN_REQUIRES(mutex);
   // The current device of the calling thread; null if it has none.
   Device* current() const { return stack().empty() ? nullptr : stack().back(); }
   std::vector<Device*>& stack() const;
 
-  cuda::CUresult enqueue(Stream& stream, Op op);
+  cuda::CUresult enqueue(Stream& stream, Op op) KILN_REQUIRES(mutex);
   // Runs what is pending.
-  cuda::CUresult drain(Stream& stream);
-  const char* text(cuda::CUresult error) const;
+  cuda::CUresult drain(Stream& stream) KILN_REQUIRES(mutex);
+  const char* text(cuda::CUresult error) const KILN_REQUIRES(mutex);
   // Keeps `why` for whoever asks what `error` means.
-  cuda::CUresult failWith(cuda::CUresult error, const std::string& why);
+  cuda::CUresult failWith(cuda::CUresult error, const std::string& why) KILN_REQUIRES(mutex);
 
-  kiln_emulated_statistics statistics = {};
+  kiln_emulated_statistics statistics KILN_GUARDED_BY(mutex) = {};
 
  private:
-  cuda::CUresult execute(Device& device, const Op& op);
-  cuda::CUresult execute(Device& device, const LaunchOp& launch);
+  cuda::CUresult execute(Device& device, const Op& op) KILN_REQUIRES(mutex);
+  cuda::CUresult execute(Device& device, const LaunchOp& launch) KILN_REQUIRES(mutex);
 
-  bool initialised_ = false;
-  Settings settings_;
-  std::vector<std::unique_ptr<Device>> devices_;
-  std::deque<std::pair<cuda::CUresult, std::string>> details_;  // every one that was ever told
+  bool initialised_ KILN_GUARDED_BY(mutex) = false;
+  Settings settings_ KILN_GUARDED_BY(mutex);
+  std::vector<std::unique_ptr<Device>> devices_ KILN_GUARDED_BY(mutex);
+  // Every one that was ever told.
+  std::deque<std::pair<cuda::CUresult, std::string>> details_ KILN_GUARDED_BY(mutex);
 };
 
 // The library's.

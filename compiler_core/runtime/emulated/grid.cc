@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <atomic>
-#include <mutex>
 #include <numeric>
 #include <thread>
+
+#include "manifest/base/mutex.h"
 
 namespace kiln::emulated {
 namespace {
@@ -47,6 +48,11 @@ class BlockOrder {
   std::uint64_t step_ = 1;
 };
 
+struct Failure {
+  Mutex mutex;
+  std::string first KILN_GUARDED_BY(mutex);
+};
+
 }  // namespace
 
 std::string GridRunner::run(const LaunchOp& launch) {
@@ -54,8 +60,7 @@ std::string GridRunner::run(const LaunchOp& launch) {
   const BlockOrder order(order_, blocks);
   std::atomic<std::uint64_t> next{0};
   std::atomic<bool> failed{false};
-  std::mutex mutex;
-  std::string failure;
+  Failure failure;
   const auto work = [&](BlockRunner& runner) {
     const FloatingPointState state;
     for (std::uint64_t i = next++; i < blocks && !failed; i = next++) {
@@ -68,8 +73,8 @@ std::string GridRunner::run(const LaunchOp& launch) {
                           block};
       const std::string wrong = runner.run(one);
       if (wrong.empty()) continue;
-      const std::lock_guard<std::mutex> lock(mutex);
-      if (!failed) failure = "block " + std::to_string(block) + ": " + wrong;
+      const MutexLock lock(failure.mutex);
+      if (!failed) failure.first = "block " + std::to_string(block) + ": " + wrong;
       failed = true;
     }
   };
@@ -79,7 +84,8 @@ std::string GridRunner::run(const LaunchOp& launch) {
   for (unsigned i = 1; i < threads; ++i) others.emplace_back([&, i] { work(*runners_[i]); });
   work(*runners_[0]);
   for (std::thread& other : others) other.join();
-  return failure;
+  const MutexLock lock(failure.mutex);
+  return failure.first;
 }
 
 }  // namespace kiln::emulated
