@@ -34,8 +34,7 @@ Result<UniqueFd> Staging::create(const std::string& name) {
 Status Staging::write(const std::string& name, Bytes bytes) {
   KILN_ASSIGN(const UniqueFd file, create(name));
   KILN_TRY(writeAll(file.get(), bytes, name));
-  if (::fsync(file.get()) != 0) return fail(errnoError(errno, name));
-  return {};
+  return syncFile(file.get(), name);
 }
 
 Status Staging::download(const std::string& name, const Digest& digest, storage::BlobStore& store,
@@ -80,8 +79,7 @@ Status Staging::receive(const std::string& name, const Digest& digest, const sto
   if (hasher.finish().hash != digest.hash) {
     return damaged(name + ": the bytes that arrived are not " + digest.text());
   }
-  if (::fsync(file.get()) != 0) return fail(errnoError(errno, name));
-  return {};
+  return syncFile(file.get(), name);
 }
 
 Status Staging::commit() {

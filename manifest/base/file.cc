@@ -84,10 +84,20 @@ Status readExactly(int fd, std::span<std::uint8_t> buffer, std::uint64_t offset,
   return {};
 }
 
+Status writeFile(const std::string& path, Bytes bytes, int flags, unsigned mode) {
+  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | flags, mode, path));
+  KILN_TRY(writeAll(file.get(), bytes, path));
+  return file.close(path);
+}
+
+Status syncFile(int fd, const std::string& what) {
+  if (::fsync(fd) != 0) return fail(errnoError(errno, what));
+  return {};
+}
+
 Status syncDirectory(const std::string& path) {
   KILN_ASSIGN(UniqueFd fd, openFile(path, O_RDONLY | O_DIRECTORY, 0, path));
-  if (::fsync(fd.get()) != 0) return fail(errnoError(errno, path + ": fsync"));
-  return {};
+  return syncFile(fd.get(), path + ": fsync");
 }
 
 Status makeDirectory(const std::string& path, unsigned mode) {

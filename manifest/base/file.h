@@ -43,7 +43,12 @@ Result<std::string> readRegular(const std::string& path, std::size_t limit, int 
 Status writeAll(int fd, Bytes bytes, const std::string& what);
 // Fills `buffer` from `offset`; kDataLoss if the file ends before.
 Status readExactly(int fd, std::span<std::uint8_t> buffer, std::uint64_t offset, const std::string& what);
-// fsync of a directory, so that the names in it are durable.
+// Writes a whole file and closes it; O_WRONLY and O_CREAT are added to `flags`. Not durable on return, and
+// half of it may be there after an error (durable_file.h).
+Status writeFile(const std::string& path, Bytes bytes, int flags, unsigned mode);
+// fsync, so that what was written is durable; `what` begins the message.
+Status syncFile(int fd, const std::string& what);
+// The same of a directory, so that the names in it are.
 Status syncDirectory(const std::string& path);
 // mkdir that accepts a directory already there.
 Status makeDirectory(const std::string& path, unsigned mode);

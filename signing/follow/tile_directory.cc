@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <set>
 
+#include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 
 namespace kiln::signing {

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 
+#include "manifest/base/durable_file.h"
 #include "manifest/base/file.h"
 
 namespace kiln::signing {
@@ -26,40 +27,6 @@ Result<std::string> readAll(int fd, const std::string& path, std::size_t limit) 
     return fail(Code::kInvalidArgument, path + ": longer than " + std::to_string(limit) + " bytes");
   out.resize(have);
   return out;
-}
-
-std::string folderOf(const std::string& path) {
-  const auto slash = path.rfind('/');
-  return slash == path.npos ? "." : path.substr(0, slash + 1);
-}
-
-Status fill(int file, std::string_view content, const std::string& path) {
-  KILN_TRY(writeAll(file, asBytes(content), path));
-  if (::fsync(file) != 0) return fail(errnoError(errno, path));
-  return {};
-}
-
-// Where the file system knows no files without a name. Half a file would be in the way of the next try.
-Status fillNamed(const std::string& path, std::string_view content, mode_t mode) {
-  KILN_ASSIGN(const UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, mode, path));
-  Status filled = fill(file.get(), content, path);
-  if (!filled) ::unlink(path.c_str());
-  return filled;
-}
-
-// It gets its name once it is whole, so that neither a full disk nor a kill leaves half of it.
-Status writeNew(const std::string& path, std::string_view content, mode_t mode) {
-  const std::string folder = folderOf(path);
-  const UniqueFd file(::open(folder.c_str(), O_TMPFILE | O_WRONLY | O_CLOEXEC, mode));
-  if (file) {
-    KILN_TRY(fill(file.get(), content, path));
-    const std::string unnamed = "/proc/self/fd/" + std::to_string(file.get());
-    if (::linkat(AT_FDCWD, unnamed.c_str(), AT_FDCWD, path.c_str(), AT_SYMLINK_FOLLOW) != 0)
-      return fail(errnoError(errno, path));
-  } else {
-    KILN_TRY(fillNamed(path, content, mode));
-  }
-  return syncDirectory(folder);
 }
 
 bool othersMayWrite(const struct stat& facts) {
@@ -94,11 +61,7 @@ Result<std::string> readSecretFile(const std::string& path, std::size_t limit) {
 }
 
 Result<std::string> readTextFile(const std::string& path, std::size_t limit) {
-  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
-  if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
-  return readAll(file.get(), path, limit);
+  return readRegular(path, limit);
 }
 
 Result<std::string> readTrustFile(const std::string& path, std::size_t limit) {
@@ -116,35 +79,16 @@ Result<std::string> readTrustFile(const std::string& path, std::size_t limit) {
 }
 
 Status writeSecretFile(const std::string& path, std::string_view content) {
-  return writeNew(path, content, 0600);
+  return writeNewFile(path, content, 0600);
 }
 Status writeTextFile(const std::string& path, std::string_view content) {
-  return writeNew(path, content, 0644);
+  return writeNewFile(path, content, 0644);
 }
 
 Status writePublicHalf(const std::string& path, std::string_view content, const std::string& privateHalf) {
   Status written = writeTextFile(path, content);
   if (!written) ::unlink(privateHalf.c_str());
   return written;
-}
-
-Status replaceFile(const std::string& path, std::string_view content) {
-  const std::string fresh = path + ".new";
-  // Of a process that was killed, or a trap: what is written here is a file of our own.
-  ::unlink(fresh.c_str());
-  KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, fresh));
-  KILN_TRY(writeAll(file.get(), asBytes(content), fresh));
-  if (::fsync(file.get()) != 0) return fail(errnoError(errno, fresh));
-  KILN_TRY(file.close(fresh));
-  if (::rename(fresh.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
-  return syncDirectory(folderOf(path));
-}
-
-Status makeDurableDirectory(const std::string& path, unsigned mode) {
-  KILN_TRY(makeDirectory(path, mode));
-  const Status synced = syncDirectory(folderOf(path));
-  // Above a directory that was made before us there may be one that we cannot read.
-  return synced || synced.error().code == Code::kPermissionDenied ? Status{} : synced;
 }
 
 }  // namespace kiln::signing

@@ -20,20 +20,12 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit);
 // keep others out; root takes the word of any owner that it names.
 Result<std::string> readTrustFile(const std::string& path, std::size_t limit);
 
-// Create a new file (mode 0600 and 0644) and make it durable. kAlreadyExists if there is something at `path`.
-// After an error there is nothing new.
+// writeNewFile() with mode 0600 and 0644.
 Status writeSecretFile(const std::string& path, std::string_view content);
 Status writeTextFile(const std::string& path, std::string_view content);
 
 // writeTextFile() of what belongs to a key that was just saved. Where that fails the key goes too: alone it
 // is of no use, and in the way of the next try.
 Status writePublicHalf(const std::string& path, std::string_view content, const std::string& privateHalf);
-
-// makeDirectory(), durable on return. `path` does not end with a slash.
-Status makeDurableDirectory(const std::string& path, unsigned mode);
-
-// Replaces whatever is at `path` (mode 0644): afterwards, also after a crash, it is the old content or the
-// new, and the new one once this has returned. One writer at a time.
-Status replaceFile(const std::string& path, std::string_view content);
 
 }  // namespace kiln::signing

@@ -4,6 +4,7 @@
 
 #include <cerrno>
 
+#include "manifest/base/durable_file.h"
 #include "signing/keys/certificate.h"
 #include "signing/keys/files.h"
 #include "signing/log/verifier_key.h"

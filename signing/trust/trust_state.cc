@@ -2,12 +2,10 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <unistd.h>
 
 #include <cerrno>
-#include <cstdio>
-#include <filesystem>
 
+#include "manifest/base/durable_file.h"
 #include "manifest/base/file.h"
 #include "manifest/json/reader.h"
 #include "signing/keys/files.h"
@@ -39,12 +37,7 @@ Status replace(const std::string& path, const TrustState& state) {
                   {"latestSeen", rfc3339(state.latestSeen)},
                   {"recallsVersion", std::to_string(state.recallsVersion)},
                   {"recalls", state.recalls}};
-  const std::string fresh = path + ".new";
-  ::unlink(fresh.c_str());  // of a process that died
-  KILN_TRY(writeSecretFile(fresh, json.dump() + "\n"));
-  if (std::rename(fresh.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
-  const std::string folder = std::filesystem::path(path).parent_path().string();
-  return syncDirectory(folder.empty() ? "." : folder);
+  return replaceFile(path, json.dump() + "\n", 0600);
 }
 
 bool isReadOnly(int error) {

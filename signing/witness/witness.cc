@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 #include "signing/log/cosignature.h"
 

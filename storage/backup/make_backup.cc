@@ -1,12 +1,12 @@
 #include "storage/backup/make_backup.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "manifest/base/durable_file.h"
 #include "manifest/base/file.h"
 #include "manifest/base/new_directory.h"
 #include "manifest/spec/path.h"
@@ -144,11 +144,7 @@ class Backup {
   Status writeDocument() {
     KILN_ASSIGN(const std::string text, toCanonicalJson(out_.toJson()));
     KILN_TRY(BackupDocument::parse(text));  // what could not be read again is no backup
-    const std::string path = at(kBackupDocument);
-    KILN_ASSIGN(const UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600, path));
-    KILN_TRY(writeAll(file.get(), asBytes(text), path));
-    if (::fsync(file.get()) != 0) return fail(errnoError(errno, path));
-    return syncDirectory(directory_.path());
+    return writeNewFile(at(kBackupDocument), text, 0600);
   }
 
   const BackupRequest& request_;

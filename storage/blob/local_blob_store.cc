@@ -132,7 +132,7 @@ Status LocalBlobStore::name(Staged& staged, const std::string& references) {
 
 Status LocalBlobStore::publish(const std::string& instance, Staged& staged) {
   KILN_ASSIGN(std::string references, directory_->referenceDirectory(instance));
-  if (::fsync(staged.fd.get()) != 0) return fail(errnoError(errno, "blob store: fsync"));
+  KILN_TRY(syncFile(staged.fd.get(), "blob store: fsync"));
   KILN_TRY(name(staged, references));
   KILN_TRY(syncDirectory(directory_->blobShard(staged.digest)));
   KILN_TRY(syncDirectory(references));

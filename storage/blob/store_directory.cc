@@ -12,6 +12,7 @@
 #include <memory>
 #include <vector>
 
+#include "manifest/base/durable_file.h"
 #include "storage/blob/instance_name.h"
 
 namespace kiln::storage {
@@ -23,15 +24,6 @@ std::string randomName() {
   std::uint8_t bytes[12];
   if (::getrandom(bytes, sizeof bytes, 0) != sizeof bytes) return fmt::format("{}", ::getpid());
   return toHex(bytes);
-}
-
-Status writeFormat(const std::string& root) {
-  std::string temp = root + "/format.new";
-  KILN_ASSIGN(UniqueFd fd, openFile(temp, O_WRONLY | O_CREAT | O_TRUNC, 0600, temp));
-  KILN_TRY(writeAll(fd.get(), asBytes(kFormat), temp));
-  if (::fsync(fd.get()) != 0) return fail(errnoError(errno, temp));
-  if (::rename(temp.c_str(), (root + "/format").c_str()) != 0) return fail(errnoError(errno, temp));
-  return syncDirectory(root);
 }
 
 }  // namespace
@@ -60,7 +52,7 @@ Status StoreDirectory::create() {
   if (::access((root_ + "/format").c_str(), F_OK) != 0) {
     for (const char* name : {"/blobs", "/refs", "/tmp", "/quarantine"})
       KILN_TRY(makeDirectory(root_ + name, 0700));
-    KILN_TRY(writeFormat(root_));
+    KILN_TRY(replaceFile(root_ + "/format", kFormat, 0600));
     KILN_TRY(syncDirectory(std::filesystem::absolute(root_).parent_path()));
   }
   return startTemp();

@@ -43,7 +43,7 @@ Status place(const std::string& path, std::string_view text, bool replace) {
   const std::string fresh = path + ".new-" + std::to_string(::getpid());
   KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0444, fresh));
   Status written = writeAll(file.get(), asBytes(text), fresh);
-  if (written && ::fsync(file.get()) != 0) written = fail(errnoError(errno, fresh));
+  if (written) written = syncFile(file.get(), fresh);
   if (written && ::rename(fresh.c_str(), path.c_str()) != 0) written = fail(errnoError(errno, path));
   if (!written) ::unlink(fresh.c_str());
   return written;

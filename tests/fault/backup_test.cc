@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "api/client/client.h"
+#include "manifest/base/durable_file.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
 #include "signing/log/checkpoint.h"
@@ -134,7 +135,7 @@ TEST_F(BackupDrill, ADestroyedFarmComesBackElsewhere) {
   signing::Checkpoint other = checkpoint(*farm);
   other.root[0] ^= 1;
   const auto published = [&](const std::string& text) {
-    EXPECT_TRUE(signing::replaceFile(farm->directory_ / "log/checkpoint", text));
+    EXPECT_TRUE(replaceFile(farm->directory_ / "log/checkpoint", text));
   };
   published(signing::signCheckpoint(other, signing::Ed25519PrivateKey::create().value()).value().toString());
   refused(farm->database_);

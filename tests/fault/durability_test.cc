@@ -8,6 +8,7 @@
 
 #include "api/client/export.h"
 #include "api/node/open.h"
+#include "manifest/base/durable_file.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
 #include "signing/trust/trust_state.h"

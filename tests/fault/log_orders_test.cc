@@ -7,6 +7,7 @@
 #include <fstream>
 #include <thread>
 
+#include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 #include "signing/log/cosignature.h"
 #include "signing/log/leaf.h"

@@ -6,6 +6,7 @@
 
 #include "api/client/client.h"
 #include "coordinator/farm/farm.h"
+#include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"
 #include "tests/fault/farm_processes.h"
@@ -36,7 +37,7 @@ class RecallFarm : public ::testing::Test {
     root.logs.clear();
     if (withLog)
       root.logs = {{log.name, log.key.der(), farm.clock_.now() - std::chrono::hours(1), root.expires}};
-    EXPECT_TRUE(signing::replaceFile(rootFile, root.toJson().dump()));
+    EXPECT_TRUE(replaceFile(rootFile, root.toJson().dump()));
   }
   void start(const std::string& dieAt = "") {
     farm.coordinator_.reset();
@@ -160,7 +161,7 @@ TEST_F(RecallFarm, AFileOrTheFirstDigitsNameWhatWasMadeOfIt) {
       recall({"--artifact", artifact.substr(0, 19), "--reason", "r", "--dry-run"}).json()["recall"]["what"],
       whole["what"]);
   const std::string model = farm.directory_ / "model.onnx";
-  ASSERT_TRUE(signing::replaceFile(model, "a model"));
+  ASSERT_TRUE(replaceFile(model, "a model"));
   const std::string digest = digestOf("a model").text();
   for (const std::string& source : {model, digest, digest.substr(0, 19)}) {
     const Answer shown = recall({"--source", source, "--reason", "r", "--dry-run"});
@@ -215,7 +216,7 @@ TEST_F(RecallFarm, TheSecondHolderCompletesWhatTheFirstBegan) {
   const Answer tooEarly = recall({"--cosign", file + ".draft"});
   EXPECT_NE(tooEarly.exit, 0) << "nothing was published";
   EXPECT_NE(tooEarly.said.find("recall keys that it needs"), std::string::npos) << tooEarly.said;
-  ASSERT_TRUE(signing::replaceFile(farm.directory_ / "garbage", "{}"));
+  ASSERT_TRUE(replaceFile(farm.directory_ / "garbage", "{}"));
   EXPECT_NE(recall({"--cosign", farm.directory_ / "garbage"}).exit, 0);
   EXPECT_EQ(signing::readTextFile(file + ".draft", 1 << 20).value(), half);
   const Answer done = recall({"--cosign", file + ".draft", "--sign-with", keyFile(1)});

@@ -2,6 +2,7 @@
 // its word, and it is killed.
 #include <gtest/gtest.h>
 
+#include "manifest/base/durable_file.h"
 #include "signing/follow/http.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
@@ -201,7 +202,7 @@ TEST_F(WitnessedFarm, ALogThatShowsAnotherHistoryEndsItWithExit5) {
   const auto forged =
       signing::signCheckpoint({farm.logKey().name, published().size, signing::leafHash("other")}, key)
           .value();
-  ASSERT_TRUE(signing::replaceFile(file("tiles/checkpoint"), forged.toString()));
+  ASSERT_TRUE(replaceFile(file("tiles/checkpoint"), forged.toString()));
   EXPECT_EQ(witness->wait(), 5) << said("witness.log");
 }
 

@@ -150,28 +150,5 @@ TEST(TrustFiles, AreRegularFilesWithinTheirLimit) {
   EXPECT_EQ(readTrustFile(dir / "fifo", 10).error().code, Code::kInvalidArgument) << "and it does not wait";
 }
 
-// Whatever somebody has laid where the next version is written.
-TEST(Files, WhatIsReplacedIsAFileOfOurOwn) {
-  const testing_support::TempDirectory directory;
-  const std::string path = directory / "checkpoint", fresh = path + ".new", other = directory / "other";
-  ASSERT_TRUE(writeTextFile(other, "theirs"));
-  const auto replaced = [&] {
-    ASSERT_TRUE(replaceFile(path, "ours"));
-    EXPECT_EQ(readTextFile(path, 16).value(), "ours");
-    EXPECT_EQ(readTextFile(other, 16).value(), "theirs");
-    struct stat status{};
-    ASSERT_EQ(::lstat(path.c_str(), &status), 0);
-    EXPECT_TRUE(S_ISREG(status.st_mode));
-    EXPECT_EQ(status.st_nlink, 1u);
-    EXPECT_EQ(status.st_mode & 0022, 0u);
-  };
-  ASSERT_EQ(::mkfifo(fresh.c_str(), 0666), 0);
-  replaced();
-  ASSERT_EQ(::symlink(other.c_str(), fresh.c_str()), 0);
-  replaced();
-  ASSERT_EQ(::link(other.c_str(), fresh.c_str()), 0);
-  replaced();
-}
-
 }  // namespace
 }  // namespace kiln::signing

@@ -8,6 +8,7 @@
 #include "api/client/audit_client.h"
 #include "api/node/trust.h"
 #include "manifest/base/counted.h"
+#include "manifest/base/durable_file.h"
 #include "manifest/base/printable.h"
 #include "signing/keys/files.h"
 #include "signing/trust/root_logs.h"
@@ -139,7 +140,7 @@ Status run(Context& context, const Options& options) {
   if (!audited && audited.error().code == Code::kOutOfRange) return fail(audited.error().in("--since-entry"));
   if (!audited) return fail(audited.error());  // of the farm or of the log: each names its own place
   if (!options.checkpoint.empty() && !audited->checkpoint.empty())
-    KILN_TRY(signing::replaceFile(options.checkpoint, audited->checkpoint));
+    KILN_TRY(replaceFile(options.checkpoint, audited->checkpoint));
   report(context, *audited, log != nullptr, std::move(findings));
   if (audited->counts.findings == 0) return {};
   context.reported = true;

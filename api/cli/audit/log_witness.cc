@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "api/cli/base/print.h"
+#include "manifest/base/durable_file.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_server.h"

@@ -9,6 +9,7 @@
 #include "api/cli/trust/commands.h"
 #include "api/cli/trust/recall_draft.h"
 #include "api/cli/trust/recall_resolve.h"
+#include "manifest/base/durable_file.h"
 #include "manifest/base/printable.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"
@@ -95,7 +96,7 @@ Result<Recalls> published(const Context& context, const signing::TrustRoot& root
 Result<Recalls> publishedSafely(const Context& context, const signing::TrustRoot& root, const Recalls& sent,
                                 const std::optional<Recalls>& before, const std::string& target) {
   const std::string kept = target + ".unpublished";
-  KILN_TRY(signing::replaceFile(kept, sent.text));
+  KILN_TRY(replaceFile(kept, sent.text));
   auto done = published(context, root, sent, before);
   if (!done) {
     Error error = done.error();
@@ -137,7 +138,7 @@ Status place(const Context& context, const Options& options, const signing::Trus
   if (!whole && (whole.error().code != Code::kDataLoss || options.signWith.empty()))
     return fail(whole.error());
   const std::string path = whole ? target : target + ".draft";
-  KILN_TRY(signing::replaceFile(path, whole ? whole->text : text));
+  KILN_TRY(replaceFile(path, whole ? whole->text : text));
   const bool isNew = whole && whole->entries.size() > (before ? before->entries.size() : 0);
   const std::string entry = isNew ? whole->entries.back().id().text() : "";
   if (context.json) {

@@ -12,6 +12,7 @@
 #include "api/cli/trust/commands.h"
 #include "api/cli/trust/trust_edit.h"
 #include "api/cli/trust/trust_sigstore.h"
+#include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 #include "signing/keys/public_pem.h"
 #include "signing/token/key_location.h"
@@ -99,8 +100,7 @@ Status finish(const Context& context, RootFile file, const Options& options,
     KILN_TRY(file.sign(key));
   }
   const std::string& out = options.out.empty() ? options.root : options.out;
-  KILN_TRY(options.out.empty() ? signing::replaceFile(out, file.text())
-                               : signing::writeTextFile(out, file.text()));
+  KILN_TRY(options.out.empty() ? replaceFile(out, file.text()) : signing::writeTextFile(out, file.text()));
   const bool done = signing::checkSigned(file) && (!previous || signing::checkSuccessor(*previous, file));
   if (context.json) {
     printJson({{"root", out}, {"version", file.root.version}, {"complete", done}});

@@ -4,7 +4,7 @@
 
 #include "coordinator/recall/logged_recalls.h"
 #include "coordinator/recall/recalls.h"
-#include "signing/keys/files.h"
+#include "manifest/base/durable_file.h"
 #include "tests/api/audit/logged_farm.h"
 
 namespace kiln::audit {
@@ -20,7 +20,7 @@ class LostRecalls : public LoggedFarm {
     AuditedFarm::SetUp();
     farm_.loggedRecalls = std::make_shared<service::LoggedRecalls>(tiles_, trustRoot_);
   }
-  void writeRoot() { ASSERT_TRUE(signing::replaceFile(trustRoot_, root_.toJson().dump())); }
+  void writeRoot() { ASSERT_TRUE(replaceFile(trustRoot_, root_.toJson().dump())); }
 
   std::string next(signing::RecallKind kind, const std::string& what, const std::string& reason = "bad") {
     const bool lift = kind == signing::RecallKind::kLift;

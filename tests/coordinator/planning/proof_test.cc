@@ -8,6 +8,7 @@
 
 #include "coordinator/recall/recalls.h"
 #include "manifest/artifact/oci.h"
+#include "manifest/base/durable_file.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
@@ -136,7 +137,7 @@ TEST_F(RecalledProof, NothingInForceIsDropped) {
   const auto letRecall = [&](std::vector<signing::PublicKey> keys) {
     signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
     root.recallKeys = signing::RecallKeys{{1, std::move(keys)}, 1, 10};
-    ASSERT_TRUE(signing::replaceFile(trustRoot, root.toJson().dump()));
+    ASSERT_TRUE(replaceFile(trustRoot, root.toJson().dump()));
   };
   EXPECT_EQ(dropping(recallKey), Code::kDataLoss);
   const auto other = signing::PrivateKey::create().value();

@@ -1,6 +1,6 @@
 // Admitting toolchains: what is signed and kept, what is refused, and that versions live side by side.
+#include "manifest/base/durable_file.h"
 #include "signing/bundle/bundle.h"
-#include "signing/keys/files.h"
 #include "signing/trust/trust_root.h"
 #include "signing/verify/admission.h"
 #include "tests/coordinator/farm/farm_fixture.h"
@@ -201,7 +201,7 @@ TEST_F(Toolchains, AnAdmissionCountsAsLongAsItsKeyDoes) {
   farm_.trustRoot = directory_ / "root.json";
   signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
   const auto asked = [&] {
-    EXPECT_TRUE(signing::replaceFile(farm_.trustRoot, root.toJson().dump()));
+    EXPECT_TRUE(replaceFile(farm_.trustRoot, root.toJson().dump()));
     v1::SubmitJobRequest wanted = request("k" + std::to_string(++asked_), 1, "a model");
     v1::Job job;
     return submit(wanted, &job);

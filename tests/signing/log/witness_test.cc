@@ -1,4 +1,5 @@
 #include "signing/witness/witness.h"
+#include "manifest/base/durable_file.h"
 
 #include <gtest/gtest.h>
 #include <netinet/in.h>

@@ -6,6 +6,7 @@
 #include <regex>
 #include <thread>
 
+#include "manifest/base/durable_file.h"
 #include "manifest/json/json.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"
@@ -318,7 +319,7 @@ TEST_F(KilnTrust, InitLeavesAllOrNothing) {
   EXPECT_FALSE(std::filesystem::exists(keys));
   // A folder that was there stays, with what was in it, and without what was not.
   std::filesystem::create_directories(keys);
-  ASSERT_TRUE(signing::replaceFile(keys + "/recall-1.key", "somebody's"));
+  ASSERT_TRUE(replaceFile(keys + "/recall-1.key", "somebody's"));
   const auto failed = trust({"init", "--out", root, "--keys", keys});
   EXPECT_EQ(failed.exit, 2) << failed.err;
   EXPECT_FALSE(std::filesystem::exists(rootKey(1)));
