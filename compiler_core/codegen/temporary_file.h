@@ -6,7 +6,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "manifest/base/file.h"
 
@@ -21,11 +20,7 @@ struct TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
   // Makes it, of mode 0600; an error if there is one.
-  Status write(std::string_view bytes) const {
-    KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0600, path));
-    KILN_TRY(writeAll(file.get(), asBytes(bytes), path));
-    return file.close(path);
-  }
+  Status write(std::string_view bytes) const { return writeFile(path, asBytes(bytes), O_EXCL, 0600); }
 };
 
 }  // namespace kiln::codegen

@@ -16,9 +16,7 @@ Status makeDirectory(const std::string& directory) {
 }
 
 Result<Digest> writeFile(const std::string& path, Bytes bytes) {
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW, 0644, path));
-  KILN_TRY(writeAll(file.get(), bytes, path));
-  KILN_TRY(file.close(path));
+  KILN_TRY(kiln::writeFile(path, bytes, O_TRUNC | O_NOFOLLOW, 0644));
   return digestOf(bytes);
 }
 

@@ -41,10 +41,7 @@ Status check(const Flags& flags) {
   KILN_ASSIGN(const runtime::CheckReport report,
               runtime::check(flags.artifact, *plan, directoryOf(flags.plan), options));
   KILN_ASSIGN(const std::string json, toCanonicalJson(report.toJson()));
-  const std::string path = flags.out + "/report.json";
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0644, path));
-  KILN_TRY(writeAll(file.get(), asBytes(json), path));
-  return file.close(path);
+  return writeFile(flags.out + "/report.json", asBytes(json), O_EXCL, 0644);
 }
 
 int run(int argc, char** argv) {

@@ -20,12 +20,6 @@ namespace {
 
 constexpr std::size_t kMaxSpecBytes = 4u << 20;
 
-Status writeNew(const std::string& path, std::string_view text) {
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0644, path));
-  KILN_TRY(writeAll(file.get(), asBytes(text), path));
-  return file.close(path);
-}
-
 Result<CompileSpec> readSpec(const std::string& path) {
   KILN_ASSIGN(const std::string text, readRegular(path, kMaxSpecBytes));
   KILN_ASSIGN(const Json json, parseStrictJson(text));
@@ -36,8 +30,8 @@ Status rebuildAndReport(RebuildRequest& request, const std::string& spec) {
   KILN_ASSIGN(request.spec, readSpec(spec));
   KILN_ASSIGN(const Rebuilt done, rebuild(request));
   KILN_ASSIGN(const std::string report, toCanonicalJson(done.toJson()));
-  KILN_TRY(writeNew(request.out + "/sandbox-policy.json", done.sandboxPolicyText));
-  return writeNew(request.out + "/report.json", report);
+  KILN_TRY(writeFile(request.out + "/sandbox-policy.json", asBytes(done.sandboxPolicyText), O_EXCL, 0644));
+  return writeFile(request.out + "/report.json", asBytes(report), O_EXCL, 0644);
 }
 
 int run(int argc, char** argv) {

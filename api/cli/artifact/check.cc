@@ -35,9 +35,7 @@ Result<runtime::CheckPlan> readPlan(const std::string& path) {
 }
 
 Status writeReport(const std::string& path, const Json& json) {
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_TRUNC | O_NONBLOCK, 0644, path));
-  KILN_TRY(writeAll(file.get(), asBytes(json.dump(2) + "\n"), path));
-  return file.close(path);
+  return writeFile(path, asBytes(json.dump(2) + "\n"), O_TRUNC | O_NONBLOCK, 0644);
 }
 
 void print(const runtime::CheckReport& report) {

@@ -58,12 +58,6 @@ Result<std::string> readFile(const std::string& path, std::uint64_t limit) {
   });
 }
 
-Status writeFile(const std::string& path, std::string_view text) {
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_EXCL, 0644, path));
-  KILN_TRY(writeAll(file.get(), asBytes(text), path));
-  return file.close(path);
-}
-
 Result<Again> readAction(ObjectReader& parent, const char* name) {
   KILN_ASSIGN(ObjectReader reader, parent.object(name));
   Again again;
@@ -98,7 +92,7 @@ Result<Report> readReport(const std::string& path) {
 Result<Report> runRebuilder(const std::string& directory, const CompileSpec& spec, const std::string& work,
                             const std::string& out) {
   KILN_ASSIGN(const std::string specText, toCanonicalJson(spec.toJson()));
-  KILN_TRY(writeFile(work + "/spec.json", specText));
+  KILN_TRY(writeFile(work + "/spec.json", asBytes(specText), O_EXCL, 0644));
   KILN_ASSIGN(const auto ended,
               runProgram({programDirectory() + "/kiln-rebuilder", "--layout", directory, "--spec",
                           work + "/spec.json", "--state", work + "/state", "--out", out},
@@ -225,7 +219,7 @@ Result<std::string> signStatement(const OfflineRebuild& options, const signing::
 }
 
 Status leaveStatement(const OfflineRebuild& options, const std::string& bundle) {
-  if (!options.statement.empty()) return writeFile(options.statement, bundle);
+  if (!options.statement.empty()) return writeFile(options.statement, asBytes(bundle), O_EXCL, 0644);
   KILN_ASSIGN(const auto store, storage::OciLayoutStore::open(options.directory));
   KILN_ASSIGN(const auto current, storage::readExport(*store));
   return storage::addBundle(options.directory, current, bundle);

@@ -108,11 +108,7 @@ Status saveLock(const Context& context, const SaveLockOptions& options) {
                 std::string(kNotRebuildable) + ": " + kept.error().message + "; its tree still runs");
   }
   if (!options.inputs.empty()) KILN_TRY(client::saveInputs(*client, *kept, options.inputs));
-  if (!options.out.empty()) {
-    KILN_ASSIGN(auto file, openFile(options.out, O_WRONLY | O_CREAT | O_EXCL, 0644, options.out));
-    KILN_TRY(writeAll(file.get(), asBytes(kept->text), options.out));
-    KILN_TRY(file.close(options.out));
-  }
+  if (!options.out.empty()) KILN_TRY(writeFile(options.out, asBytes(kept->text), O_EXCL, 0644));
   if (context.json) {
     printJson({{"label", toolchain.label()},
                {"lock", "sha256:" + toolchain.lock().hash()},

@@ -35,9 +35,7 @@ Result<Tensor> read(const std::string& path, std::optional<DType> wanted, Limits
 }
 
 Status write(const std::string& path, const Tensor& tensor) {
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_WRONLY | O_CREAT | O_TRUNC, 0666, path));
-  KILN_TRY(writeAll(file.get(), serialise(tensor), path));
-  return file.close(path);
+  return writeFile(path, serialise(tensor), O_TRUNC, 0666);
 }
 
 }  // namespace kiln::npy

@@ -41,5 +41,18 @@ TEST(RegularFile, NothingElseIsOpened) {
   EXPECT_EQ(openRegular(directory / "none").error().code, Code::kNotFound);
 }
 
+TEST(WriteFile, SaysWhatItDoesToAFileThatIsThere) {
+  const testing_support::TempDirectory directory;
+  const std::string path = directory / "file";
+  ASSERT_TRUE(writeFile(path, asBytes("a long text"), O_EXCL, 0600));
+  EXPECT_EQ(writeFile(path, asBytes("text"), O_EXCL, 0600).error().code, Code::kAlreadyExists);
+  EXPECT_EQ(readRegular(path, 16).value(), "a long text");
+  ASSERT_TRUE(writeFile(path, asBytes("text"), O_TRUNC, 0600));
+  EXPECT_EQ(readRegular(path, 16).value(), "text");
+  const Status full = writeFile("/dev/full", asBytes("text"), 0, 0600);
+  ASSERT_FALSE(full);
+  EXPECT_NE(full.error().message.find("/dev/full"), std::string::npos) << full.error().message;
+}
+
 }  // namespace
 }  // namespace kiln
