@@ -13,7 +13,6 @@
 #include "manifest/spec/target_device.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/temp_directory.h"
-#include "worker/devices/child.h"
 #include "worker/devices/cpu.h"
 #include "worker/devices/describe.h"
 #include "worker/devices/driver_probe.h"
@@ -76,34 +75,6 @@ TEST(Cpu, AMachineThatSaysNothingOfItselfIsStillADevice) {
   EXPECT_EQ(cpu.caches_size(), 0);
   EXPECT_EQ(cpu.memory_bytes(), 0u);
   for (const std::string& target : cpu.runs()) EXPECT_FALSE(wantsDevice(target)) << target;
-}
-
-TEST(Child, WhatItPrintsAndHowItEnds) {
-  const auto run = runChild({"/bin/sh", "-c", "echo out; echo err >&2; exit 3"}, {}, seconds(60));
-  ASSERT_TRUE(run) << run.error().message;
-  EXPECT_EQ(run->exitCode, 3);
-  EXPECT_EQ(run->out, "out\n");
-  EXPECT_EQ(run->err, "err\n");
-  EXPECT_EQ(runChild({"/bin/sh", "-c", "kill -9 $$"}, {}, seconds(60))->exitCode, 128 + 9);
-  EXPECT_FALSE(runChild({"/nonexistent/program"}, {}, seconds(60)));
-}
-
-TEST(Child, ItsEnvironmentIsWhatItIsGiven) {
-  setenv("KILN_TEST_SECRET", "secret", 1);
-  const auto run = runChild({"/usr/bin/env"}, {"A=1"}, seconds(60));
-  ASSERT_TRUE(run) << run.error().message;
-  EXPECT_EQ(run->out, "A=1\n");
-}
-
-TEST(Child, AFloodIsCutAndAHangIsEnded) {
-  const auto flood = runChild({"/bin/sh", "-c", "head -c 3000000 /dev/zero"}, {}, seconds(60));
-  ASSERT_TRUE(flood) << flood.error().message;
-  EXPECT_EQ(flood->out.size(), std::size_t{1} << 20);
-  const auto hang = runChild({"/bin/sh", "-c", "exec sleep 1000"}, {}, std::chrono::milliseconds(200));
-  ASSERT_FALSE(hang);
-  EXPECT_EQ(hang.error().code, Code::kDeadlineExceeded);
-  // A child of its own that keeps the pipe open does not keep the caller.
-  EXPECT_TRUE(runChild({"/bin/sh", "-c", "sleep 1000 & echo x"}, {}, seconds(60)));
 }
 
 class DriverProbeTest : public ::testing::Test {

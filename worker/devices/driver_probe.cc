@@ -9,9 +9,9 @@
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/printable.h"
+#include "manifest/base/run_program.h"
 #include "manifest/json/error_line.h"
 #include "manifest/json/reader.h"
-#include "worker/devices/child.h"
 #include "worker/devices/driver_settings.h"
 
 namespace kiln::devices {
@@ -34,7 +34,7 @@ std::string_view lastLine(std::string_view text) {
   return text.substr(text.rfind('\n') + 1);
 }
 
-Error whyNot(const ChildRun& run) {
+Error whyNot(const ProgramRun& run) {
   if (auto said = readErrorLine(run.err)) {
     said->message = printable(said->message, 400);
     return std::move(*said);
@@ -76,9 +76,15 @@ int probeDriver(const std::string& library, const std::string& uuid) {
 
 Result<Json> DriverProbe::ask(std::vector<std::string> arguments) const {
   arguments.insert(arguments.begin(), {program_, "probe-driver"});
-  auto run = runChild(arguments, environment(), limit_);
+  using std::chrono::duration_cast;
+  auto run = runProgram(arguments, {.limit = duration_cast<std::chrono::milliseconds>(limit_),
+                                    .environment = environment(),
+                                    .standardError = StandardError::kKept,
+                                    .ownGroup = true});
   if (!run && run.error().code == Code::kDeadlineExceeded)
-    return fail(Code::kUnavailable, "the driver hangs: it " + run.error().message);
+    return fail(Code::kUnavailable, "the driver hangs: it did not end within " +
+                                        std::to_string(duration_cast<std::chrono::seconds>(limit_).count()) +
+                                        " s");
   if (!run) return fail(run.error());
   if (run->exitCode != 0) return fail(whyNot(*run));
   auto json = parseStrictJson(lastLine(run->out));

@@ -6,10 +6,11 @@
 
 #include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
-#include "api/cli/base/run_program.h"
+#include "api/cli/base/program_directory.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/private_copy.h"
 #include "manifest/artifact/oci.h"
+#include "manifest/base/run_program.h"
 #include "storage/oci/oci_export.h"
 #include "storage/tree/digest_proto.h"
 
@@ -83,14 +84,15 @@ struct Line {
 
 Result<std::vector<Line>> instructions(const std::string& compiler, const std::string& program,
                                        const std::string& function) {
-  KILN_ASSIGN(const auto ended, runProgram({compiler, "disassemble", program, function}, kDisassemblyLimit));
+  KILN_ASSIGN(const auto ended,
+              runProgram({compiler, "disassemble", program, function}, {.limit = kDisassemblyLimit}));
   if (ended.exitCode != 0)
     return fail(Code::kInternal,
                 fmt::format("{} disassemble ended with exit code {}", compiler, ended.exitCode));
   std::vector<Line> lines;
-  for (std::size_t at = 0; at < ended.text.size();) {
-    const std::size_t end = std::min(ended.text.find('\n', at), ended.text.size());
-    const std::string line = ended.text.substr(at, end - at);
+  for (std::size_t at = 0; at < ended.out.size();) {
+    const std::size_t end = std::min(ended.out.find('\n', at), ended.out.size());
+    const std::string line = ended.out.substr(at, end - at);
     const std::size_t first = line.find('\t');
     const std::size_t second = first == std::string::npos ? first : line.find('\t', first + 1);
     if (second != std::string::npos)

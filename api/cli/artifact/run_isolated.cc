@@ -6,7 +6,8 @@
 
 #include <filesystem>
 
-#include "api/cli/base/run_program.h"
+#include "api/cli/base/program_directory.h"
+#include "manifest/base/run_program.h"
 #include "manifest/base/scratch_directory.h"
 #include "manifest/json/error_line.h"
 
@@ -105,9 +106,9 @@ Result<Tensors> runIsolated(const node::VerifiedArtifact& artifact, const Tensor
                                         std::to_string(options.threads)};
   if (options.each) arguments.emplace_back("--each");
   if (options.checked) arguments.emplace_back("--checked");
-  KILN_ASSIGN(const auto ended, runProgram(arguments, kLongest));
+  KILN_ASSIGN(const auto ended, runProgram(arguments, {.limit = kLongest}));
   if (ended.exitCode == 0) return readOutputs(out, manifest, options.each);
-  auto error = readErrorLine(ended.text);
+  auto error = readErrorLine(ended.out);
   if (!error)
     return fail(Code::kInternal,
                 fmt::format("kiln-isolated ended with exit code {} and said nothing", ended.exitCode));

@@ -8,7 +8,7 @@
 #include <optional>
 
 #include "api/cli/base/print.h"
-#include "api/cli/base/run_program.h"
+#include "api/cli/base/program_directory.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/node/private_copy.h"
 #include "manifest/artifact/fixture_list.h"
@@ -16,6 +16,7 @@
 #include "manifest/base/file.h"
 #include "manifest/base/new_directory.h"
 #include "manifest/base/printable.h"
+#include "manifest/base/run_program.h"
 #include "manifest/json/error_line.h"
 #include "manifest/json/reader.h"
 #include "manifest/statement/members.h"
@@ -96,9 +97,9 @@ Result<Report> runRebuilder(const std::string& directory, const CompileSpec& spe
   KILN_ASSIGN(const auto ended,
               runProgram({programDirectory() + "/kiln-rebuilder", "--layout", directory, "--spec",
                           work + "/spec.json", "--state", work + "/state", "--out", out},
-                         kRebuildLimit));
+                         {.limit = kRebuildLimit}));
   if (ended.exitCode == 0) return readReport(out + "/report.json");
-  auto error = readErrorLine(ended.text);
+  auto error = readErrorLine(ended.out);
   if (!error)
     return fail(Code::kInternal,
                 fmt::format("kiln-rebuilder ended with exit code {} and said nothing", ended.exitCode));

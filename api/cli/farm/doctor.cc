@@ -7,7 +7,7 @@
 
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
-#include "api/cli/base/run_program.h"
+#include "api/cli/base/program_directory.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/farm/commands.h"
 #include "api/cli/farm/doctor_blobs.h"
@@ -16,6 +16,7 @@
 #include "api/cli/farm/doctor_processes.h"
 #include "compiler_core/runtime/device/device_info.h"
 #include "manifest/base/counted.h"
+#include "manifest/base/run_program.h"
 
 namespace kiln::cli {
 namespace {
@@ -76,8 +77,8 @@ std::string textMember(const Json& object, const char* name) {
 void checkSandbox(Report& report) {
   const auto worker = fs::path(programDirectory()) / "kiln-worker";
   if (::access(worker.c_str(), X_OK) != 0) return;
-  const auto output = runProgram({worker.string(), "doctor", "--json"}, std::chrono::seconds(30));
-  const auto parsed = output ? parseJson(output->text) : Result<Json>(fail(output.error()));
+  const auto output = runProgram({worker.string(), "doctor", "--json"}, {.limit = std::chrono::seconds(30)});
+  const auto parsed = output ? parseJson(output->out) : Result<Json>(fail(output.error()));
   if (!parsed || !parsed->is_object() || !parsed->contains("checks") || !parsed->at("checks").is_array()) {
     return report.missing("sandbox",
                           "kiln-worker doctor gave no answer" + (output ? "" : ": " + output.error().message),

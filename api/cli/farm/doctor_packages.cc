@@ -5,7 +5,7 @@
 #include <map>
 #include <sstream>
 
-#include "api/cli/base/run_program.h"
+#include "manifest/base/run_program.h"
 
 namespace kiln::cli {
 namespace {
@@ -61,14 +61,15 @@ std::vector<Finding> checkPackages() {
   constexpr std::chrono::seconds kLimit{20};
   const auto listed = runProgram(
       {"/usr/bin/dpkg-query", "-W", "-f", "${source:Package} ${source:Version} ${db:Status-Status}\n"},
-      kLimit);
+      {.limit = kLimit});
   if (!listed || listed->exitCode != 0) return {};
   std::string installed;
-  std::istringstream lines(listed->text);
+  std::istringstream lines(listed->out);
   for (std::string source, version, status; lines >> source >> version >> status;)
     if (status == "installed") installed += source + " " + version + "\n";
   return packagesBelowFixes(installed, [&](const std::string& one, const std::string& other) {
-    const auto answer = runProgram({"/usr/bin/dpkg", "--compare-versions", one, "lt", other}, kLimit);
+    const auto answer =
+        runProgram({"/usr/bin/dpkg", "--compare-versions", one, "lt", other}, {.limit = kLimit});
     return answer && answer->exitCode == 0;
   });
 }

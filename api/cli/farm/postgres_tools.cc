@@ -5,10 +5,10 @@
 #include <filesystem>
 #include <vector>
 
-#include "api/cli/base/run_program.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/file.h"
 #include "manifest/base/printable.h"
+#include "manifest/base/run_program.h"
 #include "signing/log/checkpoint.h"
 #include "signing/log/note.h"
 
@@ -53,15 +53,15 @@ Result<std::string> run(const std::string& name, const std::vector<std::string>&
   // The shell looks in PATH and adds what the program complains about to its output.
   std::vector<std::string> command{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", programNamed(name)};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  KILN_ASSIGN(const ProgramOutput output, runProgram(command, kTimeout));
-  if (output.exitCode == 0) return output.text;
+  KILN_ASSIGN(const ProgramRun output, runProgram(command, {.limit = kTimeout}));
+  if (output.exitCode == 0) return output.out;
   if (output.exitCode == kNoProgram)
     return fail(Code::kUnavailable, name + " is not there; install PostgreSQL's client programs");
-  const Code code = codeOf(output.text);
+  const Code code = codeOf(output.out);
   const char* next =
       code == Code::kUnavailable ? "; infra/postgres start DIR starts a server, and status DIR names it" : "";
   return fail(code, name + " ended with " + std::to_string(output.exitCode) + ": " +
-                        printable(output.text.substr(0, output.text.find('\n')), 500) + next);
+                        printable(output.out.substr(0, output.out.find('\n')), 500) + next);
 }
 
 Result<std::string> ask(const std::string& conninfo, const std::string& sql) {

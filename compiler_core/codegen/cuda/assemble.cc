@@ -2,12 +2,9 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <spawn.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -17,6 +14,7 @@
 
 #include "compiler_core/codegen/temporary_file.h"
 #include "manifest/artifact/device_image_limit.h"
+#include "manifest/base/run_program.h"
 
 namespace kiln::codegen {
 namespace {
@@ -45,73 +43,43 @@ std::vector<std::string> commandLine(const Assembler& assembler, const std::stri
   return arguments;
 }
 
-struct Ended {
-  int status = 0;
-  std::string messages;
-};
-
-// All that the child writes is read, the beginning is kept.
-std::string drain(int fd) {
-  std::string kept;
-  std::array<char, 4096> buffer;
-  for (;;) {
-    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
-    if (got < 0 && errno == EINTR) continue;
-    if (got <= 0) break;
-    kept.append(buffer.data(), std::min(static_cast<std::size_t>(got), kMessageBytes - kept.size()));
-  }
-  for (char& c : kept)
+// What the program says, as one line.
+std::string oneLine(std::string text) {
+  for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = ' ';
-  while (kept.ends_with(' ')) kept.pop_back();
-  return kept;
+  while (text.ends_with(' ')) text.pop_back();
+  return text;
 }
 
-Result<Ended> start(const std::vector<std::string>& arguments, const std::string& directory) {
-  std::vector<char*> argv, environment;
-  for (const std::string& argument : arguments) argv.push_back(const_cast<char*>(argument.c_str()));
-  argv.push_back(nullptr);
-  std::string tunables;
-  if (const char* value = std::getenv("GLIBC_TUNABLES")) {
-    tunables = fmt::format("GLIBC_TUNABLES={}", value);
-    environment.push_back(tunables.data());
-  }
-  environment.push_back(nullptr);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errnoError(errno, "ptxas: pipe"));
-  UniqueFd reading(ends[0]), writing(ends[1]);
-  posix_spawn_file_actions_t actions;
-  ::posix_spawn_file_actions_init(&actions);
-  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), STDOUT_FILENO);
-  ::posix_spawn_file_actions_adddup2(&actions, writing.get(), STDERR_FILENO);
-  ::posix_spawn_file_actions_addchdir_np(&actions, directory.c_str());
-  pid_t child = 0;
-  const int error = ::posix_spawn(&child, argv[0], &actions, nullptr, argv.data(), environment.data());
-  ::posix_spawn_file_actions_destroy(&actions);
-  if (error != 0)
-    return fail(Code::kFailedPrecondition,
-                fmt::format("ptxas does not start: {}", errnoError(error, arguments.front()).message));
-  writing.reset();
-  Ended ended;
-  ended.messages = drain(reading.get());
-  while (::waitpid(child, &ended.status, 0) < 0)
-    if (errno != EINTR) return fail(errnoError(errno, "ptxas: waiting for its end"));
+Result<ProgramRun> start(const std::vector<std::string>& arguments, const std::string& directory) {
+  std::vector<std::string> environment;
+  if (const char* value = std::getenv("GLIBC_TUNABLES"))
+    environment.push_back(fmt::format("GLIBC_TUNABLES={}", value));
+  // The sandbox limits its time, and has no /dev/null.
+  auto ended = runProgram(arguments, {.environment = std::move(environment),
+                                      .directory = directory,
+                                      .standardError = StandardError::kJoined,
+                                      .maxBytes = kMessageBytes,
+                                      .keepInput = true});
+  if (!ended)
+    return fail(Code::kFailedPrecondition, fmt::format("ptxas does not start: {}", ended.error().message));
+  ended->out = oneLine(std::move(ended->out));
   return ended;
 }
 
-Status judge(const Ended& ended, const std::string& arch) {
-  if (WIFSIGNALED(ended.status)) {
-    const int signal = WTERMSIG(ended.status);
+Status judge(const ProgramRun& ended, const std::string& arch) {
+  if (const int signal = ended.signal; signal != 0) {
     const bool limit = signal == SIGKILL || signal == SIGXCPU || signal == SIGTERM;
     return fail(limit ? Code::kResourceExhausted : Code::kInternal,
                 fmt::format("ptxas was ended by signal {}{}", signal,
                             limit ? "; it may need more memory or time than it is given" : ""));
   }
-  const int exit = WEXITSTATUS(ended.status);
+  const int exit = ended.exitCode;
   // What a loader without its libraries, or with a file that is no program, ends with.
   if (exit == 127 || exit == 126)
-    return fail(Code::kFailedPrecondition, fmt::format("ptxas does not start: {}", ended.messages));
+    return fail(Code::kFailedPrecondition, fmt::format("ptxas does not start: {}", ended.out));
   if (exit != 0)
-    return fail(Code::kInternal, fmt::format("ptxas refuses the kernels for {}: {}", arch, ended.messages));
+    return fail(Code::kInternal, fmt::format("ptxas refuses the kernels for {}: {}", arch, ended.out));
   return {};
 }
 
@@ -141,7 +109,7 @@ Result<std::string> assemble(const std::string& ptx, const Assembler& assembler)
   const TemporaryFile source(assembler.workDirectory + "/" + input),
       result(assembler.workDirectory + "/" + output);
   KILN_TRY(source.write(ptx));
-  KILN_ASSIGN(const Ended ended, start(commandLine(assembler, input, output), assembler.workDirectory));
+  KILN_ASSIGN(const ProgramRun ended, start(commandLine(assembler, input, output), assembler.workDirectory));
   KILN_TRY(judge(ended, assembler.arch));
   return readAll(result.path);
 }

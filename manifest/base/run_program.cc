@@ -1,0 +1,176 @@
+#include "manifest/base/run_program.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+
+#include "manifest/base/file.h"
+
+namespace kiln {
+namespace {
+
+using Steady = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+
+constexpr milliseconds kLastWait{500};        // for a killed program to go
+constexpr milliseconds kLongestPoll{60'000};  // what is left of a long limit does not fit into an int
+
+// Both ends are empty while nothing is taken.
+struct Pipe {
+  UniqueFd read, write;
+};
+
+Status open(Pipe& pipe) {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) return fail(errnoError(errno, "pipe"));
+  pipe = {UniqueFd(ends[0]), UniqueFd(ends[1])};
+  return {};
+}
+
+// As execve wants them; valid as long as `words`.
+std::vector<char*> pointersTo(const std::vector<std::string>& words) {
+  std::vector<char*> out;
+  for (const std::string& word : words) out.push_back(const_cast<char*>(word.c_str()));
+  out.push_back(nullptr);
+  return out;
+}
+
+class FileActions {
+ public:
+  FileActions(const RunOptions& options, int out, int err) {
+    ::posix_spawn_file_actions_init(&actions_);
+    if (!options.keepInput) ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
+    ::posix_spawn_file_actions_adddup2(&actions_, out, 1);
+    switch (options.standardError) {
+      case StandardError::kDropped:
+        ::posix_spawn_file_actions_addopen(&actions_, 2, "/dev/null", O_WRONLY, 0);
+        break;
+      case StandardError::kKept:
+        ::posix_spawn_file_actions_adddup2(&actions_, err, 2);
+        break;
+      case StandardError::kJoined:
+        ::posix_spawn_file_actions_adddup2(&actions_, out, 2);
+        break;
+    }
+    ::posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
+    if (!options.directory.empty())
+      ::posix_spawn_file_actions_addchdir_np(&actions_, options.directory.c_str());
+  }
+  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
+  FileActions(const FileActions&) = delete;
+  FileActions& operator=(const FileActions&) = delete;
+  const posix_spawn_file_actions_t* get() const { return &actions_; }
+
+ private:
+  posix_spawn_file_actions_t actions_;
+};
+
+// The signals that this process takes or ignores for itself are the program's own again.
+class Attributes {
+ public:
+  explicit Attributes(bool ownGroup) {
+    ::posix_spawnattr_init(&attributes_);
+    sigset_t none, usual;
+    sigemptyset(&none);
+    sigemptyset(&usual);
+    sigaddset(&usual, SIGPIPE);
+    ::posix_spawnattr_setsigmask(&attributes_, &none);
+    ::posix_spawnattr_setsigdefault(&attributes_, &usual);
+    const int group = ownGroup ? POSIX_SPAWN_SETPGROUP : 0;
+    ::posix_spawnattr_setflags(&attributes_,
+                               static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
+  }
+  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
+  Attributes(const Attributes&) = delete;
+  Attributes& operator=(const Attributes&) = delete;
+  const posix_spawnattr_t* get() const { return &attributes_; }
+
+ private:
+  posix_spawnattr_t attributes_;
+};
+
+Result<pid_t> start(const std::vector<std::string>& arguments, const RunOptions& options, int out, int err) {
+  const FileActions actions(options, out, err);
+  const Attributes attributes(options.ownGroup);
+  const std::vector<char*> argv = pointersTo(arguments),
+                           own = pointersTo(options.environment.value_or(std::vector<std::string>{}));
+  pid_t pid = -1;
+  const int error = ::posix_spawn(&pid, argv[0], actions.get(), attributes.get(), argv.data(),
+                                  options.environment ? own.data() : environ);
+  if (error != 0) return fail(errnoError(error, arguments.front()));
+  return pid;
+}
+
+// Closes the pipe at the end of the stream.
+void take(UniqueFd& fd, std::string& text, std::size_t maxBytes) {
+  std::array<char, 65536> buffer;
+  const ssize_t got = ::read(fd.get(), buffer.data(), buffer.size());
+  if (got > 0)
+    text.append(buffer.data(), std::min(static_cast<std::size_t>(got), maxBytes - text.size()));
+  else if (got == 0 || errno != EINTR)
+    fd.reset();
+}
+
+bool gone(int process, milliseconds wait) {
+  pollfd poll{process, POLLIN, 0};
+  return ::poll(&poll, 1, static_cast<int>(wait.count())) == 1;
+}
+
+int millisecondsUntil(Steady::time_point deadline) {
+  const auto left = std::chrono::ceil<milliseconds>(deadline - Steady::now());
+  return static_cast<int>(std::clamp(left, milliseconds(0), kLongestPoll).count());
+}
+
+// Whether the program ended, or without a `process` its streams did, before the deadline.
+bool follow(int process, std::optional<Steady::time_point> deadline, Pipe& out, Pipe& err, ProgramRun& run,
+            std::size_t maxBytes) {
+  while (process >= 0 || out.read || err.read) {
+    std::array<pollfd, 3> polls = {
+        {{process, POLLIN, 0}, {out.read.get(), POLLIN, 0}, {err.read.get(), POLLIN, 0}}};
+    const int left = deadline ? millisecondsUntil(*deadline) : -1;
+    if (left == 0) return false;
+    if (::poll(polls.data(), polls.size(), left) < 0) continue;
+    if (polls[1].revents != 0) take(out.read, run.out, maxBytes);
+    if (polls[2].revents != 0) take(err.read, run.err, maxBytes);
+    if (polls[0].revents != 0 && polls[1].revents == 0 && polls[2].revents == 0) break;
+  }
+  return true;
+}
+
+}  // namespace
+
+Result<ProgramRun> runProgram(const std::vector<std::string>& arguments, const RunOptions& options) {
+  Pipe out, err;
+  KILN_TRY(open(out));
+  if (options.standardError == StandardError::kKept) KILN_TRY(open(err));
+  KILN_ASSIGN(const pid_t pid, start(arguments, options, out.write.get(), err.write.get()));
+  out.write.reset();
+  err.write.reset();
+  const auto deadline = options.limit ? std::optional(Steady::now() + *options.limit) : std::nullopt;
+  // A sandbox's filter may refuse it, so only a limit asks for it.
+  const UniqueFd process(deadline ? static_cast<int>(::syscall(SYS_pidfd_open, pid, 0)) : -1);
+  const int refused = deadline && !process ? errno : 0;
+  ProgramRun run;
+  if (refused != 0 || !follow(process.get(), deadline, out, err, run, options.maxBytes)) {
+    ::kill(options.ownGroup ? -pid : pid, SIGKILL);
+    if (process && gone(process.get(), kLastWait)) ::waitpid(pid, nullptr, 0);
+    if (refused != 0) return fail(errnoError(refused, "pidfd_open"));
+    return fail(Code::kDeadlineExceeded, arguments.front() + ": gave no answer in time");
+  }
+  int status = 0;
+  while (::waitpid(pid, &status, 0) < 0)
+    if (errno != EINTR) return fail(errnoError(errno, "waiting for " + arguments.front()));
+  if (WIFSIGNALED(status)) run.signal = WTERMSIG(status);
+  run.exitCode = run.signal != 0 ? 128 + run.signal : WEXITSTATUS(status);
+  return run;
+}
+
+}  // namespace kiln
