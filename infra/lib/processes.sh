@@ -6,7 +6,7 @@
 set_builder_id() {
   local file=$dir/keys/builder-id known=""
   if [ ! -s "$file" ]; then
-    [ ! -e "$dir/trust/root.json" ] || known=$(tr -d ' \n' <"$dir/trust/root.json" | sed -n 's/.*"builders":\[{"id":"\([^"]*\)".*/\1/p')
+    [ ! -e "$dir/trust/root.json" ] || known=$("$root/infra/lib/json_field.py" "$dir/trust/root.json" builders 0 id)
     echo "${known:-urn:uuid:$(cat /proc/sys/kernel/random/uuid)}" >"$file.new"
     mv "$file.new" "$file"
   fi
@@ -205,7 +205,7 @@ register_toolchain() {
   local -x KILN_WAIT=${KILN_WAIT:-2m}  # a busy machine
   refused=$(kiln toolchain add "$tree" --default 2>&1) && { echo "$refused"; return 0; }
   grep -q "already stands for" <<<"$refused" || { echo "$refused" >&2; return 1; }
-  label=$(grep -o '"label":"[^"]*"' "$tree/toolchain.json" | cut -d'"' -f4)+dev.$(sha256sum <"$tree/toolchain.json" | cut -c1-12)
+  label=$("$root/infra/lib/json_field.py" "$tree/toolchain.json" label)+dev.$(sha256sum <"$tree/toolchain.json" | cut -c1-12)
   "$root/infra/toolchain/build" --label "$label" --out "$root/build/release/toolchain-tree-dev" >/dev/null
   kiln toolchain add "$root/build/release/toolchain-tree-dev" --default
 }

@@ -9,6 +9,7 @@ dir=$(mktemp -d)/state
 . "$root/infra/lib/processes.sh"
 trap 'stop_farm >/dev/null 2>&1; rm -rf "$(dirname "$dir")"' EXIT
 die() { echo "old_state_test: $*" >&2; exit 1; }
+field() { "$root/infra/lib/json_field.py" - "$@"; }  # NAME...: of the JSON on standard input
 export PATH=$bin:$PATH
 unset KILN_ENDPOINT KILN_RECALLS KILN_RECALL_KEY KILN_POLICY
 
@@ -44,16 +45,16 @@ grep -qF "$key" <<<"$shown" || die "the signer's key is lost"
 kiln jobs --json | grep -F "$artifact" >/dev/null || die "what was published then is not known now"
 kiln recall --artifact "$artifact" --reason "an old mistake" >/dev/null || die "cannot recall"
 [ -e "$dir/trust/root.json.state" ] || kiln trust show "$dir/trust/root.json" >/dev/null
-version=$(kiln recall --refresh --json | sed -n 's/.*"version": \([0-9]*\).*/\1/p')
+version=$(kiln recall --refresh --json | field version)
 [ "$version" = 2 ] || die "recalls version is '$version'"
 cp "$dir/trust/root.json" "$dir/../second.json"
-size=$(kiln log checkpoint --json | sed -n 's/.*"size": "\([0-9]*\)".*/\1/p')
+size=$(kiln log checkpoint --json | field size)
 stop_farm >/dev/null
 
 up  # resumed: the same root, log and recalls
 cmp "$dir/trust/root.json" "$dir/../second.json" || die "a second start changed the root"
-[ "$(kiln log checkpoint --json | sed -n 's/.*"size": "\([0-9]*\)".*/\1/p')" = "$size" ] || die "the log is another"
-version=$(kiln recall --refresh --json | sed -n 's/.*"version": \([0-9]*\).*/\1/p')
+[ "$(kiln log checkpoint --json | field size)" = "$size" ] || die "the log is another"
+version=$(kiln recall --refresh --json | field version)
 [ "$version" = 3 ] || die "recalls did not go on: '$version'"
 kiln log verify >/dev/null || die "the log does not verify"
 echo "brought forward and resumed"
