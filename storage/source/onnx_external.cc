@@ -8,9 +8,9 @@
 #include <cerrno>
 #include <optional>
 #include <set>
-#include <span>
 
 #include "manifest/spec/external_path.h"
+#include "manifest/spec/onnx_wire.h"
 
 namespace kiln::source {
 namespace {
@@ -19,64 +19,16 @@ constexpr int kMaxDepth = 64;  // nested messages: graphs in attributes in nodes
 constexpr std::size_t kMaxLocations = 65536;
 constexpr off_t kMaxModel = off_t{2} << 30;  // what protobuf can hold; beyond it nothing is a model
 
-struct Field {
-  std::uint32_t number = 0;
-  std::uint64_t value = 0;  // varints
-  Bytes bytes;              // length-delimited
-  bool delimited = false;
-};
+using onnx::WireField;
+using onnx::WireReader;
+using onnx::WireType;
 
-// Reads one message's fields in order; nullopt at its end or at the first malformed byte.
-class FieldReader {
- public:
-  explicit FieldReader(Bytes bytes) : rest_(bytes) {}
-
-  std::optional<Field> next() {
-    std::uint64_t tag = 0;
-    if (rest_.empty() || !varint(tag)) return std::nullopt;
-    Field field;
-    field.number = static_cast<std::uint32_t>(tag >> 3);
-    switch (tag & 7) {
-      case 0:
-        if (!varint(field.value)) return std::nullopt;
-        return field;
-      case 1:
-        return skip(8) ? std::optional(field) : std::nullopt;
-      case 2: {
-        std::uint64_t length = 0;
-        if (!varint(length) || length > rest_.size()) return std::nullopt;
-        field.bytes = rest_.first(static_cast<std::size_t>(length));
-        field.delimited = true;
-        rest_ = rest_.subspan(static_cast<std::size_t>(length));
-        return field;
-      }
-      case 5:
-        return skip(4) ? std::optional(field) : std::nullopt;
-      default:
-        return std::nullopt;
-    }
-  }
-
- private:
-  bool varint(std::uint64_t& value) {
-    value = 0;
-    for (std::size_t i = 0; i < 10 && i < rest_.size(); ++i) {
-      value |= static_cast<std::uint64_t>(rest_[i] & 0x7f) << (7 * i);
-      if (rest_[i] < 0x80) {
-        rest_ = rest_.subspan(i + 1);
-        return true;
-      }
-    }
-    return false;
-  }
-  bool skip(std::size_t count) {
-    if (rest_.size() < count) return false;
-    rest_ = rest_.subspan(count);
-    return true;
-  }
-
-  Bytes rest_;
-};
+// What comes after a malformed field is not searched: the compiler refuses such a model.
+std::optional<WireField> nextField(WireReader& reader) {
+  if (reader.atEnd()) return std::nullopt;
+  auto field = reader.field();
+  return field ? std::optional(*field) : std::nullopt;
+}
 
 enum class Message { kModel, kGraph, kFunction, kNode, kAttribute, kSparseTensor, kTensor };
 
@@ -115,23 +67,24 @@ std::string_view asText(Bytes bytes) {
 
 // The value of the StringStringEntryProto if its key is "location".
 std::optional<std::string> location(Bytes entry) {
-  FieldReader reader(entry);
+  WireReader reader(entry, entry.data());
   std::string_view key, value;
-  while (const auto field = reader.next()) {
-    if (field->delimited && field->number == 1) key = asText(field->bytes);
-    if (field->delimited && field->number == 2) value = asText(field->bytes);
+  while (const auto field = nextField(reader)) {
+    if (field->type != WireType::kBytes) continue;
+    if (field->number == 1) key = asText(field->bytes);
+    if (field->number == 2) value = asText(field->bytes);
   }
   if (key != "location" || value.size() > 4096) return std::nullopt;
   return std::string(value);
 }
 
 void scanTensor(Bytes bytes, std::set<std::string>& found) {
-  FieldReader reader(bytes);
+  WireReader reader(bytes, bytes.data());
   bool external = false;
   std::optional<std::string> place;
-  while (const auto field = reader.next()) {
-    if (field->number == 14 && !field->delimited) external = field->value == 1;
-    if (field->number == 13 && field->delimited) {
+  while (const auto field = nextField(reader)) {
+    if (field->number == 14 && field->type == WireType::kVarint) external = field->value == 1;
+    if (field->number == 13 && field->type == WireType::kBytes) {
       if (auto value = location(field->bytes)) place = std::move(value);
     }
   }
@@ -143,9 +96,9 @@ void scanTensor(Bytes bytes, std::set<std::string>& found) {
 void scan(Message message, Bytes bytes, int depth, std::set<std::string>& found) {
   if (depth > kMaxDepth || found.size() > kMaxLocations) return;
   if (message == Message::kTensor) return scanTensor(bytes, found);
-  FieldReader reader(bytes);
-  while (const auto field = reader.next()) {
-    if (!field->delimited) continue;
+  WireReader reader(bytes, bytes.data());
+  while (const auto field = nextField(reader)) {
+    if (field->type != WireType::kBytes) continue;
     if (const auto inner = child(message, field->number)) scan(*inner, field->bytes, depth + 1, found);
   }
 }

@@ -7,8 +7,8 @@
 
 #include "compiler_core/frontend/onnx/reader/parse.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"
-#include "compiler_core/frontend/onnx/reader/wire.h"
 #include "compiler_core/runtime/compare/compare.h"
+#include "manifest/spec/onnx_wire.h"
 
 namespace kiln::conformance {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "compiler_core/frontend/onnx/reader/wire.h"
+#include "manifest/spec/onnx_wire.h"
 #include "tests/support/onnx_builder.h"
 
 namespace kiln::conformance {

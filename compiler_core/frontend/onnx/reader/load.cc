@@ -5,7 +5,7 @@
 
 #include "compiler_core/frontend/onnx/reader/foreign_file.h"
 #include "compiler_core/frontend/onnx/reader/parse.h"
-#include "compiler_core/frontend/onnx/reader/wire.h"
+#include "manifest/spec/onnx_wire.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,11 +1,12 @@
 #include "compiler_core/frontend/onnx/reader/parse.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
 
-#include "compiler_core/frontend/onnx/reader/utf8.h"
-#include "compiler_core/frontend/onnx/reader/wire.h"
+#include "manifest/base/utf8.h"
+#include "manifest/spec/onnx_wire.h"
 
 namespace kiln::onnx {
 namespace {
@@ -14,6 +15,11 @@ namespace {
 // each other.
 bool namesNothing(std::string_view name) {
   return name == "?" || name == "-1" || name == "None";
+}
+
+// Control characters would let a model forge lines of a log.
+bool isPlainText(std::string_view text) {
+  return isUtf8(text) && std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 // Parses messages recursively. Each method reads one message type; `elements` bounds what all of them store.
@@ -92,7 +98,7 @@ Result<std::string_view> Parser::text(const WireField& field) {
                                           std::to_string(field.bytes.size()) + " bytes; at most " +
                                           std::to_string(limits_.nameBytes) + " are served");
   std::string_view text(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
-  if (!isUtf8(text))
+  if (!isPlainText(text))
     return fail(Code::kInvalidArgument, "field " + std::to_string(field.number) +
                                             " is no UTF-8 text, or has a control character in it");
   return text;

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "compiler_core/frontend/onnx/reader/wire.h"
+#include "manifest/spec/onnx_wire.h"
 
 namespace kiln::onnx {
 namespace {

@@ -1,6 +1,6 @@
-// Reader of protobuf's wire format over bytes that stay where they are: nothing is copied, no length is
-// believed. Source: the encoding description of protobuf. Groups (long deprecated, unused by ONNX) are
-// refused.
+// Reader of protobuf's wire format, which ONNX files have, over bytes that stay where they are: nothing is
+// copied, no length is believed. Source: the encoding description of protobuf. Groups (long deprecated,
+// unused by ONNX) are refused.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/reader/wire.h"
+#include "manifest/spec/onnx_wire.h"
 
 #include <string>
 
