@@ -35,7 +35,7 @@ struct Elf {
 };
 
 // `file` must outlive the result. kInvalidArgument for anything but a well-formed ELF: every offset lies in
-// the file, names end, at most 65535 sections and 4 million symbols.
+// the file, names end, at most 2^20 sections and 4 million symbols.
 Result<Elf> readElf(std::string_view file);
 
 }  // namespace kiln::diff

@@ -9,11 +9,12 @@
 #include <map>
 #include <optional>
 
+#include "manifest/base/elf_sections.h"
+
 namespace kiln::codegen {
 namespace {
 
 constexpr std::uint16_t kMachineCuda = 190;
-constexpr std::uint64_t kMaxSections = 1 << 20;
 constexpr std::uint32_t kMaxBytes = 1 << 24;  // of shared or local memory; no device has as much
 constexpr std::uint32_t kSystemShared = 1024;
 
@@ -23,21 +24,6 @@ constexpr std::uint8_t kRequiredThreads = 0x10, kFrameSize = 0x11, kStackSize = 
 
 tl::unexpected<Error> bad(const std::string& what) {
   return fail(Code::kDataLoss, "not an acceptable cubin: " + what);
-}
-
-template <class T>
-std::optional<T> read(std::string_view bytes, std::uint64_t offset) {
-  if (offset > bytes.size() || bytes.size() - offset < sizeof(T)) return std::nullopt;
-  T value;
-  std::memcpy(&value, bytes.data() + offset, sizeof value);
-  return value;
-}
-
-std::optional<std::string_view> stringAt(std::string_view table, std::uint64_t offset) {
-  if (offset >= table.size()) return std::nullopt;
-  const std::size_t end = table.find('\0', offset);
-  if (end == std::string_view::npos) return std::nullopt;
-  return table.substr(offset, end - offset);
 }
 
 struct Section {
@@ -65,33 +51,13 @@ class Reader {
 
  private:
   Status readSections() {
-    const auto header = read<Elf64_Ehdr>(bytes_, 0);
-    if (!header || std::memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
-        header->e_ident[EI_CLASS] != ELFCLASS64 || header->e_ident[EI_DATA] != ELFDATA2LSB ||
-        header->e_machine != kMachineCuda || header->e_shentsize != sizeof(Elf64_Shdr))
-      return bad("no ELF of CUDA's");
-    const auto first = read<Elf64_Shdr>(bytes_, header->e_shoff);
-    if (!first) return bad("no sections");
-    // More sections than the header's 16 bits say are counted in the first one.
-    const std::uint64_t count = header->e_shnum != 0 ? header->e_shnum : first->sh_size;
-    const std::uint32_t names = header->e_shstrndx != SHN_XINDEX ? header->e_shstrndx : first->sh_link;
-    if (count > kMaxSections || count > bytes_.size() / sizeof(Elf64_Shdr)) return bad("too many sections");
-    for (std::uint64_t i = 0; i < count; ++i) {
-      const auto section = read<Elf64_Shdr>(bytes_, header->e_shoff + i * sizeof(Elf64_Shdr));
-      if (!section) return bad("sections outside of the file");
-      std::string_view contents;
-      if (section->sh_type != SHT_NOBITS && section->sh_type != SHT_NULL) {
-        if (section->sh_offset > bytes_.size() || section->sh_size > bytes_.size() - section->sh_offset)
-          return bad("a section outside of the file");
-        contents = bytes_.substr(section->sh_offset, section->sh_size);
-      }
-      sections_.push_back({{}, contents, *section});
-    }
-    if (names >= sections_.size()) return bad("no names of sections");
-    for (Section& section : sections_) {
-      const auto name = stringAt(sections_[names].bytes, section.header.sh_name);
+    const auto read = readElfSections(bytes_);
+    if (!read) return bad(read.error().message);
+    if (read->header.e_machine != kMachineCuda) return bad("no ELF of CUDA's");
+    for (const ElfSection& section : read->sections) {
+      const auto name = read->nameOf(section);
       if (!name) return bad("a section without a name");
-      section.name = *name;
+      sections_.push_back({*name, section.bytes, section.header});
     }
     return {};
   }
@@ -134,7 +100,7 @@ class Reader {
       if (attribute != kRequiredThreads) return {};
       std::uint64_t threads = 1;
       for (std::uint64_t i = 0; i < 3; ++i) {
-        const auto extent = read<std::uint32_t>(value, 4 * i);
+        const auto extent = recordAt<std::uint32_t>(value, 4 * i);
         if (!extent || *extent == 0 || *extent > 1024) return bad("a block of no possible size");
         threads *= *extent;
       }
@@ -148,8 +114,8 @@ class Reader {
     constexpr std::uint32_t kType = 1000, kLeast = 110, kMost = 999;
     constexpr std::string_view kOwner("NVIDIA Corp", sizeof "NVIDIA Corp");
     constexpr std::uint64_t kHeader = sizeof(Elf64_Nhdr);
-    const auto header = read<Elf64_Nhdr>(note, 0);
-    const auto version = read<std::uint16_t>(note, kHeader + kOwner.size() + 4);
+    const auto header = recordAt<Elf64_Nhdr>(note, 0);
+    const auto version = recordAt<std::uint16_t>(note, kHeader + kOwner.size() + 4);
     if (!header || header->n_type != kType || header->n_namesz != kOwner.size() ||
         note.substr(kHeader, kOwner.size()) != kOwner || header->n_descsz < 6 || !version ||
         *version < kLeast || *version > kMost || (toolkit_ != 0 && toolkit_ != *version))
@@ -166,7 +132,7 @@ class Reader {
   // A number of one kernel: the index of its symbol, then the number.
   Status globalFact(const Section& section, std::uint8_t attribute, std::string_view value) {
     if (attribute != kRegisterCount && attribute != kFrameSize && attribute != kStackSize) return {};
-    const auto symbol = read<std::uint32_t>(value, 0), number = read<std::uint32_t>(value, 4);
+    const auto symbol = recordAt<std::uint32_t>(value, 0), number = recordAt<std::uint32_t>(value, 4);
     if (!symbol || !number) return bad("a short record");
     const auto name = symbolName(section, *symbol);
     if (!name) return bad("a record of no symbol");
@@ -184,16 +150,16 @@ class Reader {
     if (section.header.sh_link >= sections_.size()) return std::nullopt;
     const Section& symbols = sections_[section.header.sh_link];
     if (symbols.header.sh_link >= sections_.size()) return std::nullopt;
-    const auto entry = read<Elf64_Sym>(symbols.bytes, std::uint64_t{symbol} * sizeof(Elf64_Sym));
-    return entry ? stringAt(sections_[symbols.header.sh_link].bytes, entry->st_name) : std::nullopt;
+    const auto entry = recordAt<Elf64_Sym>(symbols.bytes, std::uint64_t{symbol} * sizeof(Elf64_Sym));
+    return entry ? textAt(sections_[symbols.header.sh_link].bytes, entry->st_name) : std::nullopt;
   }
 
   Status records(const Section& section,
                  const std::function<Status(std::uint8_t, std::string_view)>& use) const {
     for (std::uint64_t at = 0; at < section.bytes.size();) {
-      const auto format = read<std::uint8_t>(section.bytes, at),
-                 attribute = read<std::uint8_t>(section.bytes, at + 1);
-      const auto size = read<std::uint16_t>(section.bytes, at + 2);
+      const auto format = recordAt<std::uint8_t>(section.bytes, at),
+                 attribute = recordAt<std::uint8_t>(section.bytes, at + 1);
+      const auto size = recordAt<std::uint16_t>(section.bytes, at + 2);
       if (!format || !attribute || !size) return bad("a short record");
       at += 4;
       if (*format != kFormatSized) continue;  // its value was in the 16 bits

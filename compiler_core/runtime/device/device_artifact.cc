@@ -1,13 +1,11 @@
 #include "compiler_core/runtime/device/device_artifact.h"
 
-#include <elf.h>
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include <cstring>
-
 #include "compiler_core/runtime/device/device_layout.h"
 #include "manifest/artifact/device_image_limit.h"
+#include "manifest/base/elf_sections.h"
 #include "manifest/base/file.h"
 
 namespace kiln::runtime {
@@ -16,24 +14,10 @@ namespace {
 // Drivers get a pointer without a length and believe the header: what it names must lie within the file.
 bool isWhole(const std::string& bytes) {
   constexpr Elf64_Half kCuda = 190;  // EM_CUDA
-  Elf64_Ehdr header;
-  if (bytes.size() < sizeof header) return false;
-  std::memcpy(&header, bytes.data(), sizeof header);
-  const auto within = [&](std::uint64_t offset, std::uint64_t size) {
-    return offset <= bytes.size() && size <= bytes.size() - offset;
-  };
-  if (std::memcmp(header.e_ident, ELFMAG, SELFMAG) != 0 || header.e_ident[EI_CLASS] != ELFCLASS64 ||
-      header.e_ident[EI_DATA] != ELFDATA2LSB || header.e_machine != kCuda ||
-      header.e_shentsize != sizeof(Elf64_Shdr) ||
-      !within(header.e_shoff, std::uint64_t{header.e_shnum} * sizeof(Elf64_Shdr)) ||
-      !within(header.e_phoff, std::uint64_t{header.e_phnum} * header.e_phentsize))
-    return false;
-  for (std::uint64_t i = 0; i < header.e_shnum; ++i) {
-    Elf64_Shdr section;
-    std::memcpy(&section, bytes.data() + header.e_shoff + i * sizeof section, sizeof section);
-    if (section.sh_type != SHT_NOBITS && !within(section.sh_offset, section.sh_size)) return false;
-  }
-  return true;
+  const auto elf = readElfSections(bytes);
+  if (!elf || elf->header.e_machine != kCuda) return false;
+  const std::uint64_t segments = std::uint64_t{elf->header.e_phnum} * elf->header.e_phentsize;
+  return elf->header.e_phoff <= bytes.size() && segments <= bytes.size() - elf->header.e_phoff;
 }
 
 Result<std::string> readImage(const std::string& path, const ArtifactFile& file) {
