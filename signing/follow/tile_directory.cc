@@ -2,9 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/stat.h>
 
-#include <cerrno>
 #include <filesystem>
 #include <set>
 
@@ -62,14 +60,10 @@ std::optional<TilePath> TileDirectory::widerThan(const TilePath& path) const {
 
 Result<std::string> TileDirectory::readFile(const TilePath& path) const {
   const std::string name = directory_ + "/" + path.text();
-  KILN_ASSIGN(const UniqueFd file, openFile(name, O_RDONLY | O_NONBLOCK, 0, name));
-  struct stat status{};
-  if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, name));
-  if (!S_ISREG(status.st_mode) || static_cast<std::size_t>(status.st_size) > kMaxTileBytes)
+  auto text = readRegular(name, kMaxTileBytes);
+  if (!text && text.error().code == Code::kInvalidArgument)
     return fail(Code::kDataLoss, name + ": not a tile");
-  std::string out(static_cast<std::size_t>(status.st_size), '\0');
-  KILN_TRY(readExactly(file.get(), {reinterpret_cast<std::uint8_t*>(out.data()), out.size()}, 0, name));
-  return out;
+  return text;
 }
 
 Result<std::string> TileDirectory::checkpoint() const {

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
-#include <memory>
+
+#include "manifest/base/run_program.h"
 
 namespace kiln::sandbox {
 namespace {
@@ -37,12 +37,8 @@ Check bubblewrap(const Host& host) {
     check.detail = host.bwrap + " is not there";
     return check;
   }
-  std::unique_ptr<FILE, int (*)(FILE*)> out(popen(("'" + host.bwrap + "' --version 2>&1").c_str(), "re"),
-                                            pclose);
-  char line[128] = "";
-  if (out == nullptr || fgets(line, sizeof line, out.get()) == nullptr) line[0] = '\0';
-  check.detail = line;
-  while (check.detail.ends_with('\n')) check.detail.pop_back();
+  const auto said = runProgram({host.bwrap, "--version"}, {.standardError = StandardError::kJoined});
+  if (said) check.detail = said->out.substr(0, std::min<std::size_t>(said->out.find('\n'), 127));
   struct stat info{};
   if (stat(host.bwrap.c_str(), &info) == 0 && (info.st_mode & S_ISUID) != 0) {
     check.detail += ", installed set-uid";

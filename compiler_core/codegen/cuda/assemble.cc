@@ -2,10 +2,8 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <cerrno>
 #include <csignal>
 #include <cstdlib>
 #include <filesystem>
@@ -14,6 +12,7 @@
 
 #include "compiler_core/codegen/temporary_file.h"
 #include "manifest/artifact/device_image_limit.h"
+#include "manifest/base/file.h"
 #include "manifest/base/run_program.h"
 
 namespace kiln::codegen {
@@ -83,16 +82,11 @@ Status judge(const ProgramRun& ended, const std::string& arch) {
   return {};
 }
 
-Result<std::string> readAll(const std::string& path) {
-  KILN_ASSIGN(UniqueFd file, openFile(path, O_RDONLY | O_NOFOLLOW, 0, path));
-  struct stat info{};
-  if (::fstat(file.get(), &info) != 0) return fail(errnoError(errno, path));
-  if (!S_ISREG(info.st_mode) || info.st_size < 0 ||
-      static_cast<std::uint64_t>(info.st_size) > kMaxDeviceImageBytes)
+Result<std::string> readCubinFile(const std::string& path) {
+  auto bytes = readRegular(path, kMaxDeviceImageBytes, O_NOFOLLOW);
+  if (!bytes && bytes.error().code == Code::kInvalidArgument)
     return fail(Code::kInternal,
                 fmt::format("ptxas left no cubin of at most {} bytes", kMaxDeviceImageBytes));
-  std::string bytes(static_cast<std::size_t>(info.st_size), '\0');
-  KILN_TRY(readExactly(file.get(), {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, 0, path));
   return bytes;
 }
 
@@ -111,7 +105,7 @@ Result<std::string> assemble(const std::string& ptx, const Assembler& assembler)
   KILN_TRY(source.write(ptx));
   KILN_ASSIGN(const ProgramRun ended, start(commandLine(assembler, input, output), assembler.workDirectory));
   KILN_TRY(judge(ended, assembler.arch));
-  return readAll(result.path);
+  return readCubinFile(result.path);
 }
 
 }  // namespace kiln::codegen

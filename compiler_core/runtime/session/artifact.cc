@@ -1,13 +1,8 @@
 #include "compiler_core/runtime/session/artifact.h"
 
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include <cerrno>
-
 #include "compiler_core/runtime/program/cpu_features.h"
 #include "compiler_core/runtime/session/guards.h"
+#include "manifest/base/file.h"
 
 namespace kiln::runtime {
 namespace {
@@ -32,25 +27,11 @@ Result<Manifest> readManifest(const std::string& path) {
 }  // namespace
 
 Result<std::string> readDocument(const std::string& path) {
-  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
-  if (file < 0) return fail(Code::kDataLoss, errnoError(errno, path).message);
-  struct stat status;
-  std::string text;
-  bool ok = ::fstat(file, &status) == 0 && S_ISREG(status.st_mode) &&
-            static_cast<std::uint64_t>(status.st_size) <= kMaxDocument;
-  if (ok) {
-    text.resize(static_cast<std::size_t>(status.st_size));
-    std::size_t done = 0;
-    while (ok && done < text.size()) {
-      const ssize_t got = ::read(file, text.data() + done, text.size() - done);
-      if (got < 0 && errno == EINTR) continue;
-      ok = got > 0;
-      done += ok ? static_cast<std::size_t>(got) : 0;
-    }
-  }
-  ::close(file);
-  if (!ok) return fail(Code::kDataLoss, path + ": not a readable regular file of at most 4 MiB");
-  return text;
+  auto text = readRegular(path, kMaxDocument);
+  if (text) return text;
+  if (text.error().code == Code::kInvalidArgument)
+    return fail(Code::kDataLoss, path + ": not a readable regular file of at most 4 MiB");
+  return fail(Code::kDataLoss, text.error().message);
 }
 
 Result<std::shared_ptr<const LoadedArtifact>> LoadedArtifact::load(const std::string& directory) {
