@@ -100,8 +100,9 @@ class Attributes {
 Result<pid_t> start(const std::vector<std::string>& arguments, const RunOptions& options, int out, int err) {
   const FileActions actions(options, out, err);
   const Attributes attributes(options.ownGroup);
-  const std::vector<char*> argv = pointersTo(arguments),
-                           own = pointersTo(options.environment.value_or(std::vector<std::string>{}));
+  const std::vector<char*> argv = pointersTo(arguments);
+  const std::vector<char*> own =
+      options.environment ? pointersTo(*options.environment) : std::vector<char*>();
   pid_t pid = -1;
   const int error = ::posix_spawn(&pid, argv[0], actions.get(), attributes.get(), argv.data(),
                                   options.environment ? own.data() : environ);

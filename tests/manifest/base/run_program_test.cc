@@ -56,7 +56,7 @@ TEST(RunProgram, ItsEnvironmentAndDirectoryAreWhatItIsGiven) {
 
 TEST(RunProgram, ItGetsNoOtherDescriptorAndNoBlockedSignal) {
   const int open = ::dup(1);  // without O_CLOEXEC
-  const auto descriptors = shell("ls /proc/$$/fd");
+  const auto descriptors = shell("ls /proc/$$/fd; exit 0");
   ::close(open);
   ASSERT_TRUE(descriptors) << descriptors.error().message;
   EXPECT_EQ(descriptors->out, "0\n1\n2\n");
@@ -64,7 +64,7 @@ TEST(RunProgram, ItGetsNoOtherDescriptorAndNoBlockedSignal) {
   sigemptyset(&interrupt);
   sigaddset(&interrupt, SIGINT);
   ::pthread_sigmask(SIG_BLOCK, &interrupt, nullptr);
-  const auto blocked = shell("grep SigBlk /proc/$$/status");
+  const auto blocked = shell("grep SigBlk /proc/self/status");
   ::pthread_sigmask(SIG_UNBLOCK, &interrupt, nullptr);
   EXPECT_EQ(blocked->out, "SigBlk:\t0000000000000000\n");
 }
