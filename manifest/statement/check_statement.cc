@@ -1,7 +1,6 @@
 #include "manifest/statement/check_statement.h"
 
 #include "manifest/base/printable.h"
-#include "manifest/statement/members.h"
 
 namespace kiln {
 namespace {
@@ -83,30 +82,15 @@ std::string CheckStatement::failures() const {
 }
 
 Json CheckStatement::toJson() const {
-  return {{"checker", {{"id", builderId}, {"worker", worker}, {"operator", operatorName}}},
-          {"invocationId", invocationId},
-          {"action", digestMember(action)},
-          {"plan", digestMember(plan)},
-          {"receipt", digestMember(receipt)},
-          {"startedOn", rfc3339(startedOn)},
-          {"finishedOn", rfc3339(finishedOn)},
-          {"report", report}};
+  Json json = members("checker");
+  json["report"] = report;
+  return json;
 }
 
 Result<CheckStatement> CheckStatement::fromJson(const Json& predicate) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(predicate, "predicate"));
   CheckStatement check;
-  KILN_ASSIGN(ObjectReader checker, reader.object("checker"));
-  KILN_ASSIGN(check.builderId, checker.string("id"));
-  KILN_ASSIGN(check.worker, checker.string("worker"));
-  KILN_ASSIGN(check.operatorName, checker.string("operator"));
-  KILN_TRY(checker.finish());
-  KILN_ASSIGN(check.invocationId, reader.string("invocationId"));
-  KILN_ASSIGN(check.action, readDigestMember(reader, "action"));
-  KILN_ASSIGN(check.plan, readDigestMember(reader, "plan"));
-  KILN_ASSIGN(check.receipt, readDigestMember(reader, "receipt"));
-  KILN_ASSIGN(check.startedOn, readTimeMember(reader, "startedOn"));
-  KILN_ASSIGN(check.finishedOn, readTimeMember(reader, "finishedOn"));
+  KILN_TRY(check.readMembers(reader, "checker"));
   KILN_ASSIGN(const Json* report, reader.any("report"));
   if (Status good = checkReport(*report); !good) return fail(good.error().in("predicate"));
   check.report = *report;

@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
+#include "manifest/statement/stated_run.h"
 #include "manifest/statement/statement.h"
 
 namespace kiln {
@@ -17,13 +17,8 @@ inline constexpr char kCheckType[] = "urn:kiln:predicate:check:v1";
 inline constexpr char kCheckReport[] = "report.json";
 inline constexpr std::uint64_t kMaxCheckReportBytes = 1u << 20;
 
-struct CheckStatement {
-  std::string builderId;     // of the farm that says so
-  std::string invocationId;  // the job
-  Digest action, plan;       // what ran; the check plan (check.json)
-  std::string worker, operatorName;
-  Digest receipt;  // the document that proves what the worker reported
-  TimePoint startedOn, finishedOn;
+// The plan is the check plan (check.json).
+struct CheckStatement : StatedRun {
   Json report;  // of the runtime's check (compiler_core/runtime/check/report.h)
 
   bool passed() const;

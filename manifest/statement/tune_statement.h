@@ -4,21 +4,16 @@
 
 #include <string>
 
-#include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
+#include "manifest/statement/stated_run.h"
 #include "manifest/statement/statement.h"
 
 namespace kiln {
 
 inline constexpr char kTuneType[] = "urn:kiln:predicate:tune:v1";
 
-struct TuneStatement {
-  std::string builderId;     // of the farm that says so
-  std::string invocationId;  // the job
-  Digest action, plan;       // what ran; the kernel plan (manifest/tuning/kernel_plan.h)
-  std::string worker, operatorName;
-  Digest receipt;  // the document that proves what the worker reported
-  TimePoint startedOn, finishedOn;
+// The plan is the kernel plan (manifest/tuning/kernel_plan.h).
+struct TuneStatement : StatedRun {
   std::string target;
   std::string deviceKind, deviceName;  // as in the record
   std::uint64_t kernels = 0;           // of the record

@@ -65,19 +65,19 @@ TEST(Mentions, OtherStatementsNameTheirWorkersAndKey) {
 
 TEST(Mentions, ACheckIsFoundByItsDevice) {
   CheckStatement check{
-      .builderId = "urn:b",
-      .invocationId = "job",
-      .action = kSubject,
-      .plan = kSubject,
-      .worker = "w1",
-      .operatorName = "acme",
-      .receipt = kSubject,
-      .startedOn = parseRfc3339("2026-11-20T06:00:00Z").value(),
-      .finishedOn = parseRfc3339("2026-11-20T06:00:01Z").value(),
-      .report = {{"passed", true},
-                 {"items", {{{"kind", "run"}, {"name", "default"}, {"passed", true}, {"detail", ""}}}},
-                 {"measured", Json::object()},
-                 {"device", {{"processor", "EPYC 9999"}, {"threads", 4}, {"gpu", {{"name", "H 9000"}}}}}}};
+      {.builderId = "urn:b",
+       .invocationId = "job",
+       .action = kSubject,
+       .plan = kSubject,
+       .worker = "w1",
+       .operatorName = "acme",
+       .receipt = kSubject,
+       .startedOn = parseRfc3339("2026-11-20T06:00:00Z").value(),
+       .finishedOn = parseRfc3339("2026-11-20T06:00:01Z").value()},
+      {{"passed", true},
+       {"items", {{{"kind", "run"}, {"name", "default"}, {"passed", true}, {"detail", ""}}}},
+       {"measured", Json::object()},
+       {"device", {{"processor", "EPYC 9999"}, {"threads", 4}, {"gpu", {{"name", "H 9000"}}}}}}};
   const auto statement = checkStatement(kSubject, check);
   ASSERT_TRUE(statement) << statement.error().message;
   const auto found = mentionsOf(*statement, kSigner).value();
