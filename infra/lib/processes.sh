@@ -6,7 +6,7 @@
 set_builder_id() {
   local file=$dir/keys/builder-id known=""
   if [ ! -s "$file" ]; then
-    [ ! -e "$dir/trust/root.json" ] || known=$("$root/infra/lib/json_field.py" "$dir/trust/root.json" builders 0 id)
+    [ ! -e "$dir/trust/root.json" ] || known=$("$root/infra/lib/json_field.py" "$dir/trust/root.json" builders 0 id) || return
     echo "${known:-urn:uuid:$(cat /proc/sys/kernel/random/uuid)}" >"$file.new"
     mv "$file.new" "$file"
   fi

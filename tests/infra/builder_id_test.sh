@@ -32,4 +32,9 @@ identity stated
 cp "$root/tests/golden/farm-v1/root.json" "$top/old/trust/root.json"
 identity old
 [ "$builder_id" = urn:kiln:builder:test ] || die "not whom the root names: $builder_id"
+mkdir -p "$top/broken"/{keys,trust}
+echo "{" >"$top/broken/trust/root.json"
+said=$( (identity broken) 2>&1) && die "a farm whose root cannot be read got an identity"
+[[ $said == *"$top/broken/trust/root.json: "* ]] || die "the root is not named: $said"
+[ ! -e "$top/broken/keys/builder-id" ] || die "an identity was kept"
 echo "each farm is itself"
