@@ -50,15 +50,19 @@ Result<UniqueFd> openRegular(const std::string& path, int flags) {
 
 Result<std::string> readRegular(const std::string& path, std::size_t limit, int flags) {
   KILN_ASSIGN(const UniqueFd file, openRegular(path, flags));
+  return readToEnd(file.get(), limit, path);
+}
+
+Result<std::string> readToEnd(int fd, std::size_t limit, const std::string& what) {
   std::string text;
   for (std::vector<char> buffer(1 << 16);;) {
-    const ssize_t got = ::read(file.get(), buffer.data(), buffer.size());
+    const ssize_t got = ::read(fd, buffer.data(), buffer.size());
     if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errnoError(errno, path));
+    if (got < 0) return fail(errnoError(errno, what));
     if (got == 0) return text;
     text.append(buffer.data(), static_cast<std::size_t>(got));
     if (text.size() > limit)
-      return fail(Code::kInvalidArgument, path + ": longer than " + std::to_string(limit) + " bytes");
+      return fail(Code::kInvalidArgument, what + ": longer than " + std::to_string(limit) + " bytes");
   }
 }
 

@@ -38,7 +38,9 @@ Result<UniqueFd> openFile(const std::string& path, int flags, unsigned mode, con
 // A file for reading that somebody else may have put there. kInvalidArgument for what is no regular file: a
 // FIFO would be waited for, and a device may never end. `flags` may add O_NOFOLLOW.
 Result<UniqueFd> openRegular(const std::string& path, int flags = 0);
-// All of such a file; kInvalidArgument beyond `limit` bytes.
+// The rest of an open file; kInvalidArgument beyond `limit` bytes. `what` begins the message of an error.
+Result<std::string> readToEnd(int fd, std::size_t limit, const std::string& what);
+// openRegular(), then readToEnd().
 Result<std::string> readRegular(const std::string& path, std::size_t limit, int flags = 0);
 Status writeAll(int fd, Bytes bytes, const std::string& what);
 // Fills `buffer` from `offset`; kDataLoss if the file ends before.

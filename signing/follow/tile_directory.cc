@@ -60,7 +60,8 @@ std::optional<TilePath> TileDirectory::widerThan(const TilePath& path) const {
 
 Result<std::string> TileDirectory::readFile(const TilePath& path) const {
   const std::string name = directory_ + "/" + path.text();
-  auto text = readRegular(name, kMaxTileBytes);
+  KILN_ASSIGN(const UniqueFd file, openFile(name, O_RDONLY | O_NONBLOCK, 0, name));
+  auto text = readToEnd(file.get(), kMaxTileBytes, name);
   if (!text && text.error().code == Code::kInvalidArgument)
     return fail(Code::kDataLoss, name + ": not a tile");
   return text;

@@ -13,22 +13,6 @@
 namespace kiln::signing {
 namespace {
 
-Result<std::string> readAll(int fd, const std::string& path, std::size_t limit) {
-  std::string out(limit + 1, '\0');
-  std::size_t have = 0;
-  while (have < out.size()) {
-    ssize_t got = ::read(fd, out.data() + have, out.size() - have);
-    if (got < 0 && errno == EINTR) continue;
-    if (got < 0) return fail(errnoError(errno, path));
-    if (got == 0) break;
-    have += static_cast<std::size_t>(got);
-  }
-  if (have > limit)
-    return fail(Code::kInvalidArgument, path + ": longer than " + std::to_string(limit) + " bytes");
-  out.resize(have);
-  return out;
-}
-
 bool othersMayWrite(const struct stat& facts) {
   const uid_t self = ::geteuid();
   if (self != 0 && facts.st_uid != self && facts.st_uid != 0) return true;
@@ -57,7 +41,7 @@ Result<std::string> readSecretFile(const std::string& path, std::size_t limit) {
                 path + ": a private key that others may read or write; run chmod 600 on it");
   if (status.st_uid != ::geteuid() && status.st_uid != 0)
     return fail(Code::kPermissionDenied, path + ": a private key of another user");
-  return readAll(file.get(), path, limit);
+  return readToEnd(file.get(), limit, path);
 }
 
 Result<std::string> readTextFile(const std::string& path, std::size_t limit) {
@@ -65,17 +49,16 @@ Result<std::string> readTextFile(const std::string& path, std::size_t limit) {
 }
 
 Result<std::string> readTrustFile(const std::string& path, std::size_t limit) {
-  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
+  KILN_ASSIGN(const UniqueFd file, openRegular(path));
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
-  if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
   KILN_TRY(refuseOthers(status, path));
   const std::string folder = folderOf(path);
   struct statvfs system{};
   if (::stat(folder.c_str(), &status) != 0 || ::statvfs(folder.c_str(), &system) != 0)
     return fail(errnoError(errno, folder));
   if ((system.f_flag & ST_RDONLY) == 0) KILN_TRY(refuseOthers(status, folder));
-  return readAll(file.get(), path, limit);
+  return readToEnd(file.get(), limit, path);
 }
 
 Status writeSecretFile(const std::string& path, std::string_view content) {

@@ -1,6 +1,5 @@
 #include "storage/remote/channel.h"
 
-#include <fcntl.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -20,17 +19,12 @@ constexpr char kCertificate[] = "CERTIFICATE", kPrivateKey[] = "PRIVATE KEY";
 enum class Secrecy { kPublic, kSecret };
 
 Result<std::string> readFile(const std::string& path, Secrecy secrecy) {
-  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NONBLOCK, 0, path));
+  KILN_ASSIGN(const UniqueFd file, openRegular(path));
   struct stat status{};
   if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
-  if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
   if (secrecy == Secrecy::kSecret && (status.st_mode & 0077) != 0)
     return fail(Code::kPermissionDenied, path + ": others may read this secret; run chmod 600 on it");
-  const auto size = static_cast<std::size_t>(status.st_size);
-  if (size > kMaxFileBytes) return fail(Code::kInvalidArgument, path + ": longer than 1 MiB");
-  std::string text(size, '\0');
-  KILN_TRY(readExactly(file.get(), {reinterpret_cast<std::uint8_t*>(text.data()), size}, 0, path));
-  return text;
+  return readToEnd(file.get(), kMaxFileBytes, path);
 }
 
 // What gRPC could not read would only be a farm that is never reached.

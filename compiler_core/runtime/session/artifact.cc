@@ -28,10 +28,8 @@ Result<Manifest> readManifest(const std::string& path) {
 
 Result<std::string> readDocument(const std::string& path) {
   auto text = readRegular(path, kMaxDocument);
-  if (text) return text;
-  if (text.error().code == Code::kInvalidArgument)
-    return fail(Code::kDataLoss, path + ": not a readable regular file of at most 4 MiB");
-  return fail(Code::kDataLoss, text.error().message);
+  if (!text) return fail(Code::kDataLoss, text.error().message);
+  return text;
 }
 
 Result<std::shared_ptr<const LoadedArtifact>> LoadedArtifact::load(const std::string& directory) {
