@@ -3,7 +3,7 @@
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
-#include <spawn.h>
+#include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,71 +43,49 @@ std::vector<char*> pointersTo(const std::vector<std::string>& words) {
   return out;
 }
 
-class FileActions {
- public:
-  FileActions(const RunOptions& options, int out, int err) {
-    ::posix_spawn_file_actions_init(&actions_);
-    if (!options.keepInput) ::posix_spawn_file_actions_addopen(&actions_, 0, "/dev/null", O_RDONLY, 0);
-    ::posix_spawn_file_actions_adddup2(&actions_, out, 1);
-    switch (options.standardError) {
-      case StandardError::kDropped:
-        ::posix_spawn_file_actions_addopen(&actions_, 2, "/dev/null", O_WRONLY, 0);
-        break;
-      case StandardError::kKept:
-        ::posix_spawn_file_actions_adddup2(&actions_, err, 2);
-        break;
-      case StandardError::kJoined:
-        ::posix_spawn_file_actions_adddup2(&actions_, out, 2);
-        break;
-    }
-    ::posix_spawn_file_actions_addclosefrom_np(&actions_, 3);
-    if (!options.directory.empty())
-      ::posix_spawn_file_actions_addchdir_np(&actions_, options.directory.c_str());
-  }
-  ~FileActions() { ::posix_spawn_file_actions_destroy(&actions_); }
-  FileActions(const FileActions&) = delete;
-  FileActions& operator=(const FileActions&) = delete;
-  const posix_spawn_file_actions_t* get() const { return &actions_; }
+// In a new process, before it becomes the program: no more than is allowed between fork and exec. Returns if
+// it cannot.
+void become(char* const* argv, char* const* environment, const RunOptions& options, int out, int err,
+            pid_t parent) {
+  // Whatever ends this process, the program does not go on by itself and write where something was removed.
+  // A sandbox may refuse it, and ends all that is in it.
+  ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+  if (::getppid() != parent) ::_exit(1);
+  if (options.ownGroup) ::setpgid(0, 0);
+  if (!options.keepInput) ::dup2(::open("/dev/null", O_RDONLY | O_CLOEXEC), 0);
+  ::dup2(out, 1);
+  ::dup2(err >= 0 ? err : ::open("/dev/null", O_WRONLY | O_CLOEXEC), 2);
+  if (::close_range(3, ~0U, CLOSE_RANGE_CLOEXEC) != 0) return;
+  if (!options.directory.empty() && ::chdir(options.directory.c_str()) != 0) return;
+  // The signals that this process takes or ignores for itself are the program's own again.
+  ::signal(SIGPIPE, SIG_DFL);
+  sigset_t none;
+  sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::execve(argv[0], argv, environment);
+}
 
- private:
-  posix_spawn_file_actions_t actions_;
-};
-
-// The signals that this process takes or ignores for itself are the program's own again.
-class Attributes {
- public:
-  explicit Attributes(bool ownGroup) {
-    ::posix_spawnattr_init(&attributes_);
-    sigset_t none, usual;
-    sigemptyset(&none);
-    sigemptyset(&usual);
-    sigaddset(&usual, SIGPIPE);
-    ::posix_spawnattr_setsigmask(&attributes_, &none);
-    ::posix_spawnattr_setsigdefault(&attributes_, &usual);
-    const int group = ownGroup ? POSIX_SPAWN_SETPGROUP : 0;
-    ::posix_spawnattr_setflags(&attributes_,
-                               static_cast<short>(POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | group));
-  }
-  ~Attributes() { ::posix_spawnattr_destroy(&attributes_); }
-  Attributes(const Attributes&) = delete;
-  Attributes& operator=(const Attributes&) = delete;
-  const posix_spawnattr_t* get() const { return &attributes_; }
-
- private:
-  posix_spawnattr_t attributes_;
-};
-
+// Its streams are `out` and `err`; -1: dropped.
 Result<pid_t> start(const std::vector<std::string>& arguments, const RunOptions& options, int out, int err) {
-  const FileActions actions(options, out, err);
-  const Attributes attributes(options.ownGroup);
   const std::vector<char*> argv = pointersTo(arguments);
   const std::vector<char*> own =
       options.environment ? pointersTo(*options.environment) : std::vector<char*>();
-  pid_t pid = -1;
-  const int error = ::posix_spawn(&pid, argv[0], actions.get(), attributes.get(), argv.data(),
-                                  options.environment ? own.data() : environ);
-  if (error != 0) return fail(errnoError(error, arguments.front()));
-  return pid;
+  char* const* const environment = options.environment ? own.data() : environ;
+  Pipe refusal;
+  KILN_TRY(open(refusal));
+  const pid_t parent = ::getpid(), pid = ::fork();
+  if (pid < 0) return fail(errnoError(errno, arguments.front()));
+  if (pid == 0) {
+    become(argv.data(), environment, options, out, err, parent);
+    const int number = errno;
+    (void)!::write(refusal.write.get(), &number, sizeof number);
+    ::_exit(127);
+  }
+  refusal.write.reset();
+  int number = 0;
+  if (::read(refusal.read.get(), &number, sizeof number) != sizeof number) return pid;
+  ::waitpid(pid, nullptr, 0);
+  return fail(errnoError(number, arguments.front()));
 }
 
 // Closes the pipe at the end of the stream.
@@ -152,7 +130,9 @@ Result<ProgramRun> runProgram(const std::vector<std::string>& arguments, const R
   Pipe out, err;
   KILN_TRY(open(out));
   if (options.standardError == StandardError::kKept) KILN_TRY(open(err));
-  KILN_ASSIGN(const pid_t pid, start(arguments, options, out.write.get(), err.write.get()));
+  const int standardError =
+      options.standardError == StandardError::kJoined ? out.write.get() : err.write.get();
+  KILN_ASSIGN(const pid_t pid, start(arguments, options, out.write.get(), standardError));
   out.write.reset();
   err.write.reset();
   const auto deadline = options.limit ? std::optional(Steady::now() + *options.limit) : std::nullopt;

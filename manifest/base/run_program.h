@@ -37,9 +37,10 @@ struct ProgramRun {
 };
 
 // `arguments` begin with the program's path. The program gets no descriptor beyond the three standard ones
-// and no blocked signal. With a limit the program's own end counts, though a child of it still holds its
-// streams; without one, their end. kDeadlineExceeded after the limit: the program is killed, and left to the
-// kernel if it is not gone at once. What does not start has errnoError's code. Thread safe.
+// and no blocked signal, and SIGTERM if this process or the calling thread ends meanwhile. With a limit the
+// program's own end counts, though a child of it still holds its streams; without one, their end.
+// kDeadlineExceeded after the limit: the program is killed, and left to the kernel if it is not gone at once.
+// What does not start has errnoError's code. Thread safe.
 Result<ProgramRun> runProgram(const std::vector<std::string>& arguments, const RunOptions& options);
 
 }  // namespace kiln

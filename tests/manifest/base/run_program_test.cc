@@ -3,7 +3,9 @@
 #include <fcntl.h>
 #include <gtest/gtest.h>
 #include <signal.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -98,6 +100,30 @@ TEST(RunProgram, AChildOfItsThatKeepsTheStreamsDoesNotKeepTheCaller) {
   const auto run = shell("sleep 1000 & echo $!");
   ASSERT_TRUE(run) << run.error().message;
   ::kill(std::atoi(run->out.c_str()), SIGKILL);
+}
+
+// A program that goes on would write where its caller's files were removed, or into a database.
+TEST(RunProgram, ItEndsWithItsCaller) {
+  ASSERT_EQ(::prctl(PR_SET_CHILD_SUBREAPER, 1), 0);
+  const testing_support::TempDirectory directory;
+  const std::string fifo = directory.path() + "/pid";
+  ASSERT_EQ(::mkfifo(fifo.c_str(), 0600), 0);
+  const pid_t caller = ::fork();
+  if (caller == 0) {
+    (void)shell("echo $$ >'" + fifo + "'; exec sleep 60", {});
+    ::_exit(0);
+  }
+  const int in = ::open(fifo.c_str(), O_RDONLY);
+  char text[32] = {};
+  ASSERT_GT(::read(in, text, sizeof text - 1), 0);
+  ::close(in);
+  const pid_t program = std::atoi(text);
+  ASSERT_EQ(::kill(caller, SIGKILL), 0);
+  int status = 0;
+  ASSERT_EQ(::waitpid(caller, &status, 0), caller);
+  ASSERT_EQ(::waitpid(program, &status, 0), program);
+  EXPECT_TRUE(WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM) << status;
+  ::prctl(PR_SET_CHILD_SUBREAPER, 0);
 }
 
 }  // namespace
