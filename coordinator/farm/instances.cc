@@ -8,7 +8,7 @@ namespace kiln::service {
 Status Instances::check(const std::string& instance) {
   if (instance == kDefaultInstance) return {};
   {
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     if (known_.contains(instance)) return {};
   }
   KILN_ASSIGN(auto connection, database_.acquire());
@@ -17,7 +17,7 @@ Status Instances::check(const std::string& instance) {
     return fail(Code::kNotFound, "--instance (KILN_INSTANCE): this farm has no instance " +
                                      inQuotes(instance) +
                                      "; one begins with its first toolchain (kiln toolchain add)");
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   known_.insert(instance);
   return {};
 }

@@ -1,10 +1,10 @@
 // Which instances there are. One begins with its first toolchain, and none ends.
 #pragma once
 
-#include <mutex>
 #include <set>
 #include <string>
 
+#include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
 #include "storage/postgres/pool.h"
 
@@ -24,8 +24,8 @@ class Instances {
 
  private:
   postgres::Pool& database_;
-  std::mutex mutex_;
-  std::set<std::string> known_;  // guarded by mutex_; no more than the database has
+  Mutex mutex_;
+  std::set<std::string> known_ KILN_GUARDED_BY(mutex_);  // no more than the database has
 };
 
 }  // namespace kiln::service
