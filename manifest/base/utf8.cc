@@ -1,5 +1,6 @@
 #include "manifest/base/utf8.h"
 
+#include <algorithm>
 #include <cstdint>
 
 namespace kiln {
@@ -24,6 +25,10 @@ bool isUtf8(std::string_view text) {
     i += more + 1;
   }
   return true;
+}
+
+bool isPlainText(std::string_view text) {
+  return isUtf8(text) && std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
 }
 
 }  // namespace kiln

@@ -7,4 +7,8 @@ namespace kiln {
 
 bool isUtf8(std::string_view text);
 
+// The same without control characters (below U+0020, and U+007F): they would let a model forge lines of a
+// log.
+bool isPlainText(std::string_view text);
+
 }  // namespace kiln

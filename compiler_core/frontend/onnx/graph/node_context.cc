@@ -1,8 +1,8 @@
 #include "compiler_core/frontend/onnx/graph/node_context.h"
 
 #include "compiler_core/frontend/onnx/reader/node_name.h"
-#include "compiler_core/frontend/onnx/reader/utf8.h"
 #include "compiler_core/reference/element.h"
+#include "manifest/base/utf8.h"
 
 namespace kiln::onnx {
 namespace {
@@ -14,7 +14,7 @@ tl::unexpected<Error> wrongType(std::string_view name, std::string_view expected
 
 // Operators put words that they do not know into messages.
 Status checkWord(std::string_view name, std::string_view word) {
-  if (isUtf8(word)) return {};
+  if (isPlainText(word)) return {};
   return wrongType(name, "UTF-8 text without control characters");
 }
 

@@ -17,11 +17,6 @@ bool namesNothing(std::string_view name) {
   return name == "?" || name == "-1" || name == "None";
 }
 
-// Control characters would let a model forge lines of a log.
-bool isPlainText(std::string_view text) {
-  return isUtf8(text) && std::ranges::none_of(text, [](unsigned char c) { return c < 0x20 || c == 0x7f; });
-}
-
 // Parses messages recursively. Each method reads one message type; `elements` bounds what all of them store.
 class Parser {
  public:
