@@ -1,6 +1,5 @@
 #include "compiler_core/frontend/onnx/reader/parse.h"
 
-#include <algorithm>
 #include <bit>
 #include <cstring>
 #include <limits>
