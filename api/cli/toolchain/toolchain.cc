@@ -101,10 +101,13 @@ Result<std::string> labelOf(const std::string& directory) {
   const auto path = std::filesystem::path(directory) / "toolchain.json";
   constexpr std::size_t kMaxDescriptionBytes = 1 << 20;
   const auto bytes = readRegular(path.string(), kMaxDescriptionBytes);
-  std::error_code error;
-  if (!bytes)
-    return fail(bytes.error().code,
+  if (!bytes) {
+    std::error_code error;
+    const bool lacks =
+        bytes.error().code == Code::kNotFound && std::filesystem::is_directory(directory, error);
+    return fail(lacks ? Code::kInvalidArgument : bytes.error().code,
                 bytes.error().message + "; a toolchain tree is what infra/toolchain/build makes");
+  }
   auto description = parseStrictJson(*bytes);
   if (!description) return fail(description.error().in(path.string()));
   auto label = text(*description, "label");
