@@ -155,7 +155,7 @@ std::string ignoredBy(const CLI::App& prove) {
     const bool shared = name == "--json" || name == "--wait" || name == "--trust-root" || name == "--help";
     if (option->count() > 0 && !shared)
       return name + " is of kiln log prove ARTIFACT; leave it out, or leave out " +
-             prove.get_subcommands().front()->get_name();
+             prove.get_subcommands().front()->get_name() + "; see kiln log prove --help";
   }
   return {};
 }
