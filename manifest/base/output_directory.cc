@@ -31,7 +31,8 @@ Status OutputDirectory::write(const std::string& name, Bytes bytes) const {
     return fail(Code::kAlreadyExists, shown + ": is there and no regular file; move it away");
   // By the directory that is open, whatever has its name by now.
   const std::string here = "/proc/self/fd/" + std::to_string(directory_.get());
-  const auto scratch = ScratchDirectory::make(here + "/.kiln-");
+  // No name that a user would choose: what is left of another one is removed.
+  const auto scratch = ScratchDirectory::make(here + "/.kiln.partial-");
   if (!scratch) return fail(scratch.error().in(shown));
   const std::string fresh = scratch->path() + "/" + name;
   KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, shown));

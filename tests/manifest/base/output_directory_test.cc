@@ -86,8 +86,8 @@ TEST_F(OutputDirectoryTest, AFolderPutInItsPlaceGetsNothing) {
 // What a kill left of a file goes with the next one, and nobody takes it for a result.
 TEST_F(OutputDirectoryTest, NothingHalfMadeStays) {
   ASSERT_TRUE(write("y.npy", "one"));
-  fs::create_directory(path + "/.kiln-abcdef");
-  std::ofstream(path + "/.kiln-abcdef/y.npy") << "half";
+  fs::create_directory(path + "/.kiln.partial-abcdef");
+  std::ofstream(path + "/.kiln.partial-abcdef/y.npy") << "half";
   ASSERT_TRUE(write("y.npy", "two"));
   EXPECT_EQ(contentOf(path + "/y.npy"), "two");
   EXPECT_EQ(files(), 1u);
