@@ -40,7 +40,9 @@ std::string programNamed(const std::string& name) {
 // What stands in the way, of what libpq and the server say.
 Code codeOf(const std::string& text) {
   const auto says = [&](const char* words) { return text.find(words) != text.npos; };
-  if (says("connection info string") || says("invalid connection option")) return Code::kInvalidArgument;
+  if (says("connection info string") || says("invalid connection option") || says("invalid port number"))
+    return Code::kInvalidArgument;
+  if (says("could not translate host name")) return Code::kUnavailable;
   if (says("No space left on device")) return Code::kResourceExhausted;
   if (says("permission denied") || says("Permission denied") || says("authentication failed"))
     return Code::kPermissionDenied;
