@@ -52,8 +52,9 @@ Code codeOf(const std::string& text) {
 }
 
 Result<std::string> run(const std::string& name, const std::vector<std::string>& arguments) {
-  // The shell looks in PATH and adds what the program complains about to its output.
-  std::vector<std::string> command{"/bin/sh", "-c", "exec \"$0\" \"$@\" 2>&1", programNamed(name)};
+  // The shell looks in PATH and adds what the program complains about to its output, in English (codeOf).
+  std::vector<std::string> command{"/bin/sh", "-c", "LC_ALL=C; export LC_ALL; exec \"$0\" \"$@\" 2>&1",
+                                   programNamed(name)};
   command.insert(command.end(), arguments.begin(), arguments.end());
   KILN_ASSIGN(const ProgramRun output, runProgram(command, {.limit = kTimeout}));
   if (output.exitCode == 0) return output.out;
