@@ -20,10 +20,6 @@ namespace {
 
 constexpr std::size_t kMaxNamed = 32;
 
-bool isOnnxName(const std::string& name) {
-  return !name.ends_with(".mlir");
-}
-
 // "a, b, ..." of at most kMaxNamed.
 std::string listText(std::vector<std::string> texts, std::string_view between) {
   const bool isCut = texts.size() > kMaxNamed;
@@ -173,6 +169,10 @@ class Checker {
 };
 
 }  // namespace
+
+bool isOnnxName(const std::string& name) {
+  return !name.ends_with(".mlir");
+}
 
 Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::ExternalSizes& external) {
   auto model = onnx::readModel(bytes);

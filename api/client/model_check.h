@@ -10,6 +10,9 @@
 
 namespace kiln::client {
 
+// Whether what is called so is read as ONNX: all but ".mlir".
+bool isOnnxName(const std::string& name);
+
 // The model in a file or in memory; `name` is what the user calls it. kInvalidArgument with exitCode 3: it is
 // no ONNX model, by what it is instead where that is known, or the ranges of its external data are not those
 // of its tensors or not in its files (`external`, as checkExternal() has it); kUnimplemented: it is beyond a
@@ -21,7 +24,7 @@ Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::
 // that is missing beside it; kUnimplemented, where only something is missing, what to give.
 Status checkGiven(const onnx::Model& model, const std::string& name, const CompileSpec& options);
 
-// Both. What is no ONNX by its name (".mlir") passes.
+// Both. What is no ONNX by its name passes.
 Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& options,
                   const onnx::ExternalSizes& external = {});
 Status checkModelFile(const std::string& path, const CompileSpec& options,

@@ -66,8 +66,10 @@ Result<std::vector<ModelFileOnDisk>> dataFiles(const std::string& model, const f
     auto file = named(argument, home, locations);
     if (!file) {
       // Of what is no model at all it would be beside the point.
-      KILN_ASSIGN(const auto bytes, onnx::MappedFile::open(model));
-      KILN_TRY(readModel(bytes->bytes(), model));
+      if (isOnnxName(model)) {
+        KILN_ASSIGN(const auto bytes, onnx::MappedFile::open(model));
+        KILN_TRY(readModel(bytes->bytes(), model));
+      }
       return fail(file.error());
     }
     if (std::ranges::find(files, file->name, &ModelFileOnDisk::name) != files.end())
