@@ -67,9 +67,12 @@ class Restore {
   Status intoFolder() {
     KILN_ASSIGN(const auto staged, ScratchDirectory::make(request_.farm + "/.restore-"));
     KILN_TRY(stage(staged.path()));
+    std::error_code error;
+    const bool cutOff = fs::exists(marker(), error);
     KILN_TRY(mark());
     if (const Status loaded = request_.loadDatabase(from(kBackupDump)); !loaded) {
-      static_cast<void>(unmark());
+      // What was loaded by one that was cut off may still be there.
+      if (!cutOff) static_cast<void>(unmark());
       return loaded;
     }
     KILN_TRY(staged.moveOut(names(), request_.farm).map_error(thoughLoaded));

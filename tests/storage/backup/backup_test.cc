@@ -207,6 +207,10 @@ TEST_F(BackupTest, AFailedRestoreLeavesThePlaceAsItWas) {
       << "no farm is started beside a database of another";
   EXPECT_THAT(restore().error().message, HasSubstr("left of a restore that was cut off"));
   fs::remove(restored() + "/store");
+  EXPECT_EQ(fails([](const std::string&) { return Status(fail(Code::kAlreadyExists, "not empty")); }).code,
+            Code::kAlreadyExists);
+  EXPECT_EQ(namesIn(restored()), (std::vector<std::string>{"pg", kRestoreUnfinished}))
+      << "what was loaded before is still there";
   const auto back = restore();
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(namesIn(restored()), (std::vector<std::string>{"pg", "policy.json", "records", "store"}));
