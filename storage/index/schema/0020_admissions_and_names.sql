@@ -1,3 +1,8 @@
+-- A label may be admitted again for the same tree, when the root no longer lists the key of its admission: the newest one
+-- counts, the earlier ones stay. The release before reads any of them, and refuses one that does not count.
+ALTER TABLE toolchain_admissions DROP CONSTRAINT toolchain_admissions_pkey;
+ALTER TABLE toolchain_admissions ADD PRIMARY KEY (instance, label, locked, admitted);
+
 -- Whether a name has come to the farm, and what begins with some digits, without a walk through all of a table: with 10^5 jobs
 -- that took some 0.4 s. URLs have at most 2048 bytes (coordinator/jobs/submission.cc), which an index takes.
 CREATE INDEX sources_by_hash ON sources (instance, hash);
