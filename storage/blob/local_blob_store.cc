@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <filesystem>
 
 #include "storage/blob/local_blob_writer.h"
 #include "storage/blob/local_sweep.h"
@@ -14,7 +15,7 @@
 namespace kiln::storage {
 namespace {
 
-constexpr std::size_t kGroupFiles = 256;              // open at once in one group commit
+constexpr std::size_t kGroupFiles = 128;              // in one group commit; each has two descriptors open
 constexpr std::size_t kSyncfsFiles = 8;               // from this many on, syncing the file system is cheaper
 constexpr std::uint64_t kPreallocateBytes = 1 << 20;  // blobs from this size on get their extents up front
 constexpr std::uint64_t kFirstRoom = 8 << 20;         // kept for a blob before any of it has arrived
@@ -37,6 +38,14 @@ Status passOn(int fd, std::uint64_t offset, std::uint64_t end, const ByteSink& s
     offset += chunk.size();
   }
   return {};
+}
+
+// By the mode of a file others see whether its name would outlast a power cut. A new mode may be lost with
+// the power: then the name is synced once more.
+constexpr mode_t kNotSynced = 0400, kBlobSynced = 0444, kReferenceSynced = 0600;
+
+bool isSynced(const struct stat& file) {
+  return (file.st_mode & 0777) != kNotSynced;
 }
 
 Status touch(const std::string& path, TimePoint now) {
@@ -84,8 +93,8 @@ Result<LocalBlobStore::Staged> LocalBlobStore::stage(const Digest& digest) {
   // much and sends nothing would keep the room from everybody else.
   staged.space.shrink(std::min(digest.size, kFirstRoom));
   staged.path = directory_->tempPath();
-  KILN_ASSIGN(staged.fd, openFile(staged.path, O_RDWR | O_CREAT | O_EXCL, 0400, "blob store: new file"));
-  if (::fchmod(staged.fd.get(), 0444) != 0) return fail(errnoError(errno, "blob store: mode"));
+  KILN_ASSIGN(staged.fd,
+              openFile(staged.path, O_RDWR | O_CREAT | O_EXCL, kNotSynced, "blob store: new file"));
   if (digest.size >= kPreallocateBytes) KILN_TRY(allocate(staged, 0));
   return staged;
 }
@@ -126,8 +135,14 @@ Status LocalBlobStore::name(Staged& staged, const std::string& references) {
   staged.path.clear();
   if (!replaces) staged.space.keep();
   const std::string reference = references + "/" + staged.digest.hex();
-  KILN_TRY(openFile(reference, O_RDONLY | O_CREAT, 0600, "blob store: reference"));
+  KILN_ASSIGN(staged.reference, openFile(reference, O_RDONLY | O_CREAT, kNotSynced, "blob store: reference"));
   return touch(reference, now);
+}
+
+// Where that fails, whoever asks for the blob syncs its names again.
+void LocalBlobStore::markSynced(int blob, int reference) {
+  static_cast<void>(::fchmod(blob, kBlobSynced));
+  static_cast<void>(::fchmod(reference, kReferenceSynced));
 }
 
 Status LocalBlobStore::publish(const std::string& instance, Staged& staged) {
@@ -136,7 +151,7 @@ Status LocalBlobStore::publish(const std::string& instance, Staged& staged) {
   KILN_TRY(name(staged, references));
   KILN_TRY(syncDirectory(directory_->blobShard(staged.digest)));
   KILN_TRY(syncDirectory(references));
-  remember(staged);
+  finish(staged);
   return {};
 }
 
@@ -154,11 +169,12 @@ std::vector<Status> LocalBlobStore::publishGroup(const std::string& instance, st
   };
   if (Status named = nameAll(); !named) std::fill(statuses.begin(), statuses.end(), named);
   for (std::size_t i = 0; i < group.size(); ++i)
-    if (statuses[i]) remember(group[i]);
+    if (statuses[i]) finish(group[i]);
   return statuses;
 }
 
-void LocalBlobStore::remember(const Staged& staged) {
+void LocalBlobStore::finish(const Staged& staged) {
+  markSynced(staged.fd.get(), staged.reference.get());
   struct stat file{};
   if (::fstat(staged.fd.get(), &file) == 0) validated_.remember(staged.digest, file);
 }
@@ -205,8 +221,23 @@ bool LocalBlobStore::isVisible(const std::string& reference, const Digest& diges
          S_ISREG(file.st_mode) && static_cast<std::uint64_t>(file.st_size) == digest.size;
 }
 
+bool LocalBlobStore::syncNames(const std::string& reference, const Digest& digest) const {
+  struct stat bytes{}, mark{};
+  if (::stat(directory_->blobPath(digest).c_str(), &bytes) != 0 || ::stat(reference.c_str(), &mark) != 0)
+    return false;
+  if (isSynced(bytes) && isSynced(mark)) return true;
+  // Opened before: what is marked is what had these names when they were synced.
+  const auto blob = openFile(directory_->blobPath(digest), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, "blob");
+  const auto refers = openFile(reference, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, "reference");
+  if (!blob || !refers || !syncDirectory(directory_->blobShard(digest)) ||
+      !syncDirectory(std::filesystem::path(reference).parent_path()))
+    return false;
+  if (!readOnly_) markSynced(blob->get(), refers->get());
+  return true;
+}
+
 bool LocalBlobStore::promise(const std::string& reference, const Digest& digest) const {
-  if (!isVisible(reference, digest)) return false;
+  if (!isVisible(reference, digest) || !syncNames(reference, digest)) return false;
   struct stat file{};
   if (readOnly_ || ::stat(reference.c_str(), &file) != 0) return readOnly_;
   const TimePoint now = clock_.now();

@@ -3,7 +3,7 @@
 // Written: hash on write, temp file -> fsync -> rename -> directory fsync, then the acknowledgement. Read:
 // verified against the digest, with a bounded, time-limited memory of recent verifications. Corrupt blobs are
 // moved to quarantine/ and are then missing, so that the next upload repairs them. What findMissing() did not
-// name stays for the grace period of a sweep.
+// name is durable, and stays for the grace period of a sweep.
 #pragma once
 
 #include <memory>
@@ -73,14 +73,18 @@ class LocalBlobStore final : public BlobStore, public BlobSweeper {
   std::vector<Status> publishGroup(const std::string& instance, std::span<Staged> group);
   // Renames into place and adds the instance's reference; not yet durable.
   Status name(Staged& staged, const std::string& references);
-  void remember(const Staged& staged);
+  // Once both names of it are durable.
+  void finish(const Staged& staged);
+  static void markSynced(int blob, int reference);
   Result<Opened> openBlob(const std::string& instance, const Digest& digest);
   // Hashes the whole file; quarantines it if it is corrupt.
   Status verify(const Digest& digest, const Opened& blob);
   Status streamVerifying(const Digest& digest, const Opened& blob, const ByteSink& sink);
   Error quarantine(const Digest& digest, const Opened& blob);
   bool isVisible(const std::string& reference, const Digest& digest) const;
-  // isVisible(), and then no sweep takes it within the grace period. The caller shares the names.
+  // Whether both names are durable: syncs them where whoever gave them has not come so far, or has failed.
+  bool syncNames(const std::string& reference, const Digest& digest) const;
+  // isVisible() and durable, and then no sweep takes it within the grace period. The caller shares the names.
   bool promise(const std::string& reference, const Digest& digest) const;
 
   const bool readOnly_;

@@ -10,7 +10,7 @@ namespace kiln::storage {
 // A temp file that holds the blob's bytes; removed on destruction unless it was renamed into place.
 struct LocalBlobStore::Staged {
   Digest digest;
-  UniqueFd fd;
+  UniqueFd fd, reference;  // the instance's reference, once it is named
   std::string path;
   SpaceLedger::Reservation space;
 

@@ -8,6 +8,8 @@
 //                              said to be there
 //   tmp/<random>/              one per open store, flock'd while it lives; unfinished writes. Whatever else
 //                              lies in tmp/ belongs to nobody and goes at the next open
+// A blob or reference of mode 0400 may have a name that is not durable yet: nobody is told that it is there
+// before both directories were synced.
 //   quarantine/<64 hex>.<random>       blobs whose bytes no longer had their hash
 #pragma once
 

@@ -3,8 +3,10 @@
 // nobody synced.
 #include <gtest/gtest.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 
 #include "api/client/export.h"
 #include "api/node/open.h"
@@ -37,6 +39,7 @@ class Durability : public ::testing::Test {
     return copy + "/" + name;
   }
   std::string at(const std::string& name) const { return live_ + "/" + name; }
+  void beforeNames(std::function<int()> hook) { disk_.beforeNames(std::move(hook)); }
 
  private:
   static std::string made(const std::string& path) {
@@ -123,6 +126,55 @@ TEST_F(StoreDurability, ARepairedBlobIsKept) {
   ASSERT_FALSE(storage::getBlob(*reopened, "a", digest, 100));
   ASSERT_TRUE(storage::putBlob(*reopened, "a", asBytes("to be damaged")));
   expectKept("a", {"to be damaged"});
+}
+
+// While somebody else is about to sync its names, and after that has failed.
+TEST_F(StoreDurability, ABlobThatIsSaidToBeThereIsKept) {
+  const auto asker = open(at("store"));
+  ASSERT_NE(asker, nullptr);
+  for (const std::size_t count : {1u, 40u})
+    for (const bool fails : {false, true}) {
+      const std::string name = std::to_string(count) + (fails ? " failing" : " passing");
+      std::vector<std::string> blobs;
+      for (std::size_t i = 0; i < count; ++i) blobs.push_back(name + " " + std::to_string(i));
+      std::vector<storage::BlobBytes> group;
+      for (const std::string& blob : blobs) group.push_back({digestOf(blob), asBytes(blob)});
+      int promised = 0;
+      beforeNames([&] {
+        for (const std::string& blob : blobs) {
+          const bool there = storage::hasBlob(*asker, name, digestOf(blob)).value();
+          if (!there) continue;
+          ++promised;
+          expectKept(name, {blob});
+        }
+        return fails && promised > 0 ? EIO : 0;
+      });
+      for (const Status& status : store_->putBatch(name, group))
+        EXPECT_EQ(status.has_value(), !fails) << name;
+      EXPECT_GT(promised, 0) << name;
+      beforeNames([] { return EIO; });
+      const std::string late = name + " late";
+      EXPECT_FALSE(storage::putBlob(*store_, name, digestOf(late), asBytes(late)));
+      EXPECT_FALSE(storage::hasBlob(*store_, name, digestOf(late)).value()) << name;
+      beforeNames(nullptr);
+      if (storage::hasBlob(*store_, name, digestOf(late)).value()) expectKept(name, {late});
+    }
+}
+
+// Another instance's reference is old, the name of the bytes is new.
+TEST_F(StoreDurability, ARepairedBlobIsSaidToBeThereOnceItsNameIsKept) {
+  const std::string text = "to be damaged";
+  const Digest digest = storage::putBlob(*store_, "a", asBytes(text)).value();
+  ASSERT_TRUE(storage::putBlob(*store_, "b", digest, asBytes(text)));
+  ASSERT_TRUE(fs::remove(at("store/blobs/" + digest.hex().substr(0, 2) + "/" + digest.hex())));
+  ASSERT_TRUE(syncDirectory(at("store/blobs/" + digest.hex().substr(0, 2))));
+  beforeNames([] { return EIO; });
+  EXPECT_FALSE(storage::putBlob(*store_, "a", digest, asBytes(text)));
+  for (const char* instance : {"a", "b"})
+    EXPECT_FALSE(storage::hasBlob(*store_, instance, digest).value()) << instance;
+  beforeNames(nullptr);
+  EXPECT_TRUE(storage::hasBlob(*store_, "b", digest).value());
+  expectKept("b", {text});
 }
 
 TEST_F(Durability, TilesAndCheckpointsAreKept) {

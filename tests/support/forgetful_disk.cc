@@ -5,13 +5,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <utility>
 
 namespace kiln::testing_support {
 namespace {
@@ -28,6 +31,7 @@ struct Disk {
   std::string root;
   std::map<Inode, std::map<std::string, Name>> names;  // of directories, as they were synced
   std::map<Inode, std::string> bytes;                  // of files, as they were synced
+  std::function<int()> beforeNames;
 };
 
 std::mutex mutex;               // of what follows
@@ -86,18 +90,47 @@ std::string pathOf(int fd) {
   return fs::read_symlink("/proc/self/fd/" + std::to_string(fd), ignored).string();
 }
 
-void synced(int fd, bool all) {
+// What the test that watches wants of a sync of names; it may sync and copy itself.
+int askHook(int fd, bool all) {
+  thread_local bool within = false;
+  std::function<int()> hook;
+  {
+    std::lock_guard lock(mutex);
+    struct stat status{};
+    if (within || !watched || ::fstat(fd, &status) != 0 || !(all || S_ISDIR(status.st_mode))) return 0;
+    hook = watched->beforeNames;
+  }
+  if (!hook) return 0;
+  within = true;
+  const int error = hook();
+  within = false;
+  return error;
+}
+
+// 0, or the error number that this sync fails with.
+int synced(int fd, bool all) {
+  if (const int error = askHook(fd, all)) return error;
   std::lock_guard lock(mutex);
   struct stat status{};
-  if (!watched || ::fstat(fd, &status) != 0) return;
+  if (!watched || ::fstat(fd, &status) != 0) return 0;
   const std::string path = pathOf(fd);
-  if (path != watched->root && !path.starts_with(watched->root + "/")) return;
+  if (path != watched->root && !path.starts_with(watched->root + "/")) return 0;
   if (all)
     syncAll(*watched);
   else if (S_ISDIR(status.st_mode))
     syncNames(*watched, path, inodeOf(status));
   else
     syncFile(*watched, "/proc/self/fd/" + std::to_string(fd), inodeOf(status));
+  return 0;
+}
+
+template <class Sync>
+int syncAs(int fd, bool all, Sync sync) {
+  if (const int error = synced(fd, all)) {
+    errno = error;
+    return -1;
+  }
+  return static_cast<int>(sync());
 }
 
 }  // namespace
@@ -121,21 +154,23 @@ void ForgetfulDisk::copyTo(const std::string& copy) const {
   if (::stat(watched->root.c_str(), &status) == 0) bringBack(*watched, inodeOf(status), copy);
 }
 
+void ForgetfulDisk::beforeNames(std::function<int()> hook) {
+  std::lock_guard lock(mutex);
+  watched->beforeNames = std::move(hook);
+}
+
 }  // namespace kiln::testing_support
 
 extern "C" {
 
 int fsync(int fd) {
-  kiln::testing_support::synced(fd, false);
-  return static_cast<int>(::syscall(SYS_fsync, fd));
+  return kiln::testing_support::syncAs(fd, false, [fd] { return ::syscall(SYS_fsync, fd); });
 }
 int fdatasync(int fd) {
-  kiln::testing_support::synced(fd, false);
-  return static_cast<int>(::syscall(SYS_fdatasync, fd));
+  return kiln::testing_support::syncAs(fd, false, [fd] { return ::syscall(SYS_fdatasync, fd); });
 }
 int syncfs(int fd) noexcept {
-  kiln::testing_support::synced(fd, true);
-  return static_cast<int>(::syscall(SYS_syncfs, fd));
+  return kiln::testing_support::syncAs(fd, true, [fd] { return ::syscall(SYS_syncfs, fd); });
 }
 
 }  // extern "C"

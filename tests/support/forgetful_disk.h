@@ -3,6 +3,7 @@
 // of libc's in the whole program.
 #pragma once
 
+#include <functional>
 #include <string>
 
 namespace kiln::testing_support {
@@ -20,6 +21,10 @@ class ForgetfulDisk {
   // Makes `copy`, a new directory, of what the disk would hold now. A file whose name is there but whose
   // bytes are not is empty.
   void copyTo(const std::string& copy) const;
+
+  // Called before each sync of names, but not for those that it makes itself. An error number that it returns
+  // is what that sync fails with, and nothing of it is kept; 0 lets it be.
+  void beforeNames(std::function<int()> hook);
 };
 
 }  // namespace kiln::testing_support
