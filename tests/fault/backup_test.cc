@@ -102,7 +102,7 @@ class BackupDrill : public ::testing::Test {
       if (file.path == "log/checkpoint") file.digest = digestOf(checkpoint);
     for (const auto& [path, text] : {std::pair(backup + "/state/log/checkpoint", checkpoint),
                                      std::pair(document, toCanonicalJson(held.toJson()).value())})
-      EXPECT_TRUE(signing::replaceFile(path, text));
+      EXPECT_TRUE(replaceFile(path, text));
   }
 
   testing_support::TempDirectory place_;

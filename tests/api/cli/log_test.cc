@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "manifest/base/durable_file.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
 #include "signing/log/checkpoint.h"
@@ -45,7 +46,7 @@ struct KilnLog : testing::Test {
         .value()
         .toString();
   }
-  void publish(const std::string& text) { ASSERT_TRUE(signing::replaceFile(where + "/checkpoint", text)); }
+  void publish(const std::string& text) { ASSERT_TRUE(replaceFile(where + "/checkpoint", text)); }
   KilnResult kiln(std::vector<std::string> words, const std::string& at) {
     words.insert(words.begin(), "log");
     words.insert(words.end(), {"--log", at, "--log-key", vkey, "--wait", "0s"});

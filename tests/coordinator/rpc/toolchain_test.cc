@@ -207,7 +207,7 @@ TEST_F(Toolchains, AnAdmissionCountsAsLongAsItsKeyDoes) {
     return submit(wanted, &job);
   };
   worker("w1");
-  EXPECT_TRUE(signing::replaceFile(farm_.trustRoot, root.toJson().dump()));
+  EXPECT_TRUE(replaceFile(farm_.trustRoot, root.toJson().dump()));
   added(putToolchain());
   EXPECT_TRUE(asked().ok());
   ++root.version;
@@ -237,7 +237,7 @@ TEST_F(Toolchains, ALabelIsAdmittedAgainWhenItsKeyCountsNoMore) {
   signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
   const auto rooted = [&] {
     ++root.version;
-    EXPECT_TRUE(signing::replaceFile(farm_.trustRoot, root.toJson().dump()));
+    EXPECT_TRUE(replaceFile(farm_.trustRoot, root.toJson().dump()));
   };
   // From now on the farm signs with its key, and the root lists it and `kept`.
   const auto signsWith = [&](NextSigner& next, std::vector<signing::TrustedKey> kept) {
