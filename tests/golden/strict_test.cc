@@ -32,7 +32,7 @@
 #include "signing/trust/trust_root.h"
 #include "signing/witness/add_checkpoint.h"
 #include "storage/backup/document.h"
-#include "storage/index/mention.h"
+#include "storage/index/mention/mention.h"
 #include "storage/source/git_reference.h"
 #include "tests/support/golden.h"
 #include "tests/support/temp_directory.h"
