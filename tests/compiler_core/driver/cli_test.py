@@ -213,7 +213,7 @@ class Cli(unittest.TestCase):
                 with self.subTest(command=arguments(file)[0], file=name):
                     done = run(*arguments(file))
                     self.assertIn(done.returncode, (6,) if name == "missing" else (2, 3))
-                    message = json.loads(done.stdout.splitlines()[-1])["error"]["message"]
+                    message = json.loads(done.stderr.splitlines()[-1])["error"]["message"]
                     self.assertEqual(message.count(str(file)), 1, message)
 
     def test_a_target_nobody_serves(self):
