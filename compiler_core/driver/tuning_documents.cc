@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdio>
+#include <filesystem>
 
 #include "compiler_core/package/files.h"
 #include "manifest/base/printable.h"
@@ -24,8 +25,12 @@ tl::expected<T, CommandError> read(const std::string& path, std::uint64_t limit,
 }  // namespace
 
 tl::expected<KernelPlan, CommandError> readPlan(const std::string& directory) {
-  return read<KernelPlan>(directory + "/" + kKernelPlanFile, kMaxKernelPlanBytes,
-                          "give the folder that kiln-cc plan wrote");
+  auto plan = read<KernelPlan>(directory + "/" + kKernelPlanFile, kMaxKernelPlanBytes,
+                               "give the folder that kiln-cc plan wrote");
+  std::error_code ignored;  // another folder is a mistake; one that is not there is not found
+  if (!plan && plan.error().exit == kExitNotFound && std::filesystem::is_directory(directory, ignored))
+    plan.error() = {kExitUsage, Error{Code::kInvalidArgument, plan.error().error.message, {}}};
+  return plan;
 }
 tl::expected<TuningRecord, CommandError> readRecord(const std::string& path) {
   return read<TuningRecord>(path, kMaxTuningRecordBytes, "give a record of kiln-cc tune");

@@ -74,7 +74,6 @@ Status run(const Context& context, const Options& options) {
   Interrupt interrupt("nothing was submitted; what was uploaded is not sent again");
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
-  KILN_TRY(client->ping());  // an instance that is not there would take what is uploaded
   std::optional<CheckRequest> check;
   if (options.check || options.checkEmulated || !options.checkPlan.empty()) {
     KILN_ASSIGN(check, uploadCheck(*client, options.checkPlan));

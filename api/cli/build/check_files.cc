@@ -25,6 +25,7 @@ Result<CheckRequest> uploadCheck(client::Client& client, const std::string& plan
     request.files.push_back({file, digest});
     blobs.push_back({digest, path, {}});
   }
+  KILN_TRY(client.ping());  // an instance that is not there would take what is uploaded
   KILN_TRY(client.upload(blobs));
   return request;
 }

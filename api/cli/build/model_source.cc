@@ -32,6 +32,7 @@ class Sources {
     items_.push_back(std::move(item));
   }
   Status upload(client::Client& client, bool verbose) const {
+    KILN_TRY(client.ping());  // an instance that is not there would take what is uploaded
     KILN_ASSIGN(const auto sent, client.upload(items_));
     if (verbose && sent.doneBlobs > 0) note(fmt::format("sent {}", humanBytes(sent.doneBytes)));
     return {};

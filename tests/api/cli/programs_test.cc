@@ -34,7 +34,8 @@ TEST(Programs, NameThemselvesInUsageErrorsAndSayWhoseHelpTellsMore) {
   for (const std::string program :
        {"kiln", "kiln-signer", "kiln-log", "kiln-worker", "kiln-coordinator", "kiln-check", "kiln-fetcher",
         "kiln-rebuilder", "kiln-isolated", "kiln-measure"})
-    for (const char* words : {"", " --nonsense", " nonsense", " --nonsense=1 x"}) {
+    for (const std::string words : {"", " --nonsense", " nonsense", " --nonsense=1 x"}) {
+      if (program == "kiln-measure" && words.empty()) continue;  // asks for nothing, and is asked nothing
       const Said said = run((folder / program).string() + words);
       EXPECT_EQ(said.exit, 2) << program << words;
       EXPECT_TRUE(said.text.starts_with(program + ": error: ")) << said.text;

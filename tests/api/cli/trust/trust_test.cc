@@ -218,7 +218,7 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
       {"--worker", "w3", "--reason", "disk faults", "--unmatched", "--sign-with", one, "--sign-with", two});
   ASSERT_EQ(wider.exit, 0) << wider.err;
   EXPECT_EQ(inForce()->entries.size(), 4u) << "it reaches further";
-  const auto anew = recall({"--artifact", artifact, "--reason", "wrong weights", "--sign-with", one});
+  const auto anew = recall({"--artifact", artifact, "--reason", "wrong after all", "--sign-with", one});
   ASSERT_EQ(anew.exit, 0) << anew.err;
   EXPECT_NE(inForce()->condemns(digestOf("artifact")), nullptr) << "what was lifted can be recalled again";
   const std::string lift = inForce()->entries[2].id().text();
@@ -333,8 +333,10 @@ TEST_F(KilnTrust, AKeyHasOneRole) {
   ASSERT_TRUE(signing::Ed25519PrivateKey::create()->save(log));
   const auto add = [&](const std::string& role, const std::string& id, const std::string& key) {
     std::filesystem::remove(next);
-    return trust({"add-key", root, "--role", role, "--id", id, "--public", key, "--out", next, "--key",
-                  rootKey(1), "--key", rootKey(2)});
+    std::vector<std::string> words{"add-key", root, "--role", role,       "--public", key,
+                                   "--out",   next, "--key",  rootKey(1), "--key",    rootKey(2)};
+    if (role != "root" && role != "recall") words.insert(words.end(), {"--id", id});
+    return trust(words);
   };
   for (const auto& [role, key] : {std::pair{"signer", farm}, {"log", log}}) {
     const auto added = add(role, role == std::string("log") ? "log.example" : "urn:farm", key);
