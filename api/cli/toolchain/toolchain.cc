@@ -116,23 +116,30 @@ Result<std::string> labelOf(const std::string& directory) {
   return label;
 }
 
-// The lock's digest, once it and what it names are in the store; nothing if none is given.
-Result<std::optional<Digest>> uploadLock(const Context& context, client::Client& client,
-                                         const Options& options) {
-  if (options.lock.empty()) return std::optional<Digest>();
+// The lock and, where a folder of them is named, what it names; the lock comes last. Nothing if none is
+// given.
+Result<std::vector<storage::UploadItem>> readLock(const Options& options) {
+  std::vector<storage::UploadItem> items;
+  if (options.lock.empty()) return items;
   std::string text;
   ToolchainLock lock;
   KILN_ASSIGN(const Digest digest, client::readLockFile(options.lock, text, lock));
-  std::vector<storage::UploadItem> items;
   if (!options.inputs.empty()) {
     KILN_ASSIGN(items, client::findInputs(lock, options.inputs));
   }
   items.push_back({digest, "", std::move(text)});
+  return items;
+}
+
+// The lock's digest, once all of it is in the store.
+Result<std::optional<Digest>> uploadLock(const Context& context, client::Client& client,
+                                         const std::vector<storage::UploadItem>& items) {
+  if (items.empty()) return std::optional<Digest>();
   KILN_ASSIGN(const auto sent, client.upload(items));
   if (!context.json)
     note(fmt::format("sent {} of lock and inputs in {}", humanBytes(sent.doneBytes),
                      counted(sent.doneBlobs, "blob")));
-  return std::optional(digest);
+  return std::optional(items.back().digest);
 }
 
 Status add(const Context& context, const Options& options) {
@@ -140,12 +147,13 @@ Status add(const Context& context, const Options& options) {
   if (label.empty()) {
     KILN_ASSIGN(label, labelOf(options.directory));
   }
+  KILN_ASSIGN(const auto lockItems, readLock(options));  // a mistake in it is told before the farm is asked
   KILN_ASSIGN(const auto client, context.connect());
   const auto before = client->toolchains();
   const bool begins = !before && before.error().code == Code::kNotFound;
   if (!before && !begins) return fail(before.error());
   storage::UploadProgress sent;
-  KILN_ASSIGN(const auto lock, uploadLock(context, *client, options));
+  KILN_ASSIGN(const auto lock, uploadLock(context, *client, lockItems));
   const auto tree = storage::uploadTree(client->blobs(), client->instance(), options.directory,
                                         [&](const storage::UploadProgress& now) { sent = now; });
   if (!tree) return fail(client->explain(tree.error()));
