@@ -9,6 +9,7 @@
 #include "api/cli/trust/commands.h"
 #include "api/cli/trust/recall_draft.h"
 #include "api/cli/trust/recall_resolve.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/durable_file.h"
 #include "manifest/base/printable.h"
 #include "signing/keys/files.h"
@@ -32,11 +33,6 @@ struct Options : RecallOptions {
   std::vector<std::string> signWith;
   bool publish = true, dryRun = false, unmatched = false;
 };
-
-// "1 entry", "2 entries".
-std::string counted(std::size_t count, const char* one, const char* several) {
-  return fmt::format("{} {}", count, count == 1 ? one : several);
-}
 
 // A key that the root lets nobody recall with would leave a draft that is never complete.
 Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options, const signing::TrustRoot& root) {
@@ -151,9 +147,9 @@ Status place(const Context& context, const Options& options, const signing::Trus
     return {};
   }
   if (whole)
-    note(fmt::format(
-        "version {} holds {}{}{}", whole->version, counted(whole->entries.size(), "entry", "entries"),
-        whole->logged ? ", all in the log" : "", options.publish ? "; it is in force on the farm" : ""));
+    note(fmt::format("version {} holds {}{}{}", whole->version, counted(whole->entries.size(), "entry"),
+                     whole->logged ? ", all in the log" : "",
+                     options.publish ? "; it is in force on the farm" : ""));
   if (isNew) note("the new entry is " + entry + "; --lift with that digest takes it back");
   if (!whole) note(whole.error().message + "; go on with kiln recall --cosign " + path);
   printLine(path);
@@ -239,9 +235,8 @@ Status resolve(const Context& context, const Options& options, Recall& recall) {
     return fail(Code::kNotFound, "it lists nothing and reaches no further: there is nothing to recall");
   if (!context.json)
     note(fmt::format("it touches {}{}",
-                     signing::isContentRecall(recall.kind)
-                         ? counted(recall.listed.size(), "artifact", "artifacts")
-                         : counted(recall.listed.size(), "statement", "statements"),
+                     signing::isContentRecall(recall.kind) ? counted(recall.listed.size(), "artifact")
+                                                           : counted(recall.listed.size(), "statement"),
                      recall.whole ? ", and what is of it later" : ""));
   return {};
 }
@@ -275,7 +270,7 @@ Status show(const Context& context, const signing::TrustRoot& root, const Recall
   printJson(recall.toJson());
   note(fmt::format("lists {}{}; {} must sign it", recall.listed.size(),
                    recall.whole ? " and reaches beyond the list" : "",
-                   counted(static_cast<std::size_t>(wanted), "recall key", "recall keys")));
+                   counted(static_cast<std::size_t>(wanted), "recall key")));
   return {};
 }
 
