@@ -10,8 +10,8 @@
 namespace kiln::driver {
 
 struct ReferenceEffort {
-  std::uint64_t steps = 0;      // operations on elements, and bytes that tensors have; some nanoseconds each
-  std::uint64_t liveBytes = 0;  // of the tensors that are alive at once
+  std::uint64_t steps = 0;          // of about a nanosecond each
+  std::uint64_t liveBytes = 0;      // of the tensors that are alive at once
   std::uint64_t boundaryBytes = 0;  // of inputs and outputs, which fixtures keep
   std::string costliest, largest;   // the nodes with most steps, and where most is alive
 };

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "compiler_core/driver/compiler.h"
+#include "compiler_core/frontend/onnx/import/import.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"
 
@@ -28,6 +29,20 @@ std::string refusal(const OnnxBuilder& model, const std::map<std::string, std::i
   if (result) return "";
   EXPECT_EQ(result.error().code, Code::kResourceExhausted) << result.error().message;
   return result.error().message;
+}
+
+// What evaluating it would take; nothing is run.
+std::uint64_t stepsOf(const OnnxBuilder& model) {
+  const TempDirectory directory;
+  const std::string path = directory / "m.onnx";
+  std::ofstream(path, std::ios::binary) << model.build();
+  mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
+  onnx::prepareContext(context);
+  const auto loaded = onnx::loadModel(path);
+  EXPECT_TRUE(loaded);
+  const auto captured = onnx::importModel(context, *loaded, {{}, {}, {}, {}});
+  EXPECT_TRUE(captured) << captured.error().message;
+  return effortOf(*captured->module).steps;
 }
 
 TEST(ReferenceEffort, WhatFixturesWouldKeepIsBounded) {
@@ -59,6 +74,20 @@ TEST(ReferenceEffort, StepsAreBounded) {
       .node("MatMul", {"r", "b"}, {"y"}, {}, "mm");
   EXPECT_THAT(refusal(model), AllOf(HasSubstr("the reference evaluator would take 1"),
                                     HasSubstr("at most 1099511627776"), HasSubstr("node 'mm' takes most")));
+}
+
+// An exponential takes a thousand times as long as the comparison in a Relu.
+TEST(ReferenceEffort, FunctionsCountAsWhatTheyTake) {
+  const auto layers = [](const std::string& op) {
+    OnnxBuilder model;
+    model.input("v0", {16, 1 << 20}).output("v80");
+    for (int i = 0; i < 80; ++i)
+      model.node(op, {"v" + std::to_string(i)}, {"v" + std::to_string(i + 1)}, {}, "n" + std::to_string(i));
+    return model;
+  };
+  EXPECT_THAT(refusal(layers("Tanh")), HasSubstr("at most 1099511627776; node 'n0' takes most"));
+  EXPECT_THAT(refusal(layers("Softmax")), HasSubstr("node 'n0' takes most"));
+  EXPECT_LT(stepsOf(layers("Relu")), kMaxReferenceSteps / 10);
 }
 
 TEST(ReferenceEffort, ALoopCountsAsOftenAsItRuns) {
