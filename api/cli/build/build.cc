@@ -74,6 +74,7 @@ Status run(const Context& context, const Options& options) {
   Interrupt interrupt("nothing was submitted; what was uploaded is not sent again");
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
+  if (!options.toolchain.empty()) KILN_TRY(client->toolchain(options.toolchain));  // before the model is sent
   std::optional<CheckRequest> check;
   if (options.check || options.checkEmulated || !options.checkPlan.empty()) {
     KILN_ASSIGN(check, uploadCheck(*client, options.checkPlan));
