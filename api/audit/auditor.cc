@@ -1,6 +1,7 @@
 #include "api/audit/auditor.h"
 
 #include "api/audit/artifact_audit.h"
+#include "api/audit/recalls_audit.h"
 #include "api/audit/tuning_audit.h"
 
 namespace kiln::audit {
@@ -42,6 +43,7 @@ Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const s
                 }));
     trust.history = &*history;
   }
+  if (options.recalls) KILN_TRY(auditKnownRecalls(audit, source, *options.recalls));
   KILN_ASSIGN(const KnownToolchains toolchains, auditToolchains(audit, source, options.pageSize));
   counts.toolchains = toolchains.count;
   KILN_TRY(auditTuning(audit, source, options.pageSize));

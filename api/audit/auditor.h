@@ -14,6 +14,7 @@
 #include "api/audit/index_source.h"
 #include "api/audit/log_audit.h"
 #include "manifest/base/clock.h"
+#include "signing/recall/recalls.h"
 #include "signing/trust/trust_root.h"
 
 namespace kiln::audit {
@@ -27,9 +28,10 @@ struct AuditOptions {
   FindingSink found;                            // called for each finding, from this thread
   std::function<void(const Counts&)> progress;  // after each artifact and tile; may be empty
   int pageSize = 100;
-  signing::LogSource* log = nullptr;  // null: the log is not walked
-  std::string seenCheckpoint;         // a signed checkpoint that the log must continue; "" for none
-  std::uint64_t fromEntry = 0;        // where the walk begins
+  signing::LogSource* log = nullptr;          // null: the log is not walked
+  std::string seenCheckpoint;                 // a signed checkpoint that the log must continue; "" for none
+  std::uint64_t fromEntry = 0;                // where the walk begins
+  const signing::Recalls* recalls = nullptr;  // that the auditor knows; null for none
 };
 
 struct Audited {

@@ -1,6 +1,6 @@
 #include "api/audit/recalls_audit.h"
 
-#include "signing/recall/recalls.h"
+#include <fmt/format.h>
 
 namespace kiln::audit {
 
@@ -22,6 +22,23 @@ Result<RecallsInForce> RecallsInForce::read(const Audit& audit, IndexSource& sou
   for (const signing::RecallEntry& entry : recalls->entries)
     out.held_.insert(signing::logDigest(entry.envelope.payloadType, entry.envelope.payload));
   return out;
+}
+
+Status auditKnownRecalls(const Audit& audit, IndexSource& source, const signing::Recalls& known) {
+  const auto found = [&](FindingKind kind, const std::string& what) {
+    audit.report(kind, "recalls", "recalls.json",
+                 fmt::format("{}, and the auditor knows version {}", what, known.version));
+    return Status();
+  };
+  const auto text = source.recalls();
+  if (!text && text.error().code != Code::kDataLoss) return fail(text.error());
+  if (!text || text->empty()) return found(FindingKind::kMissingStatement, "the farm has none in force");
+  const auto recalls = signing::Recalls::parse(*text, audit.trust.root, signing::LogProofs::kIfAny);
+  if (!recalls) return found(FindingKind::kBadSignature, recalls.error().message);
+  if (recalls->extends(known)) return {};
+  const std::string version = fmt::format("version {} that the farm has in force", recalls->version);
+  if (known.extends(*recalls)) return found(FindingKind::kMissingStatement, version + " is an earlier one");
+  return found(FindingKind::kTamperedRow, version + " leaves out what was recalled");
 }
 
 }  // namespace kiln::audit

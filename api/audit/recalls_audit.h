@@ -7,6 +7,7 @@
 
 #include "api/audit/audit_trust.h"
 #include "signing/log/leaf.h"
+#include "signing/recall/recalls.h"
 
 namespace kiln::audit {
 
@@ -26,5 +27,10 @@ class RecallsInForce {
   std::set<std::string> keys_;  // SubjectPublicKeyInfo of each
   std::set<std::array<std::uint8_t, 32>> held_;
 };
+
+// Holds what the farm has in force against the recalls that the auditor knows: the farm's must begin with
+// them. An earlier version, another one of the same keys, or none, is a finding. Errors are of the farm being
+// asked.
+Status auditKnownRecalls(const Audit& audit, IndexSource& source, const signing::Recalls& known);
 
 }  // namespace kiln::audit

@@ -121,6 +121,7 @@ Status run(Context& context, const Options& options) {
   audit::AuditOptions asked;
   asked.log = log.get();
   asked.fromEntry = options.fromEntry;
+  asked.recalls = trust.known().recalls;
   KILN_ASSIGN(asked.seenCheckpoint, seenBefore(options, trust.root));
   asked.found = [&](const audit::Finding& finding) {
     if (!context.json)
@@ -158,9 +159,9 @@ void addAudit(CLI::App& app, Context& context) {
       "kiln audit --trust-root root.json --checkpoint last-audit.checkpoint --json\n\n"
       "Walks the log, if the root names one: each entry must lead to a statement of the index, each recall "
       "in it must be in\nforce, and what the database keeps of it (leaves, proofs, checkpoints) must be the "
-      "log's. Then each statement and row\nmust be signed, logged and what was signed. Findings: "
-      "missing-statement, "
-      "unlogged-signature, bad-signature,\ntampered-row, damaged-log.",
+      "log's. Recalls that are known here\n(--recalls, and those kept beside the root) must be in force too. "
+      "Then each statement and row must be signed, logged\nand what was signed. Findings: "
+      "missing-statement, unlogged-signature, bad-signature, tampered-row, damaged-log.",
       [&context, options] { return run(context, *options); });
   command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
   command.add_option(

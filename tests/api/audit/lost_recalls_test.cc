@@ -29,6 +29,9 @@ class LostRecalls : public LoggedFarm {
                                    clock_.now(), clock_.now() + std::chrono::hours(1000), "")
         .value();
   }
+  auto parsed(const std::string& document) const {
+    return signing::Recalls::parse(document, root_, signing::LogProofs::kIfAny);
+  }
   void recall(signing::RecallKind kind, const std::string& what) {
     auto published = publish(next(kind, what));
     ASSERT_TRUE(published) << published.error().message;
@@ -106,6 +109,37 @@ TEST_F(LostRecalls, ComeBackWithTheFileAndNoVersionWithoutThemFollows) {
   const auto again = service::publishRecalls(farm_, {trustRoot_, &recallLogger_}, document);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->payload, lost->payload);
+}
+
+// Two farms that went on from one backup, or one that went back to before a recall: its own log agrees with
+// it.
+TEST_F(LostRecalls, ThatTheAuditorKnowsAreMissed) {
+  recall(signing::RecallKind::kArtifact, first_);
+  const signing::Recalls once = *current_;
+  recall(signing::RecallKind::kWorker, "w7");
+  const signing::Recalls twice = *current_;
+  const auto later = parsed(next(signing::RecallKind::kWorker, "w8"));
+  const auto other = [&] {
+    current_ = once;
+    return parsed(next(signing::RecallKind::kWorker, "w9"));
+  }();
+  ASSERT_TRUE(later && other);
+  for (const signing::Recalls* known : {&once, &twice}) {
+    options_.recalls = known;
+    EXPECT_TRUE(audited().empty());
+  }
+  options_.recalls = &*later;
+  EXPECT_TRUE(finds(FindingKind::kMissingStatement));
+  options_.recalls = &*other;
+  EXPECT_TRUE(finds(FindingKind::kTamperedRow));
+}
+
+TEST_F(LostRecalls, ThatTheAuditorKnowsAreMissedWhereTheFarmHasNone) {
+  const auto known = parsed(next(signing::RecallKind::kArtifact, first_));
+  ASSERT_TRUE(known);
+  EXPECT_TRUE(audited().empty());
+  options_.recalls = &*known;
+  EXPECT_TRUE(finds(FindingKind::kMissingStatement));
 }
 
 // What keys said that the root does not list any more is gone.
