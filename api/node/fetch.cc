@@ -80,6 +80,33 @@ bool isTransport(const Error& error) {
   return error.code != Code::kDataLoss && error.code != Code::kNotFound && !isNoDigest(error);
 }
 
+using FileReader = decltype(signing::VerifyRequest::read);
+
+// The verdict, if it is a good one; an error of the store as such.
+Result<signing::Verdict> judge(signing::VerifyRequest& request, const Trust& trust, const Clock& clock,
+                               const FileReader& read) {
+  std::optional<Error> transport;
+  request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) -> Status {
+    auto status = read(file, sink);
+    if (!status && isTransport(status.error()) && !transport) transport = status.error();
+    return status;
+  };
+  auto verdict = signing::verifyArtifact(request, trust.root, trust.policy, clock, trust.known());
+  if (transport) return fail(std::move(*transport));
+  if (!verdict.passed) return fail(verificationError(verdict));
+  return verdict;
+}
+
+// Manifest, statements, recalls and policy, and nothing of the files.
+Result<signing::Verdict> judgeStatements(signing::VerifyRequest& request, storage::BlobStore& store,
+                                         const std::string& instance, const Trust& trust,
+                                         const Clock& clock) {
+  request.statementsOnly = true;
+  return judge(request, trust, clock, [&](const ArtifactFile& file, const storage::ByteSink& sink) {
+    return store.read(instance, file.digest, 0, 0, sink);
+  });
+}
+
 }  // namespace
 
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
@@ -107,15 +134,14 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
   Trust current = trust;
   KILN_TRY(current.learnCarried(ref.recalls));
   if (current.recalls) KILN_TRY(staging.write(signing::kRecallsFile, asBytes(current.recalls->text)));
-  std::optional<Error> transport;
-  request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) -> Status {
-    auto status = staging.download(file.path, file.digest, store, ref.instance, sink);
-    if (!status && isTransport(status.error()) && !transport) transport = status.error();
-    return status;
-  };
-  auto verdict = signing::verifyArtifact(request, current.root, current.policy, clock, current.known());
-  if (transport) return fail(std::move(*transport));
-  if (!verdict.passed) return fail(verificationError(verdict));
+  // How large the files are is anybody's word until it is found to be signed: nothing of them is written
+  // before.
+  KILN_TRY(judgeStatements(request, store, ref.instance, current, clock));
+  request.statementsOnly = false;
+  KILN_ASSIGN(auto verdict,
+              judge(request, current, clock, [&](const ArtifactFile& file, const storage::ByteSink& sink) {
+                return staging.download(file.path, file.digest, store, ref.instance, sink);
+              }));
   KILN_TRY(staging.commit());
   KILN_TRY(current.learn(verdict));
   return verdict;
@@ -128,19 +154,10 @@ Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const Artifa
               readSmall(store, ref.instance, ref.artifact, kMaxOciManifestBytes, "artifact.json"));
   request.artifactJson = artifactJson;
   request.artifact = ref.artifact;
-  request.statementsOnly = true;
   KILN_ASSIGN(auto bundles, offeredBundles(store, ref));
   for (OfferedBundle& bundle : bundles) request.bundles.push_back(std::move(bundle.text));
-  std::optional<Error> transport;
-  request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) -> Status {
-    auto status = store.read(ref.instance, file.digest, 0, 0, sink);
-    if (!status && isTransport(status.error()) && !transport) transport = status.error();
-    return status;
-  };
   KILN_TRY(trust.learnCarried(ref.recalls));
-  auto verdict = signing::verifyArtifact(request, trust.root, trust.policy, clock, trust.known());
-  if (transport) return fail(std::move(*transport));
-  if (!verdict.passed) return fail(verificationError(verdict));
+  KILN_ASSIGN(auto verdict, judgeStatements(request, store, ref.instance, trust, clock));
   KILN_TRY(trust.learn(verdict));
   return verdict;
 }

@@ -11,6 +11,7 @@
 #include <optional>
 #include <vector>
 
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/file.h"
@@ -27,6 +28,7 @@ constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 struct Source {
   UniqueFd file;
   std::uint64_t size = 0;
+  std::pair<dev_t, ino_t> id;
 };
 
 Result<Source> openSource(const fs::path& path, std::uint64_t limit) {
@@ -36,6 +38,7 @@ Result<Source> openSource(const fs::path& path, std::uint64_t limit) {
   if (::fstat(source.file.get(), &facts) != 0) return fail(errnoError(errno, path.string()));
   if (!S_ISREG(facts.st_mode)) return fail(Code::kDataLoss, path.string() + ": not a regular file");
   source.size = static_cast<std::uint64_t>(facts.st_size);
+  source.id = {facts.st_dev, facts.st_ino};
   if (source.size > limit)
     return fail(Code::kDataLoss, path.string() + ": is longer than " + std::to_string(limit) + " bytes");
   return source;
@@ -49,9 +52,16 @@ Result<std::string> readText(const fs::path& path, std::uint64_t limit) {
   return text;
 }
 
-// Holes stay holes: a file takes no more room here than it does there, whatever size it claims.
-Status copyFile(const fs::path& from, const fs::path& to, std::uint64_t limit) {
+// The first copy of each file that has been copied.
+using Copies = std::map<std::pair<dev_t, ino_t>, fs::path>;
+
+// Holes stay holes, and hard links links: a file takes no more room here than it does there, whatever size it
+// claims.
+Status copyFile(const fs::path& from, const fs::path& to, std::uint64_t limit, Copies& copies) {
   KILN_ASSIGN(const Source source, openSource(from, limit));
+  const auto [first, isNew] = copies.try_emplace(source.id, to);
+  if (!isNew)
+    return ::link(first->second.c_str(), to.c_str()) == 0 ? Status() : fail(errnoError(errno, to.string()));
   KILN_ASSIGN(const UniqueFd out, openFile(to, O_WRONLY | O_CREAT | O_EXCL, 0400, to.string()));
   std::vector<std::uint8_t> buffer(kChunkBytes);
   const auto size = static_cast<off_t>(source.size);
@@ -118,7 +128,8 @@ Result<std::shared_ptr<PrivateCopy>> PrivateCopy::of(const std::string& director
   KILN_ASSIGN(const Sizes sizes, Sizes::of(directory));
   KILN_ASSIGN(auto copy, create());
   std::error_code error;
-  std::size_t files = 0;
+  std::size_t files = 0, bundles = 0;
+  Copies copies;
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const fs::path name = it->path().lexically_relative(directory), to = fs::path(copy->path()) / name;
     if (++files > kMaxFiles) return fail(Code::kDataLoss, directory + ": more than 100000 files");
@@ -126,7 +137,9 @@ Result<std::shared_ptr<PrivateCopy>> PrivateCopy::of(const std::string& director
     if (it->is_directory(error)) {
       if (::mkdir(to.c_str(), 0700) != 0) return fail(errnoError(errno, to.string()));
     } else if (const auto limit = sizes.limit(name.string())) {
-      KILN_TRY(copyFile(it->path(), to, *limit));
+      if (*name.begin() == "bundles" && ++bundles > kMaxBundles)
+        return fail(Code::kDataLoss, directory + ": more than " + std::to_string(kMaxBundles) + " bundles");
+      KILN_TRY(copyFile(it->path(), to, *limit, copies));
     } else if (*name.begin() == "fixtures") {
       return fail(Code::kDataLoss, it->path().string() + ": is not in the list of fixtures");
     }

@@ -6,10 +6,12 @@
 #include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
 #include "api/node/kiln_node.h"
 #include "api/node/private_copy.h"
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/oci_layout.h"
 #include "tests/api/node/signed_artifact.h"
 
@@ -331,6 +333,35 @@ TEST_F(OpenTest, NothingLongerThanItMayBeIsCopied) {
     fs::remove(path);
     if (was) fs::copy_file(kept, path);
   }
+}
+
+TEST_F(OpenTest, AFileOfManyNamesTakesNoMoreRoom) {
+  ASSERT_EQ(::chmod(fetched.c_str(), 0777), 0);
+  std::ofstream(fetched + "/bundles/first.sigstore.json") << std::string(1 << 20, 'x');
+  for (int i = 0; i < 200; ++i)
+    fs::create_hard_link(fetched + "/bundles/first.sigstore.json",
+                         fetched + "/bundles/" + std::to_string(i) + ".sigstore.json");
+  const auto copy = PrivateCopy::of(fetched);
+  ASSERT_TRUE(copy) << copy.error().message;
+  std::set<ino_t> files;
+  for (const auto& entry : fs::directory_iterator((*copy)->path() + "/bundles")) {
+    struct stat facts{};
+    ASSERT_EQ(::stat(entry.path().c_str(), &facts), 0);
+    files.insert(facts.st_ino);
+  }
+  EXPECT_EQ(files.size(), 2u) << "the artifact's own bundle and this one";
+}
+
+TEST_F(OpenTest, NoMoreBundlesAreCopiedThanAnArtifactMayHave) {
+  for (std::size_t i = 1; i < kMaxBundles; ++i)
+    std::ofstream(fetched + "/bundles/" + std::to_string(i) + ".sigstore.json") << "x";
+  EXPECT_TRUE(PrivateCopy::of(fetched));
+  std::ofstream(fetched + "/bundles/last.sigstore.json") << "x";
+  const auto refused = PrivateCopy::of(fetched);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kDataLoss);
+  EXPECT_NE(refused.error().message.find("more than 256 bundles"), std::string::npos)
+      << refused.error().message;
 }
 
 TEST_F(OpenTest, OnlyWhatBelongsToAnArtifactIsCopied) {
