@@ -44,6 +44,11 @@ Status passOn(int fd, std::uint64_t offset, std::uint64_t end, const ByteSink& s
 // the power: then the name is synced once more.
 constexpr mode_t kNotSynced = 0400, kBlobSynced = 0444, kReferenceSynced = 0600;
 
+// What else lies under a name, a link to a file too, is not the store's.
+bool isFile(const std::string& path, struct stat& file) {
+  return ::lstat(path.c_str(), &file) == 0 && S_ISREG(file.st_mode);
+}
+
 bool isSynced(const struct stat& file) {
   return (file.st_mode & 0777) != kNotSynced;
 }
@@ -130,11 +135,13 @@ Status LocalBlobStore::name(Staged& staged, const std::string& references) {
   const TimePoint now = clock_.now();
   KILN_TRY(touch(staged.path, now));
   KILN_ASSIGN(UniqueFd names, directory_->lockNames(StoreDirectory::Sharing::kShared));
+  const std::string reference = references + "/" + staged.digest.hex();
+  directory_->clear(path);
+  directory_->clear(reference);
   bool replaces = ::access(path.c_str(), F_OK) == 0;
   if (::rename(staged.path.c_str(), path.c_str()) != 0) return fail(errnoError(errno, "blob store: rename"));
   staged.path.clear();
   if (!replaces) staged.space.keep();
-  const std::string reference = references + "/" + staged.digest.hex();
   KILN_ASSIGN(staged.reference, openFile(reference, O_RDONLY | O_CREAT, kNotSynced, "blob store: reference"));
   return touch(reference, now);
 }
@@ -216,15 +223,14 @@ std::vector<Status> LocalBlobStore::putBatch(const std::string& instance, std::s
 }
 
 bool LocalBlobStore::isVisible(const std::string& reference, const Digest& digest) const {
-  struct stat file{};
-  return ::access(reference.c_str(), F_OK) == 0 && ::stat(directory_->blobPath(digest).c_str(), &file) == 0 &&
-         S_ISREG(file.st_mode) && static_cast<std::uint64_t>(file.st_size) == digest.size;
+  struct stat file{}, mark{};
+  return isFile(reference, mark) && isFile(directory_->blobPath(digest), file) &&
+         static_cast<std::uint64_t>(file.st_size) == digest.size;
 }
 
 bool LocalBlobStore::syncNames(const std::string& reference, const Digest& digest) const {
   struct stat bytes{}, mark{};
-  if (::stat(directory_->blobPath(digest).c_str(), &bytes) != 0 || ::stat(reference.c_str(), &mark) != 0)
-    return false;
+  if (!isFile(directory_->blobPath(digest), bytes) || !isFile(reference, mark)) return false;
   if (isSynced(bytes) && isSynced(mark)) return true;
   // Opened before: what is marked is what had these names when they were synced.
   const auto blob = openFile(directory_->blobPath(digest), O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, "blob");
@@ -239,7 +245,7 @@ bool LocalBlobStore::syncNames(const std::string& reference, const Digest& diges
 bool LocalBlobStore::promise(const std::string& reference, const Digest& digest) const {
   if (!isVisible(reference, digest) || !syncNames(reference, digest)) return false;
   struct stat file{};
-  if (readOnly_ || ::stat(reference.c_str(), &file) != 0) return readOnly_;
+  if (readOnly_ || !isFile(reference, file)) return readOnly_;
   const TimePoint now = clock_.now();
   return modifiedAt(file) > now - StoreDirectory::kTouchAfter || touch(reference, now).has_value();
 }
@@ -286,7 +292,7 @@ Error LocalBlobStore::quarantine(const Digest& digest, const Opened& blob) {
   // Only the file that was read: another process may have replaced it by a good one.
   std::string path = directory_->blobPath(digest);
   struct stat now{};
-  if (::stat(path.c_str(), &now) == 0 && now.st_ino == blob.file.st_ino && now.st_dev == blob.file.st_dev &&
+  if (isFile(path, now) && now.st_ino == blob.file.st_ino && now.st_dev == blob.file.st_dev &&
       ::rename(path.c_str(), directory_->quarantinePath(digest).c_str()) == 0)
     space_.release(digest.size);
   return error;

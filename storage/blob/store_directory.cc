@@ -114,6 +114,13 @@ std::string StoreDirectory::quarantinePath(const Digest& digest) {
   return root_ + "/quarantine/" + digest.hex() + "." + randomName();
 }
 
+void StoreDirectory::clear(const std::string& path) {
+  struct stat file{};
+  if (::lstat(path.c_str(), &file) != 0 || S_ISREG(file.st_mode)) return;
+  const std::string name = std::filesystem::path(path).filename();
+  static_cast<void>(::rename(path.c_str(), (root_ + "/quarantine/" + name + "." + randomName()).c_str()));
+}
+
 std::string StoreDirectory::tempPath() {
   const MutexLock lock(mutex_);
   return fmt::format("{}/{}", tempDirectory_, nextName_++);

@@ -45,6 +45,9 @@ class StoreDirectory {
   std::string blobShard(const Digest& digest) const;
   std::string blobPath(const Digest& digest) const;
   std::string quarantinePath(const Digest& digest);
+  // Moves what lies at `path`, the place of a blob or a reference, into the quarantine if it is no regular
+  // file.
+  void clear(const std::string& path);
   // A new name in this process's own part of tmp/.
   std::string tempPath();
   Result<std::string> referenceDirectory(const std::string& instance) const;

@@ -280,6 +280,50 @@ TEST(LocalBlobStore, Case04ATruncatedBlobIsMissing) {
   EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).value(), "truncated");
 }
 
+// Whatever lies in the place of a blob or of a reference is none, and the next upload mends it.
+TEST(LocalBlobStore, WhatIsNoFileOfItsOwnIsMissingAndMended) {
+  const std::map<std::string, std::function<void(const std::string&)>> others{
+      {"a link to the same bytes",
+       [](const std::string& path) {
+         fs::copy_file(path, path + ".copy");
+         fs::remove(path);
+         fs::create_symlink(path + ".copy", path);
+       }},
+      {"a link that leads nowhere",
+       [](const std::string& path) {
+         fs::remove(path);
+         fs::create_symlink("nowhere", path);
+       }},
+      {"a folder with something in it",
+       [](const std::string& path) {
+         fs::remove(path);
+         fs::create_directories(path + "/below");
+       }},
+      {"a FIFO",
+       [](const std::string& path) {
+         fs::remove(path);
+         ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+       }},
+  };
+  for (const auto& [what, replace] : others) {
+    for (const bool reference : {false, true}) {
+      LocalStoreHarness harness;
+      const Digest digest = putBlob(harness.store(), "a", asBytes("whole")).value();
+      std::string place = blobFile(harness.root(), digest);
+      if (reference)
+        for (const auto& entry : fs::recursive_directory_iterator(harness.root() + "/refs"))
+          if (entry.path().filename() == digest.hex()) place = entry.path();
+      replace(place);
+      const std::string where = what + (reference ? " for a reference" : " for a blob");
+      EXPECT_FALSE(hasBlob(harness.store(), "a", digest).value()) << where;
+      EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).error().code, Code::kNotFound) << where;
+      const auto again = putBlob(harness.store(), "a", asBytes("whole"));
+      ASSERT_TRUE(again) << where << ": " << again.error().message;
+      EXPECT_EQ(getBlob(harness.store(), "a", digest, 10).value_or("missing"), "whole") << where;
+    }
+  }
+}
+
 TEST(LocalBlobStore, AnUploadReplacesASilentlyCorruptBlob) {
   LocalStoreHarness harness;
   Digest digest = putBlob(harness.store(), "a", asBytes("repair me")).value();
