@@ -70,6 +70,11 @@ Json BackupDocument::toJson() const {
           {"files", std::move(list)}};
 }
 
+Digest BackupDocument::digest() const {
+  const auto text = toCanonicalJson(toJson());
+  return text ? digestOf(*text) : Digest();
+}
+
 Result<BackupDocument> BackupDocument::parse(std::string_view text) {
   KILN_ASSIGN(const Json json, parseStrictJson(text, {.bytes = kMaxBackupDocumentBytes, .depth = 8}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "backup"));

@@ -43,6 +43,9 @@ struct BackupDocument {
   std::vector<BackupFile> files;  // sorted by path
 
   Json toJson() const;
+  // Of backup.json's bytes. It covers everything in the backup but for the blobs, whose names are their
+  // digests.
+  Digest digest() const;
   // kInvalidArgument naming the member; unknown members and paths that leave the directory are refused.
   static Result<BackupDocument> parse(std::string_view text);
   bool operator==(const BackupDocument&) const = default;

@@ -201,6 +201,9 @@ class Restore {
 Result<BackupDocument> restore(const RestoreRequest& request) {
   const std::string path = request.source + "/" + kBackupDocument;
   KILN_ASSIGN(const std::string text, readRegular(path, kMaxBackupDocumentBytes));
+  if (request.document && digestOf(text).hash != request.document->hash)
+    return fail(Code::kDataLoss,
+                path + ": has the digest " + digestOf(text).text() + ", not " + request.document->text());
   auto document = BackupDocument::parse(text);
   if (!document) return fail(document.error().in(path));
   KILN_TRY(Restore(request, *document).run());

@@ -15,7 +15,7 @@ namespace kiln::cli {
 namespace {
 
 struct Options {
-  std::string farm, database, out, from;
+  std::string farm, database, out, from, digest;
   bool hardLinks = false, withKeys = false;
 };
 
@@ -24,7 +24,8 @@ Json summary(const storage::BackupDocument& document) {
           {"blobs", document.blobs},
           {"bytes", document.blobBytes},
           {"files", document.files.size()},
-          {"damaged", document.damaged}};
+          {"damaged", document.damaged},
+          {"digest", document.digest().text()}};
 }
 
 std::string inWords(const storage::BackupDocument& document) {
@@ -51,7 +52,8 @@ Status backup(Context& context, const Options& options) {
   if (context.json)
     printJson(summary(document));
   else
-    printLine("backed up " + inWords(document) + " to " + options.out);
+    printLine("backed up " + inWords(document) + " to " + options.out + "\nits digest is " +
+              document.digest().text());
   if (!options.withKeys) note("without keys/: keep the farm's private keys elsewhere, or give --with-keys");
   if (document.damaged.empty()) return {};
   for (const std::string& blob : document.damaged) note("damaged, and not in the backup: " + blob);
@@ -65,6 +67,11 @@ Status restore(Context& context, const Options& options) {
   storage::RestoreRequest request;
   request.source = options.from;
   request.farm = options.farm;
+  if (!options.digest.empty()) {
+    auto digest = Digest::parse(options.digest, 0);
+    if (!digest) return fail(digest.error().in("--digest"));
+    request.document = *digest;
+  }
   request.check = [&](const std::string& backup) -> Status {
     KILN_TRY(checkEmptyDatabase(options.database));
     return checkBackup(backup);
@@ -109,7 +116,12 @@ void addRestore(CLI::App& app, Context& context) {
                              "\"$(infra/postgres start new/pg | tail -n 1)\"",
                              [&context, options] { return restore(context, *options); });
   addPlaces(command, *options);
-  command.add_option("--from", options->from, "The backup")->required();
+  command
+      .add_option("--from", options->from,
+                  "The backup. Without --digest, whoever could write to it decides what the database runs")
+      ->required();
+  command.add_option("--digest", options->digest,
+                     "What kiln backup called its digest; another one is refused");
 }
 
 }  // namespace kiln::cli

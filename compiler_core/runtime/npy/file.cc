@@ -16,8 +16,8 @@ Result<Tensor> read(const std::string& path, std::optional<DType> wanted, Limits
   if (::fstat(file.get(), &status) != 0) return fail(errnoError(errno, path));
   if (!S_ISREG(status.st_mode)) return fail(Code::kInvalidArgument, path + ": not a regular file");
   if (static_cast<std::uint64_t>(status.st_size) > limits.fileBytes) {
-    return fail(Code::kResourceExhausted, path + ": " + std::to_string(status.st_size) + " bytes; at most " +
-                                              std::to_string(limits.fileBytes) + " are read");
+    return fail(Code::kInvalidArgument, path + ": " + std::to_string(status.st_size) + " bytes; at most " +
+                                            std::to_string(limits.fileBytes) + " are read");
   }
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
   std::size_t done = 0;

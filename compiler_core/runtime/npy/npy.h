@@ -35,7 +35,8 @@ Result<Tensor> parse(Bytes file, std::optional<DType> wanted = {});
 // The file's bytes. The tensor must be consistent (see Tensor).
 std::vector<std::uint8_t> serialise(const Tensor& tensor);
 
-// As above, from and to a regular file; errors name the path. write() replaces the file.
+// As above, from and to a regular file; errors name the path. kInvalidArgument too for more bytes than the
+// limit. write() replaces the file.
 Result<Tensor> read(const std::string& path, std::optional<DType> wanted = {}, Limits limits = {});
 Status write(const std::string& path, const Tensor& tensor);
 

@@ -482,6 +482,26 @@ TEST_F(BackupTest, AChangedBackupIsNotRestored) {
   expectNoRestore("is missing, and an instance refers to it");
 }
 
+// All of it may have been made anew, so that it fits together.
+TEST_F(BackupTest, AnotherBackupThanTheNamedOneIsNotRestored) {
+  const auto made = makeBackup(request());
+  ASSERT_TRUE(made);
+  RestoreRequest named = restoring();
+  named.document = made->digest();
+  const std::string document = readGolden(backup() + "/backup.json");
+  auto other = BackupDocument::parse(document).value();
+  other.database = digestOf("another dump");
+  damage("database.dump", "another dump");
+  damage("backup.json", *toCanonicalJson(other.toJson()));
+  const auto refused = restoreBackup(named);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kDataLoss);
+  EXPECT_THAT(refused.error().message, HasSubstr(made->digest().text()));
+  damage("database.dump", "the dump");
+  damage("backup.json", document);
+  EXPECT_TRUE(restoreBackup(named));
+}
+
 TEST(BackupDocument, BadDocumentsAreRefused) {
   const Json good = parseJson(readGolden(KILN_GOLDEN "/v1/backup.json")).value();
   ASSERT_TRUE(BackupDocument::parse(good.dump()));
