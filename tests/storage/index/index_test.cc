@@ -208,7 +208,7 @@ TEST_F(IndexTest, ToolchainsAreFoundByLabelDigestAndDefault) {
   EXPECT_FALSE(connection_.execute("DELETE FROM toolchains"));
 }
 
-TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
+TEST_F(IndexTest, AWorkerIsStoredWholeAndKeepsItsFirstContact) {
   WorkerRecord worker{"w1",
                       "op",
                       digestOf(std::string_view("cert")),
@@ -217,10 +217,12 @@ TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
                       {"cpu:x86-64-v3", "cpu:x86-64-v4"},
                       {"cuda:sm_90a"},
                       {ActionKind::kCompile, ActionKind::kFetch},
-                      false,
+                      true,
                       {},
-                      kStart};
-  worker.peerAddress = "10.0.0.1";
+                      kStart,
+                      {digestOf(std::string_view("key")).hash, 0},
+                      "10.0.0.1",
+                      std::vector<std::string>{"one", "two"}};
   const auto stored = [&] {
     return *connection_.transact([&](postgres::Connection& c) {
       return upsertWorker(c, worker, worker.lastContact - std::chrono::seconds(30));
@@ -229,12 +231,19 @@ TEST_F(IndexTest, AWorkerKeepsItsFirstContact) {
   EXPECT_TRUE(stored());
   worker.lastContact = kStart + std::chrono::seconds(9);
   EXPECT_TRUE(stored());
-  auto workers = *listWorkers(connection_);
+  worker.firstContact = kStart;
+  const auto isStored = [&](const WorkerRecord& one) {
+    return one.name == worker.name && one.operatorName == worker.operatorName &&
+           one.certificate.hash == worker.certificate.hash && one.description == worker.description &&
+           one.targets == worker.targets && one.runs == worker.runs && one.emulates == worker.emulates &&
+           one.kinds == worker.kinds && one.draining == worker.draining &&
+           one.firstContact == worker.firstContact && one.lastContact == worker.lastContact &&
+           one.key == worker.key && one.peerAddress == worker.peerAddress &&
+           one.instances == worker.instances;
+  };
+  const auto workers = *listWorkers(connection_);
   ASSERT_EQ(workers.size(), 1u);
-  EXPECT_EQ(workers[0].firstContact, kStart);
-  EXPECT_EQ(workers[0].lastContact, worker.lastContact);
-  EXPECT_EQ(workers[0].kinds, worker.kinds);
-  EXPECT_EQ(workers[0].peerAddress, "10.0.0.1");
+  EXPECT_TRUE(isStored(workers[0]));
 }
 
 TEST_F(IndexTest, AWorkerSpeaksFromOnePlaceAtATime) {
