@@ -36,11 +36,17 @@ bool isEmpty(const Dim& dim) {
   return dim == Dim(0);
 }
 
-// Extent of a sliding window's result, or failure: the window must fit and every number be small enough to
-// calculate with.
-LogicalResult slide(Loc location, std::size_t dimension, const Dim& input, std::int64_t kernel,
-                    std::int64_t stride, std::int64_t before, std::int64_t after, std::int64_t dilation,
-                    Dim& result) {
+// How a window slides over the spatial dimensions: one entry each; of pads all beginnings, then all ends.
+struct Slide {
+  llvm::ArrayRef<std::int64_t> kernel, strides, pads, dilations;
+};
+
+// Extent of the result along one spatial dimension, or failure: the window must fit and every number be small
+// enough to calculate with.
+mlir::FailureOr<Dim> extentOf(Loc location, std::size_t dimension, const Dim& input, const Slide& slide) {
+  const std::int64_t kernel = slide.kernel[dimension], stride = slide.strides[dimension];
+  const std::int64_t dilation = slide.dilations[dimension], before = slide.pads[dimension];
+  const std::int64_t after = slide.pads[slide.kernel.size() + dimension];
   const std::string dim = "spatial dimension " + std::to_string(dimension);
   for (std::int64_t value : {kernel, stride, dilation})
     if (value < 1 || value > kMaxExtent)
@@ -54,25 +60,20 @@ LogicalResult slide(Loc location, std::size_t dimension, const Dim& input, std::
   if (padded.isStatic() && window > padded.value())
     return error(location, dim + ": window of " + llvm::Twine(window) + " exceeds the padded input of " +
                                padded.text());
-  result = *floorDiv(padded - Dim(window), stride) + Dim(1);
-  return success();
+  return *floorDiv(padded - Dim(window), stride) + Dim(1);
 }
 
 // The spatial part of convolution and pooling.
-LogicalResult slideAll(Loc location, const Shape& input, llvm::ArrayRef<std::int64_t> kernel,
-                       llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
-                       llvm::ArrayRef<std::int64_t> dilations, Shape& result) {
+LogicalResult slideAll(Loc location, const Shape& input, const Slide& slide, Shape& result) {
   const std::size_t spatial = input.size() - 2;
-  if (kernel.size() != spatial || strides.size() != spatial || pads.size() != 2 * spatial ||
-      dilations.size() != spatial)
+  if (slide.kernel.size() != spatial || slide.strides.size() != spatial || slide.pads.size() != 2 * spatial ||
+      slide.dilations.size() != spatial)
     return error(location, "kernel, strides and dilations need " + llvm::Twine(spatial) + " entries, pads " +
                                llvm::Twine(2 * spatial));
   for (std::size_t i = 0; i < spatial; ++i) {
-    Dim extent;
-    if (failed(slide(location, i, input[i + 2], kernel[i], strides[i], pads[i], pads[spatial + i],
-                     dilations[i], extent)))
-      return failure();
-    result.push_back(extent);
+    const auto extent = extentOf(location, i, input[i + 2], slide);
+    if (failed(extent)) return failure();
+    result.push_back(*extent);
   }
   return success();
 }
@@ -272,9 +273,9 @@ LogicalResult ConvOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Adaptor
     if (tensorType(bias) != mlir::RankedTensorType::get({outputs}, type.getElementType()))
       return error(location, "bias must hold one element per output channel");
   Shape shape{input[0], outputs};
-  if (failed(slideAll(location, input, filterType.getShape().drop_front(2), adaptor.getStrides(),
-                      adaptor.getPads(), adaptor.getDilations(), shape)))
-    return failure();
+  const Slide slide{filterType.getShape().drop_front(2), adaptor.getStrides(), adaptor.getPads(),
+                    adaptor.getDilations()};
+  if (failed(slideAll(location, input, slide, shape))) return failure();
   return done(types, shape, type.getElementType());
 }
 
@@ -285,9 +286,8 @@ LogicalResult PoolOp::inferReturnTypes(mlir::MLIRContext*, Loc location, Adaptor
       !llvm::isa<mlir::FloatType>(tensorType(adaptor.getInput()).getElementType()))
     return error(location, "an average needs floats");
   Shape shape{input[0], input[1]};
-  if (failed(slideAll(location, input, adaptor.getKernel(), adaptor.getStrides(), adaptor.getPads(),
-                      adaptor.getDilations(), shape)))
-    return failure();
+  const Slide slide{adaptor.getKernel(), adaptor.getStrides(), adaptor.getPads(), adaptor.getDilations()};
+  if (failed(slideAll(location, input, slide, shape))) return failure();
   return done(types, shape, tensorType(adaptor.getInput()).getElementType());
 }
 
