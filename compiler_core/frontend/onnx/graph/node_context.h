@@ -12,15 +12,22 @@
 
 namespace kiln::onnx {
 
+// A node where it stands in the model.
+struct NodeUse {
+  const Node& node;
+  std::int64_t opset;  // of the node's domain
+  Items inputs;        // one per input of the node
+};
+
 class NodeContext : public GraphBuilder {
  public:
-  NodeContext(mlir::OpBuilder& builder, mlir::Location location, Initializers& initializers, const Node& node,
-              std::int64_t opset, Items items, BodyImporter& bodies, IndexChecks* checks)
+  NodeContext(mlir::OpBuilder& builder, mlir::Location location, IndexChecks* checks,
+              Initializers& initializers, NodeUse use, BodyImporter& bodies)
       : GraphBuilder(builder, location, checks),
         initializers_(initializers),
-        node_(node),
-        opset_(opset),
-        items_(std::move(items)),
+        node_(use.node),
+        opset_(use.opset),
+        items_(std::move(use.inputs)),
         bodies_(bodies) {
     for (const Item& item : items_) inputs_.push_back(item.value);
   }

@@ -209,8 +209,8 @@ Result<Items> GraphImporter::importNode(Scope& scope, const Node& node, Items in
   const std::string label = scope.path + nodeLabel(node);
   captured_.operators.try_emplace(label,
                                   (domain.empty() ? "" : std::string(domain) + ":") + std::string(node.op));
-  NodeContext context(builder_, location(label), initializers_, node, opset, std::move(inputs), bodies,
-                      &checks_);
+  NodeContext context(builder_, location(label), &checks_, initializers_, {node, opset, std::move(inputs)},
+                      bodies);
   Items results;
   if (row->import) {
     KILN_ASSIGN(Values values, row->import(context));
