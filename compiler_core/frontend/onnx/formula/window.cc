@@ -64,10 +64,10 @@ Status padCeil(const GraphBuilder& build, Axis& axis, const Dim& input) {
 
 }  // namespace
 
-Dims Window::pads() const {
-  Dims result(before);
-  for (auto [end, more] : llvm::zip_equal(after, extra)) result.push_back(end + more);
-  return result;
+GraphBuilder::Slide Window::slide() const {
+  Dims pads(before);
+  for (auto [end, more] : llvm::zip_equal(after, extra)) pads.push_back(end + more);
+  return {strides, std::move(pads), dilations};
 }
 
 Result<std::size_t> spatialRank(Value input) {

@@ -12,8 +12,8 @@ struct Window {
   Dims extra;          // what ceil_mode adds behind `after`
 
   std::size_t rank() const { return kernel.size(); }
-  // All beginnings, then all ends, `extra` among them.
-  Dims pads() const;
+  // As operations take it: `extra` is padding at the end.
+  GraphBuilder::Slide slide() const;
   bool cutOff() const {
     return llvm::any_of(extra, [](std::int64_t e) { return e != 0; });
   }

@@ -437,13 +437,12 @@ Result<Value> GraphBuilder::matmul(Value lhs, Value rhs) {
   return infer<ir::MatmulOp>({lhs, rhs}, {});
 }
 
-Result<Value> GraphBuilder::conv(Value input, Value filter, Value bias, llvm::ArrayRef<std::int64_t> strides,
-                                 llvm::ArrayRef<std::int64_t> pads, llvm::ArrayRef<std::int64_t> dilations,
+Result<Value> GraphBuilder::conv(Value input, Value filter, Value bias, const Slide& slide,
                                  std::int64_t group) {
   ir::ConvOp::Properties properties;
-  properties.strides = array(context(), strides);
-  properties.pads = array(context(), pads);
-  properties.dilations = array(context(), dilations);
+  properties.strides = array(context(), slide.strides);
+  properties.pads = array(context(), slide.pads);
+  properties.dilations = array(context(), slide.dilations);
   properties.group = integer(context(), group);
   Values operands{input, filter};
   if (bias) operands.push_back(bias);
@@ -451,14 +450,13 @@ Result<Value> GraphBuilder::conv(Value input, Value filter, Value bias, llvm::Ar
 }
 
 Result<Value> GraphBuilder::pool(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
-                                 llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
-                                 llvm::ArrayRef<std::int64_t> dilations, bool countPadding) {
+                                 const Slide& slide, bool countPadding) {
   ir::PoolOp::Properties properties;
   properties.kind = ir::PoolKindAttr::get(context(), kind);
   properties.kernel = array(context(), kernel);
-  properties.strides = array(context(), strides);
-  properties.pads = array(context(), pads);
-  properties.dilations = array(context(), dilations);
+  properties.strides = array(context(), slide.strides);
+  properties.pads = array(context(), slide.pads);
+  properties.dilations = array(context(), slide.dilations);
   if (countPadding) properties.count_padding = mlir::UnitAttr::get(context());
   return infer<ir::PoolOp>({input}, properties);
 }

@@ -115,12 +115,14 @@ class GraphBuilder {
   Result<Value> mean(Value input, llvm::ArrayRef<std::int64_t> axes, bool keep);
   Result<Value> softmax(Value input, std::int64_t axis);
   Result<Value> matmul(Value lhs, Value rhs);
-  Result<Value> conv(Value input, Value filter, Value bias, llvm::ArrayRef<std::int64_t> strides,
-                     llvm::ArrayRef<std::int64_t> pads, llvm::ArrayRef<std::int64_t> dilations,
-                     std::int64_t group);
-  Result<Value> pool(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel,
-                     llvm::ArrayRef<std::int64_t> strides, llvm::ArrayRef<std::int64_t> pads,
-                     llvm::ArrayRef<std::int64_t> dilations, bool countPadding);
+  // How a window moves over the spatial dimensions: one entry each; of `pads` all beginnings, then all ends.
+  struct Slide {
+    Dims strides, pads, dilations;
+  };
+  // `bias` may be null.
+  Result<Value> conv(Value input, Value filter, Value bias, const Slide& slide, std::int64_t group);
+  Result<Value> pool(ir::PoolKind kind, Value input, llvm::ArrayRef<std::int64_t> kernel, const Slide& slide,
+                     bool countPadding);
   Result<Value> batchNorm(mlir::ValueRange operands, float epsilon);
 
   // What a body gives. nullopt: it could not be made; the reason has been noted elsewhere.

@@ -150,7 +150,7 @@ Result<Values> convTranspose(NodeContext& node) {
   Dims pads(llvm::ArrayRef(low).drop_front(2));
   pads.append(high.begin() + 2, high.end());
   KILN_ASSIGN(Value result, node.conv(spread, filter, node.hasInput(2) ? node.inputs()[2] : Value(),
-                                      Dims(rank, 1), pads, dilations, group));
+                                      {Dims(rank, 1), pads, dilations}, group));
   return Values{result};
 }
 
@@ -178,8 +178,8 @@ Result<Values> causalConv(NodeContext& node) {
     }
     KILN_ASSIGN(whole, node.concat({past, input}, 2));
   }
-  KILN_ASSIGN(Value result, node.conv(whole, filter, node.hasInput(2) ? node.inputs()[2] : Value(), {1},
-                                      {0, 0}, {1}, shape[1].value()));
+  KILN_ASSIGN(Value result, node.conv(whole, filter, node.hasInput(2) ? node.inputs()[2] : Value(),
+                                      {{1}, {0, 0}, {1}}, shape[1].value()));
   if (activation != "none") {
     const Term x(node, result);
     KILN_ASSIGN(result, (x * x.unary(ir::UnaryKind::Sigmoid)).value());
@@ -207,7 +207,7 @@ Result<Value> convolutionOf(NodeContext& node, Value input, Value filter, Value 
   KILN_ASSIGN(std::int64_t group, node.integer("group", 1));
   const Shape shape = dimsOf(input);
   KILN_ASSIGN(Window window, readWindow(node, kernel, llvm::ArrayRef(shape).drop_front(2), false));
-  return node.conv(input, filter, bias, window.strides, window.pads(), window.dilations, group);
+  return node.conv(input, filter, bias, window.slide(), group);
 }
 
 std::span<const Operator> convolutionOperators() {

@@ -222,8 +222,8 @@ Result<Values> localResponse(NodeContext& node) {
   const Term input = Term(node, x).cast(wide);
   const Shape planes{shape[0], Dim(1), shape[1], ir::product(llvm::ArrayRef(shape).drop_front(2))};
   KILN_ASSIGN(Value squares, (input * input).reshape(planes).value());
-  KILN_ASSIGN(Value sums, node.pool(ir::PoolKind::Sum, squares, {size, 1}, {1, 1},
-                                    {(size - 1) / 2, 0, size / 2, 0}, {1, 1}, false));
+  KILN_ASSIGN(Value sums, node.pool(ir::PoolKind::Sum, squares, {size, 1},
+                                    {{1, 1}, {(size - 1) / 2, 0, size / 2, 0}, {1, 1}}, false));
   const Term base = Term(node, sums).reshape(shape) * (alpha / static_cast<double>(size)) + bias;
   const Term power = base.binary(ir::BinaryKind::Pow, base.number(beta));
   KILN_ASSIGN(Value result, (input / power).cast(elementOf(x)).value());

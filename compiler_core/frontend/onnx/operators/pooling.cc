@@ -22,7 +22,7 @@ Result<Window> poolWindow(NodeContext& node, Value input) {
 
 Result<Value> pool(NodeContext& node, ir::PoolKind kind, Value input, const Window& window,
                    bool countPadding) {
-  return node.pool(kind, input, window.kernel, window.strides, window.pads(), window.dilations, countPadding);
+  return node.pool(kind, input, window.kernel, window.slide(), countPadding);
 }
 
 // Positions in the input that window position `k` of result `o` reads along dimension `i`: [kernel, result].
