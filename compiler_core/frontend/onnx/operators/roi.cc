@@ -30,6 +30,14 @@ struct Side {
   Term at(double t) const { return start + bins * bin + (bin / samples) * (t + 0.5); }
 };
 
+// What is pooled, and how.
+struct Pooling {
+  Term image, batch;  // `batch` [R]: which image a region lies in
+  Side rows, columns;
+  Dim regions;
+  bool largest;  // rather than the mean
+};
+
 // The two neighbours of a position and their weights, 0 for positions beyond the image.
 struct Corners {
   Term low, high, lowWeight, highWeight, outside;
@@ -46,8 +54,8 @@ Corners cornersOf(GraphBuilder& builder, const Term& position, const Dim& extent
 }
 
 // A fixed number of samples per bin: each is read where it lies.
-Term direct(NodeContext& node, const Term& image, const Term& batch, const Side& rows, const Side& columns,
-            std::int64_t samples, bool largest, const Dim& regions) {
+Term direct(NodeContext& node, const Pooling& pooling, std::int64_t samples) {
+  const auto& [image, batch, rows, columns, regions, largest] = pooling;
   const Pixels pixels(node, image);
   const Dim high(rows.pooled), wide(columns.pooled);
   std::optional<Term> total;
@@ -129,8 +137,8 @@ Term reduced(const Term& data, const Weights& weights, const Side& side, bool la
   return beyond.select(max(best, 0.0), best);
 }
 
-Term adaptive(NodeContext& node, const Term& image, const Term& batch, const Side& rows, const Side& columns,
-              bool largest, const Dim& regions) {
+Term adaptive(NodeContext& node, const Pooling& pooling) {
+  const auto& [image, batch, rows, columns, regions, largest] = pooling;
   if (!image.ok()) return image;
   const Shape shape = image.shape();
   const Dim high(rows.pooled), wide(columns.pooled);
@@ -194,8 +202,8 @@ Result<Values> roiAlign(NodeContext& node) {
   };
   const Side rows = side(1, shape[2], high), columns = side(0, shape[3], wide);
   const Term image = Term(node, input).cast(type), batch = Term(node, batchIndices).index();
-  const Term result = samples > 0 ? direct(node, image, batch, rows, columns, samples, mode == "max", regions)
-                                  : adaptive(node, image, batch, rows, columns, mode == "max", regions);
+  const Pooling pooling{image, batch, rows, columns, regions, mode == "max"};
+  const Term result = samples > 0 ? direct(node, pooling, samples) : adaptive(node, pooling);
   KILN_ASSIGN(Value value, result.cast(element).value());
   return Values{value};
 }
