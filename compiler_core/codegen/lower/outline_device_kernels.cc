@@ -178,6 +178,13 @@ class Arguments {
   SmallVector<Word> words_;
 };
 
+// What the run function asks of a device for one loop.
+struct Launch {
+  std::uint32_t kernel;  // the number of it
+  std::int64_t threads;  // of a block
+  Arguments& arguments;
+};
+
 // Gives buffers a memory space, and the views of them.
 LogicalResult setSpace(Value buffer, Attribute space) {
   auto type = cast<MemRefType>(buffer.getType());
@@ -310,7 +317,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     attributes.set("symbol", b.getStringAttr(kernel.getName()));
     launches.push_back(attributes.getDictionary(&getContext()));
     b.setInsertionPoint(loop);
-    statuses.push_back(launch(b, loop, main, number, threads, blocks, arguments));
+    statuses.push_back(launch(b, loop, main, {number, threads, arguments}, blocks));
     if (known->names[number] != kernel.getName()) kernel.erase();
     loop.erase();
     return success();
@@ -321,12 +328,11 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
   }
 
   // callbacks->launch(callbacks->user, &launch): an i32, the status.
-  Value launch(OpBuilder& b, scf::ForallOp loop, func::FuncOp main, std::uint32_t number,
-               std::int64_t threads, OpFoldResult blocks, Arguments& arguments) {
+  Value launch(OpBuilder& b, scf::ForallOp loop, func::FuncOp main, const Launch& what, OpFoldResult blocks) {
     const Location loc = loop.getLoc();
     if (auto fixed = getConstantIntValue(blocks))
       return *fixed == 0 ? word(b, loc, KILN_RUN_OK, 32)
-                         : enqueue(b, loc, main, number, threads, word(b, loc, *fixed, 32), arguments);
+                         : enqueue(b, loc, main, what, word(b, loc, *fixed, 32));
     // A grid has at least one block.
     Value count = arith::IndexCastOp::create(b, loc, b.getI64Type(), cast<Value>(blocks));
     const auto is = [&](arith::CmpIPredicate predicate, std::int64_t value) {
@@ -337,7 +343,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     auto branch = scf::IfOp::create(b, loc, TypeRange{b.getI32Type()}, runs, /*withElseRegion=*/true);
     OpBuilder inside = branch.getThenBodyBuilder();
     Value narrow = arith::TruncIOp::create(inside, loc, b.getI32Type(), count);
-    scf::YieldOp::create(inside, loc, enqueue(inside, loc, main, number, threads, narrow, arguments));
+    scf::YieldOp::create(inside, loc, enqueue(inside, loc, main, what, narrow));
     OpBuilder otherwise = branch.getElseBodyBuilder();
     Value none = arith::SelectOp::create(otherwise, loc, fits, word(otherwise, loc, KILN_RUN_OK, 32),
                                          word(otherwise, loc, KILN_RUN_BOUND_EXCEEDED, 32));
@@ -345,24 +351,23 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     return branch.getResult(0);
   }
 
-  Value enqueue(OpBuilder& b, Location loc, func::FuncOp main, std::uint32_t number, std::int64_t threads,
-                Value blocks, Arguments& arguments) {
+  Value enqueue(OpBuilder& b, Location loc, func::FuncOp main, const Launch& what, Value blocks) {
     MLIRContext* context = b.getContext();
     auto pointer = LLVM::LLVMPointerType::get(context);
-    const auto count = static_cast<std::int64_t>(arguments.size());
+    const auto count = static_cast<std::int64_t>(what.arguments.size());
     most = std::max(most, count);
-    arguments.store(b, loc, words);
+    what.arguments.store(b, loc, words);
     const auto field = [&](std::int32_t at, Value value) {
       Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI32Type(), request, ArrayRef<LLVM::GEPArg>{at});
       LLVM::StoreOp::create(b, loc, value, slot);
     };
     // As kiln_launch, in words of 32 bits.
     field(0, word(b, loc, space, 32));
-    field(1, word(b, loc, number, 32));
+    field(1, word(b, loc, what.kernel, 32));
     field(2, blocks);
     field(3, word(b, loc, 1, 32));
     field(4, word(b, loc, 1, 32));
-    field(5, word(b, loc, threads, 32));
+    field(5, word(b, loc, what.threads, 32));
     field(6, word(b, loc, count, 32));
     field(7, word(b, loc, 0, 32));
     field(8, words);
