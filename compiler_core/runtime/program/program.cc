@@ -132,14 +132,13 @@ Status Program::findSpaces(const ElfImage& image, const Manifest& manifest) cons
   return {};
 }
 
-std::int32_t Program::run(std::size_t profile, const kiln_callbacks& callbacks, void* arena,
-                          const void* const* weights, const void* const* inputs, void* const* outputs,
-                          const std::int64_t* symbols, std::int64_t* outputDims) const {
+std::int32_t Program::run(std::size_t profile, const RunArguments& with) const {
   if (abi1Run_ == nullptr) {
-    return profiles_[profile].run(&callbacks, arena, weights, inputs, outputs, symbols, outputDims);
+    return profiles_[profile].run(&with.callbacks, with.arena, with.weights, with.inputs, with.outputs,
+                                  with.symbols, with.outputDims);
   }
-  std::copy(abi1Shapes_.begin(), abi1Shapes_.end(), outputDims);
-  return abi1Run_(&callbacks, arena, weights, inputs, outputs);
+  std::copy(abi1Shapes_.begin(), abi1Shapes_.end(), with.outputDims);
+  return abi1Run_(&with.callbacks, with.arena, with.weights, with.inputs, with.outputs);
 }
 
 void Program::shapes(std::size_t profile, const std::int64_t* symbols, std::int64_t* outputDims) const {

@@ -13,6 +13,17 @@
 
 namespace kiln::runtime {
 
+// What kiln_run takes (program_abi.h).
+struct RunArguments {
+  const kiln_callbacks& callbacks;
+  void* arena;
+  const void* const* weights;
+  const void* const* inputs;
+  void* const* outputs;
+  const std::int64_t* symbols;
+  std::int64_t* outputDims;
+};
+
 // Owns the mapping; the table lives as long. Immutable, thread safe.
 class Program {
  public:
@@ -26,9 +37,7 @@ class Program {
   Program& operator=(const Program&) = delete;
 
   // As kiln_run and kiln_shapes (program_abi.h) of profile `profile`, an index of the manifest's.
-  std::int32_t run(std::size_t profile, const kiln_callbacks& callbacks, void* arena,
-                   const void* const* weights, const void* const* inputs, void* const* outputs,
-                   const std::int64_t* symbols, std::int64_t* outputDims) const;
+  std::int32_t run(std::size_t profile, const RunArguments& with) const;
   void shapes(std::size_t profile, const std::int64_t* symbols, std::int64_t* outputDims) const;
   // The names of its functions; kDataLoss if the symbol table is malformed.
   Result<FunctionNames> functionNames() const;

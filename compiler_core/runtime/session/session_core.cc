@@ -280,9 +280,15 @@ std::int32_t SessionCore::callProgram(const Plan& plan, const std::vector<void*>
     callbacks.arenas = arenas.data();
   }
   const FpScope state;
-  return artifact_->program->run(plan.choice.profile, callbacks, arena,
-                                 device_ != nullptr ? device_->weights() : artifact_->weights.pointers(),
-                                 inputs.data(), outputs.data(), plan.choice.symbols.data(), dims.data());
+  return artifact_->program->run(
+      plan.choice.profile,
+      {.callbacks = callbacks,
+       .arena = arena,
+       .weights = device_ != nullptr ? device_->weights() : artifact_->weights.pointers(),
+       .inputs = inputs.data(),
+       .outputs = outputs.data(),
+       .symbols = plan.choice.symbols.data(),
+       .outputDims = dims.data()});
 }
 
 // A program whose nodes are all on devices, in a profile in which no symbol varies.
