@@ -62,8 +62,8 @@ class ArtifactCheck {
   }
   Result<std::optional<std::string>> read(const reapi::Digest& digest, std::uint64_t limit,
                                           const char* name) {
-    return readFor(audit_, fromProto(digest).value_or(Digest{}), limit, FindingKind::kTamperedRow, kTable,
-                   name_, name);
+    return readFor(audit_, fromProto(digest).value_or(Digest{}), limit,
+                   {FindingKind::kTamperedRow, kTable, name_, name});
   }
 
   void checkFiles(const OciManifest& oci) {

@@ -108,12 +108,12 @@ Result<AuditTrust> AuditTrust::of(const signing::TrustRoot& root, TimePoint now)
 }
 
 Result<std::optional<std::string>> readFor(const Audit& audit, const Digest& digest, std::uint64_t limit,
-                                           FindingKind kind, const std::string& table,
-                                           const std::string& subject, const std::string& name) {
+                                           Finding missing) {
   auto text = audit.blobs.read(digest, limit);
   if (text) return std::optional(std::move(*text));
   if (isOutage(text.error().code)) return fail(text.error());
-  audit.report(kind, table, subject, name + " " + digest.text() + " cannot be read: " + text.error().message);
+  missing.what += " " + digest.text() + " cannot be read: " + text.error().message;
+  audit.found(missing);
   return std::optional<std::string>();
 }
 
@@ -126,8 +126,8 @@ Result<std::optional<SignedStatement>> openStatement(const Audit& audit, const v
   };
   const auto digest = fromProto(row.bundle());
   if (!digest) return bad(FindingKind::kTamperedRow, "the row names no bundle");
-  KILN_ASSIGN(const auto text, readFor(audit, *digest, kMaxBundleBytes, FindingKind::kMissingStatement, table,
-                                       row.payload(), "its bundle"));
+  KILN_ASSIGN(const auto text, readFor(audit, *digest, kMaxBundleBytes,
+                                       {FindingKind::kMissingStatement, table, row.payload(), "its bundle"}));
   if (!text) return none;
   const auto bundle = signing::parseBundle(*text);
   if (!bundle) return bad(FindingKind::kBadSignature, "its bundle is malformed: " + bundle.error().message);

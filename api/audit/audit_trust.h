@@ -44,11 +44,10 @@ struct Audit {
   }
 };
 
-// Reads a blob for `subject`. Nothing, and a finding, if it is not there or not itself; an error if the store
-// could not be asked.
+// Reads a blob of at most `limit` bytes. Nothing, and the finding `missing`, if it is not there or not
+// itself; an error if the store could not be asked. missing.what is the blob's name, such as "its bundle".
 Result<std::optional<std::string>> readFor(const Audit& audit, const Digest& digest, std::uint64_t limit,
-                                           FindingKind kind, const std::string& table,
-                                           const std::string& subject, const std::string& name);
+                                           Finding missing);
 
 // The statement that a row of `table` leads to: its bundle is there and signed by a key that the root lists
 // and lets speak for whom the statement names, where a log is trusted it holds the signature, and payload and

@@ -158,9 +158,9 @@ class LogWalk {
   // The index leads to the very signature that the log holds.
   Status checkBundle(std::uint64_t place, const signing::Leaf& leaf, const v1::LoggedEntry& row) {
     const auto digest = fromProto(row.bundle());
-    KILN_ASSIGN(const auto text,
-                readFor(audit_, digest.value_or(Digest{}), kMaxBundleBytes, FindingKind::kMissingStatement,
-                        row.table(), row.payload(), "the bundle of " + nameOf(place)));
+    KILN_ASSIGN(const auto text, readFor(audit_, digest.value_or(Digest{}), kMaxBundleBytes,
+                                         {FindingKind::kMissingStatement, row.table(), row.payload(),
+                                          "the bundle of " + nameOf(place)}));
     if (!text) return {};
     const auto bundle = signing::parseBundle(*text);
     if (!bundle) {

@@ -72,7 +72,7 @@ class ToolchainCheck {
 
   Status checkDescription(const v1::IndexedToolchain& row, const Digest& tree, Parts& parts) {
     const auto read = [&](const Digest& digest, std::uint64_t limit, const char* name) {
-      return readFor(audit_, digest, limit, FindingKind::kTamperedRow, kTable, row.label(), name);
+      return readFor(audit_, digest, limit, {FindingKind::kTamperedRow, kTable, row.label(), name});
     };
     KILN_ASSIGN(const auto bytes, read(tree, kMaxDirectory, "its tree"));
     if (!bytes) return {};
@@ -112,8 +112,8 @@ class ToolchainCheck {
     if (admission.statement().recorded().seconds() != seconds)
       tampered(row, "it was admitted on " + rfc3339(admitted->admittedOn), kAdmissions);
     if (!lock || replaced) return {};  // the one in force names the same
-    KILN_ASSIGN(const auto text, readFor(audit_, *lock, kMaxToolchainLockBytes, FindingKind::kTamperedRow,
-                                         kAdmissions, row.label(), "its lock"));
+    KILN_ASSIGN(const auto text, readFor(audit_, *lock, kMaxToolchainLockBytes,
+                                         {FindingKind::kTamperedRow, kAdmissions, row.label(), "its lock"}));
     const auto locked = text ? index::lockedPartsOf(*text) : std::vector<index::PartRecord>();
     if (!locked) return tampered(row, "its lock is none: " + locked.error().message, kAdmissions);
     parts.expected.insert(locked->begin(), locked->end());

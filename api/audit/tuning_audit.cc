@@ -37,8 +37,8 @@ Status checkStatement(const Audit& audit, const v1::IndexedTuningRecord& row, co
 // The entries that name the record are what it decides; that some are gone says that later records decided
 // those kernels.
 Status checkEntries(const Audit& audit, const v1::IndexedTuningRecord& row, const Digest& digest) {
-  KILN_ASSIGN(const auto text, readFor(audit, digest, kMaxTuningRecordBytes, FindingKind::kTamperedRow,
-                                       kRecords, digest.text(), "the record"));
+  KILN_ASSIGN(const auto text, readFor(audit, digest, kMaxTuningRecordBytes,
+                                       {FindingKind::kTamperedRow, kRecords, digest.text(), "the record"}));
   if (!text) return {};
   const auto json = parseCanonicalJson(*text, {.bytes = kMaxTuningRecordBytes});
   const auto record = json ? TuningRecord::fromJson(*json) : fail(json.error());
