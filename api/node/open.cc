@@ -91,16 +91,16 @@ Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest
   auto carried = signing::recallsIn(artifact.directory);
   if (!carried) return fail(carried.error().in(directory));
   KILN_TRY(current.learnCarried(*carried));
-  artifact.verdict = signing::verifyDirectory(artifact.directory, wanted, current.root, current.policy, clock,
-                                              current.known());
+  artifact.verdict = signing::verifyDirectory({artifact.directory, wanted}, current.root, current.policy,
+                                              clock, current.known());
   if (!artifact.verdict.passed) return fail(verificationError(artifact.verdict).in(directory));
   KILN_TRY(current.learn(artifact.verdict));
   return artifact;
 }
 
 Status recheckArtifact(const VerifiedArtifact& artifact, const Trust& trust, const Clock& clock) {
-  const auto verdict = signing::verifyDirectory(artifact.directory, artifact.verdict.artifact, trust.root,
-                                                trust.policy, clock, trust.known(), true);
+  const auto verdict = signing::verifyDirectory({artifact.directory, artifact.verdict.artifact, true},
+                                                trust.root, trust.policy, clock, trust.known());
   if (!verdict.passed) return fail(verificationError(verdict));
   return {};
 }

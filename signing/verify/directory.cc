@@ -168,8 +168,9 @@ Verdict refused(std::string check, const Error& error) {
 
 }  // namespace
 
-Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
-                        const Policy& policy, const Clock& clock, const Known& known, bool statementsOnly) {
+Verdict verifyDirectory(const DirectoryRequest& wanted, const TrustRoot& root, const Policy& policy,
+                        const Clock& clock, const Known& known) {
+  const auto& [directory, artifact, statementsOnly] = wanted;
   UniqueFd base(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   if (base.get() < 0) return refused("directory", errnoError(errno, directory));
   auto artifactJson = textBelow(base.get(), "artifact.json", kMaxOciManifestBytes);

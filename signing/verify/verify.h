@@ -88,12 +88,17 @@ struct Verdict {
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,
                        const Clock& clock, const Known& known = {});
 
-// The same for an artifact directory (artifact.json, manifest.json, program.so, weights/,
-// fixtures/, bundles/*.sigstore.json). Symbolic links and special files are refused. `artifact` as in
-// VerifyRequest.
-Verdict verifyDirectory(const std::string& directory, const Digest& artifact, const TrustRoot& root,
-                        const Policy& policy, const Clock& clock, const Known& known = {},
-                        bool statementsOnly = false);
+// An artifact directory: artifact.json, manifest.json, program.so, weights/, fixtures/,
+// bundles/*.sigstore.json.
+struct DirectoryRequest {
+  std::string directory;
+  Digest artifact;              // as in VerifyRequest
+  bool statementsOnly = false;  // likewise
+};
+
+// The same as verifyArtifact for a directory. Symbolic links and special files are refused.
+Verdict verifyDirectory(const DirectoryRequest& wanted, const TrustRoot& root, const Policy& policy,
+                        const Clock& clock, const Known& known = {});
 
 // The recalls.json that an artifact directory carries, as it is; "" if it has none.
 inline constexpr char kRecallsFile[] = "recalls.json";

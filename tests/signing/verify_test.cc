@@ -587,7 +587,7 @@ struct DirectoryTest : VerifyTest {
     for (const VerdictLine& line : verdict.lines)
       EXPECT_FALSE(line.ok && line.check.starts_with("fixture")) << line.check << ": " << line.detail;
   }
-  Verdict check() { return verifyDirectory(directory, farm.artifact, farm.root, policy, farm.clock); }
+  Verdict check() { return verifyDirectory({directory, farm.artifact}, farm.root, policy, farm.clock); }
 };
 
 TEST_F(DirectoryTest, AcceptsAFetchedArtifact) {
@@ -751,7 +751,7 @@ TEST_F(DirectoryTest, ACallThatWasInterruptedBeforeChangesNothing) {
 // Who looks again at what was verified and loaded needs no files.
 TEST_F(DirectoryTest, StatementsAloneAreLookedAtAgain) {
   const auto again = [&] {
-    return verifyDirectory(directory, farm.artifact, farm.root, policy, farm.clock, {}, true);
+    return verifyDirectory({directory, farm.artifact, true}, farm.root, policy, farm.clock);
   };
   fs::remove(directory + "/program.so");
   fs::remove_all(directory + "/fixtures");

@@ -64,7 +64,7 @@ TEST_F(FetchTest, LeavesAVerifiedDirectory) {
     EXPECT_TRUE(fs::is_regular_file(destination + "/" + name)) << name;
     EXPECT_EQ(fs::status(destination + "/" + name).permissions() & fs::perms(0222), fs::perms::none) << name;
   }
-  EXPECT_TRUE(signing::verifyDirectory(destination, artifact.farm.artifact, artifact.trust.root,
+  EXPECT_TRUE(signing::verifyDirectory({destination, artifact.farm.artifact}, artifact.trust.root,
                                        artifact.trust.policy, SystemClock())
                   .passed);
 }
@@ -84,7 +84,7 @@ TEST_F(FetchTest, WhatThirdPartiesSayDoesNotMakeItUnfetchable) {
   const auto verdict = fetch();
   ASSERT_TRUE(verdict) << verdict.error().message;
   EXPECT_EQ(verdict->counted.size(), kMaxBundles);
-  const auto offline = signing::verifyDirectory(destination, artifact.farm.artifact, artifact.trust.root,
+  const auto offline = signing::verifyDirectory({destination, artifact.farm.artifact}, artifact.trust.root,
                                                 artifact.trust.policy, SystemClock());
   EXPECT_TRUE(offline.passed);
   fs::remove_all(destination);
