@@ -26,12 +26,11 @@ Status checkGpu(const Json& report, const Closure& closure) {
 
 }  // namespace
 
-Status checkClaim(storage::BlobStore& store, const std::string& instance, const CheckStatement& check,
-                  const std::vector<std::string>& documents, const Closure& closure,
-                  const Certificate& authority, TimePoint now) {
-  if (documents.size() != 1 || digestOf(documents.front()) != check.receipt)
+Status checkClaim(const Evidence& evidence, const CheckStatement& check, const Closure& closure) {
+  const auto& [store, instance, receipts, authority, now] = evidence;
+  if (receipts.size() != 1 || digestOf(receipts.front()) != check.receipt)
     return refused("a check statement comes with the one receipt that it names");
-  auto verified = verifyReceiptDocument(documents.front(), authority, now);
+  auto verified = verifyReceiptDocument(receipts.front(), authority, now);
   if (!verified) return refused("receipt: " + verified.error().message);
   const Receipt& receipt = verified->receipt;
   if (receipt.worker != check.worker || receipt.operatorName != check.operatorName)

@@ -85,9 +85,11 @@ Status LocalSigner::check(const SignRequest& request) const {
   if (request.receipts.size() > kMaxReceipts) return fail(Code::kInvalidArgument, "more than 64 receipts");
   if (const auto* admission = std::get_if<ToolchainAdmission>(&claim.about))
     return checkAdmission(store_, request.instance, *admission, claim.subject);
+  const auto evidence = [&]() -> Evidence {
+    return {store_, request.instance, request.receipts, authority_, clock_.now()};
+  };
   if (const auto* tune = std::get_if<TuneStatement>(&claim.about))
-    return checkTune(store_, request.instance, *tune, claim.subject, request.receipts, authority_,
-                     clock_.now());
+    return checkTune(evidence(), *tune, claim.subject);
   if (const auto* compile = std::get_if<CompileClaim>(&claim.about)) {
     KILN_ASSIGN(const Closure known, loadManifests(store_, request.instance, claim.subject));
     if (auto same = checkCompileSummary(compile->summary, known.manifest, known.oci.config); !same)
@@ -102,10 +104,9 @@ Status LocalSigner::check(const SignRequest& request) const {
   }
   KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.subject));
   if (const auto* check = std::get_if<CheckStatement>(&claim.about))
-    return checkClaim(store_, request.instance, *check, request.receipts, closure, authority_, clock_.now());
+    return checkClaim(evidence(), *check, closure);
   if (const auto* again = std::get_if<Reproduction>(&claim.about))
-    return checkReproduction(store_, request.instance, *again, request.receipts, closure, authority_,
-                             clock_.now());
+    return checkReproduction(evidence(), *again, closure);
   if (const auto* tombstone = std::get_if<Tombstone>(&claim.about))
     return checkTombstone(*tombstone, claim.subject, records_, keys_);
   const Provenance& provenance = std::get<Provenance>(claim.about);

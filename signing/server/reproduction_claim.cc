@@ -13,14 +13,13 @@ tl::unexpected<Error> refused(const std::string& why) {
 
 }  // namespace
 
-Status checkReproduction(storage::BlobStore& store, const std::string& instance, const Reproduction& again,
-                         const std::vector<std::string>& documents, const Closure& closure,
-                         const Certificate& authority, TimePoint now) {
-  if (!again.receipt || documents.size() != 1 || digestOf(documents.front()) != *again.receipt)
+Status checkReproduction(const Evidence& evidence, const Reproduction& again, const Closure& closure) {
+  const auto& [store, instance, receipts, authority, now] = evidence;
+  if (!again.receipt || receipts.size() != 1 || digestOf(receipts.front()) != *again.receipt)
     return refused("a reproduction statement comes with the one receipt that it names");
   if (again.reference || !again.absent.empty())
     return refused("the receipt of a compile proves neither fixtures nor that files may be absent");
-  auto verified = verifyReceiptDocument(documents.front(), authority, now);
+  auto verified = verifyReceiptDocument(receipts.front(), authority, now);
   if (!verified) return refused("receipt: " + verified.error().message);
   const Receipt& receipt = verified->receipt;
   if (receipt.worker != again.worker || receipt.operatorName != again.operatorName)

@@ -34,10 +34,9 @@ Status checkSummary(const TuneStatement& tune, const TuningRecord& record) {
 
 }  // namespace
 
-Status checkTune(storage::BlobStore& store, const std::string& instance, const TuneStatement& tune,
-                 const Digest& recordDigest, const std::vector<std::string>& documents,
-                 const Certificate& authority, TimePoint now) {
-  if (documents.size() != 1 || digestOf(documents.front()) != tune.receipt)
+Status checkTune(const Evidence& evidence, const TuneStatement& tune, const Digest& recordDigest) {
+  const auto& [store, instance, receipts, authority, now] = evidence;
+  if (receipts.size() != 1 || digestOf(receipts.front()) != tune.receipt)
     return refused("the statement comes with the one receipt that it names");
   KILN_ASSIGN(const auto record,
               load<TuningRecord>(store, instance, recordDigest, kMaxTuningRecordBytes, kTuningRecordFile));
@@ -45,7 +44,7 @@ Status checkTune(storage::BlobStore& store, const std::string& instance, const T
               load<KernelPlan>(store, instance, tune.plan, kMaxKernelPlanBytes, kKernelPlanFile));
   if (auto of = checkRecord(record, plan); !of) return refused(of.error().message);
   KILN_TRY(checkSummary(tune, record));
-  auto verified = verifyReceiptDocument(documents.front(), authority, now);
+  auto verified = verifyReceiptDocument(receipts.front(), authority, now);
   if (!verified) return refused("receipt: " + verified.error().message);
   const Receipt& receipt = verified->receipt;
   if (receipt.worker != tune.worker || receipt.operatorName != tune.operatorName)

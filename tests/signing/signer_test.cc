@@ -526,8 +526,10 @@ TEST_F(CheckClaimTest, AReportNamesAGpuIfTheArtifactHasKernelsForOneAndElseNot) 
   check = farm.check(true, &receipt);
   Closure closure;
   closure.oci.layers = {{"kernels/sm_90a.cubin", kCubinMediaType, digestOf("kernels")}};
-  const Status refused = checkClaim(farm.store, "default", check, {receipt}, closure,
-                                    farm.authority.certificate(), farm.clock.now());
+  const std::string instance = "default";
+  const std::vector<std::string> receipts{receipt};
+  const Status refused = checkClaim(
+      {farm.store, instance, receipts, farm.authority.certificate(), farm.clock.now()}, check, closure);
   ASSERT_FALSE(refused);
   EXPECT_NE(refused.error().message.find("the report names none"), std::string::npos)
       << refused.error().message;
