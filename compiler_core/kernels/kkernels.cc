@@ -13,19 +13,19 @@ extern "C" {
 #define KILN_DEFINE(suffix, T)                                                                              \
   void kiln_sort_##suffix(const T* input, I64 outer, I64 n, I64 inner, T* values, I64, I64, I64,            \
                           I64* indices, I64, I64, I64, I64* scratch, I64, I64 descending) {                 \
-    sort(input, outer, n, inner, values, indices, scratch, descending != 0);                                \
+    sort(input, outer, {n, inner}, Sorted<T>{values, indices}, scratch, descending != 0);                   \
   }                                                                                                         \
   void kiln_unique_##suffix(const T* input, I64 n, I64 row, I64* indices, I64, I64* inverse, I64,           \
                             I64* counts, I64, I64* count, I64* scratch, I64, I64 sorted) {                  \
-    unique(input, n, row, indices, inverse, counts, count, scratch, sorted != 0);                           \
+    unique(input, {n, row}, {indices, inverse, counts, count}, scratch, sorted != 0);                       \
   }                                                                                                         \
   void kiln_cumsum_##suffix(const T* input, I64 outer, I64 n, I64 inner, T* output, I64, I64, I64,          \
                             I64 exclusive, I64 reverse) {                                                   \
-    cumulative<T, false>(input, outer, n, inner, output, exclusive != 0, reverse != 0);                     \
+    cumulative<T, false>(input, outer, {n, inner}, output, exclusive != 0, reverse != 0);                   \
   }                                                                                                         \
   void kiln_cumprod_##suffix(const T* input, I64 outer, I64 n, I64 inner, T* output, I64, I64, I64,         \
                              I64 exclusive, I64 reverse) {                                                  \
-    cumulative<T, true>(input, outer, n, inner, output, exclusive != 0, reverse != 0);                      \
+    cumulative<T, true>(input, outer, {n, inner}, output, exclusive != 0, reverse != 0);                    \
   }                                                                                                         \
   void kiln_argmax_##suffix(const T* input, I64 outer, I64 n, I64 inner, I64* output, I64, I64, I64 last) { \
     argReduce<T, true>(input, outer, n, inner, output, last != 0);                                          \
@@ -39,7 +39,7 @@ KILN_KERNEL_NUMBERS(KILN_DEFINE)
 #define KILN_SCATTER(kind, suffix, T, combine)                                                        \
   void kiln_scatter_##kind##_##suffix(const I64* indices, I64 n, const T* updates, I64, I64, T* data, \
                                       I64 rows, I64 row) {                                            \
-    scatter(indices, n, updates, data, rows, row, combine);                                           \
+    scatter(indices, n, updates, data, {rows, row}, combine);                                         \
   }
 #define KILN_DEFINE(suffix, T) KILN_SCATTER(set, suffix, T, ([](T, T b) { return b; }))
 KILN_KERNEL_WIDTHS(KILN_DEFINE)

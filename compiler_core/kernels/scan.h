@@ -1,13 +1,14 @@
 // Operations that walk along one axis, the middle of [outer, n, inner].
 #pragma once
 
-#include "compiler_core/kernels/numeric.h"
+#include "compiler_core/kernels/extents.h"
 
 namespace kiln::kernels {
 
 // Running sum or product. Sums of floats are carried wider than their type.
 template <class T, bool Product>
-void cumulative(const T* input, I64 outer, I64 n, I64 inner, T* output, bool exclusive, bool reverse) {
+void cumulative(const T* input, I64 outer, Line line, T* output, bool exclusive, bool reverse) {
+  const auto [n, inner] = line;
   using N = Number<T>;
   for (I64 o = 0; o < outer; ++o) {
     for (I64 j = 0; j < inner; ++j) {

@@ -2,7 +2,7 @@
 // every input.
 #pragma once
 
-#include "compiler_core/kernels/numeric.h"
+#include "compiler_core/kernels/extents.h"
 
 namespace kiln::kernels {
 
@@ -36,32 +36,46 @@ void sortPositions(I64* order, I64* scratch, I64 n, Less less) {
     for (I64 i = 0; i < n; ++i) order[i] = from[i];
 }
 
-// Sorts along the middle of [outer, n, inner]. `scratch` holds 2 n.
+// Elements in their order, and where they stood.
 template <class T>
-void sort(const T* input, I64 outer, I64 n, I64 inner, T* values, I64* indices, I64* scratch,
-          bool descending) {
+struct Sorted {
+  T* values;
+  I64* indices;
+};
+
+// Sorts along the middle of [outer, line.n, line.step]. `scratch` holds 2 line.n.
+template <class T>
+void sort(const T* input, I64 outer, Line line, Sorted<T> result, I64* scratch, bool descending) {
+  const I64 n = line.n, inner = line.step;
+  const auto [values, indices] = result;
   for (I64 o = 0; o < outer; ++o) {
     for (I64 j = 0; j < inner; ++j) {
       const I64 base = o * n * inner + j;
-      const T* line = input + base;
+      const T* first = input + base;
       if (descending)
         sortPositions(scratch, scratch + n, n,
-                      [=](I64 a, I64 b) { return before(line[b * inner], line[a * inner]); });
+                      [=](I64 a, I64 b) { return before(first[b * inner], first[a * inner]); });
       else
         sortPositions(scratch, scratch + n, n,
-                      [=](I64 a, I64 b) { return before(line[a * inner], line[b * inner]); });
+                      [=](I64 a, I64 b) { return before(first[a * inner], first[b * inner]); });
       for (I64 i = 0; i < n; ++i) {
-        values[base + i * inner] = line[scratch[i] * inner];
+        values[base + i * inner] = first[scratch[i] * inner];
         indices[base + i * inner] = scratch[i];
       }
     }
   }
 }
 
-// The distinct rows of input [n, row]; results as kiln.unique says. `scratch` holds 2 n.
+// The results of kiln.unique.
+struct Distinct {
+  I64 *indices, *inverse, *counts, *count;
+};
+
+// The distinct rows of an input of this shape. `scratch` holds 2 shape.count.
 template <class T>
-void unique(const T* input, I64 n, I64 row, I64* indices, I64* inverse, I64* counts, I64* count, I64* scratch,
-            bool sorted) {
+void unique(const T* input, Rows shape, Distinct result, I64* scratch, bool sorted) {
+  const I64 n = shape.count, row = shape.row;
+  const auto [indices, inverse, counts, count] = result;
   const auto less = [=](I64 a, I64 b) {
     const T *x = input + a * row, *y = input + b * row;
     for (I64 i = 0; i < row; ++i) {
