@@ -66,6 +66,10 @@ FLOORS = {
         "cpu": ".",
         "cuda": ". cpu lower",
     },
+    "compiler_core/driver": {
+        ".": "",
+        "commands": ".",
+    },
     "compiler_core/frontend/onnx": {
         "reader": "",
         "graph": "reader",

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <sstream>
 
+#include "compiler_core/driver/commands/evidence_json.h"
 #include "compiler_core/driver/compiler.h"
-#include "compiler_core/driver/evidence_json.h"
 #include "compiler_core/runtime/compare/compare.h"
 #include "manifest/artifact/manifest.h"
 #include "tests/compiler_core/host/program_host.h"

@@ -8,8 +8,8 @@
 #include <sstream>
 
 #include "compiler_core/codegen/cuda/codegen.h"
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/evidence_json.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/evidence_json.h"
 #include "manifest/artifact/manifest.h"
 #include "tests/compiler_core/host/program_host.h"
 #include "tests/support/onnx_builder.h"

@@ -8,7 +8,7 @@
 #include <fstream>
 
 #include "compiler_core/codegen/cuda/codegen.h"
-#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/commands/command.h"
 #include "compiler_core/runtime/runtime.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"

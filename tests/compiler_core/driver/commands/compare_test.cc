@@ -7,8 +7,8 @@
 #include <filesystem>
 #include <fstream>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/compare_model.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/compare_model.h"
 #include "compiler_core/runtime/npy/npy.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"

@@ -1,4 +1,4 @@
-#include "compiler_core/driver/fixture_tolerance.h"
+#include "compiler_core/driver/commands/fixture_tolerance.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "compiler_core/driver/options.h"
+#include "compiler_core/driver/commands/options.h"
 
 #include <fmt/format.h>
 

@@ -3,8 +3,8 @@
 #include <cstdio>
 #include <map>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/tuning_documents.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/tuning_documents.h"
 #include "compiler_core/package/files.h"
 
 namespace kiln::driver {

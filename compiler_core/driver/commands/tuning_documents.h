@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/commands/command.h"
 #include "compiler_core/schedule/choice/schedule_override.h"
 #include "manifest/tuning/kernel_plan.h"
 #include "manifest/tuning/record.h"

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/commands/command.h"
 #include "compiler_core/frontend/onnx/reader/external_data.h"
 #include "compiler_core/frontend/onnx/reader/load.h"
 #include "compiler_core/package/files.h"

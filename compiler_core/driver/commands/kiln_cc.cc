@@ -2,8 +2,8 @@
 // README.md beside this file.
 #include <fmt/format.h>
 
-#include "compiler_core/driver/options.h"
-#include "compiler_core/driver/toolchain.h"
+#include "compiler_core/driver/commands/options.h"
+#include "compiler_core/driver/commands/toolchain.h"
 #include "manifest/base/program.h"
 
 using namespace kiln::driver;

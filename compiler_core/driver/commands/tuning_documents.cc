@@ -1,4 +1,4 @@
-#include "compiler_core/driver/tuning_documents.h"
+#include "compiler_core/driver/commands/tuning_documents.h"
 
 #include <fmt/format.h>
 

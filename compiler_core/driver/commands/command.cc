@@ -1,4 +1,4 @@
-#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/commands/command.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

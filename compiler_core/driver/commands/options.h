@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string_view>
 
-#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/commands/command.h"
 
 namespace kiln::driver {
 

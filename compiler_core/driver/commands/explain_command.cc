@@ -3,8 +3,8 @@
 
 #include <cstdio>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/evidence_json.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/evidence_json.h"
 #include "compiler_core/ir/evidence_json.h"
 #include "manifest/spec/profile_option.h"
 

@@ -1,4 +1,4 @@
-#include "compiler_core/driver/evidence_json.h"
+#include "compiler_core/driver/commands/evidence_json.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "tests/compiler_core/driver/drift.h"
+#include "tests/compiler_core/driver/commands/drift.h"
 
 #include <cmath>
 #include <cstdio>

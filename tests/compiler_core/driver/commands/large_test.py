@@ -16,7 +16,7 @@ import tempfile
 import time
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parent.parent.parent.parent
+ROOT = pathlib.Path(__file__).resolve().parents[4]
 sys.path[:0] = [str(ROOT / "tests/support"), str(ROOT / "tests/models")]
 try:
     from onnx_wire import field, model_bytes, node_bytes, value_info, varint

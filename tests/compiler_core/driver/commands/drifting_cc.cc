@@ -2,9 +2,9 @@
 // usage: kiln-drifting-cc PASS MODEL SPEC OUT TOOLCHAIN TRACE
 #include <cstdio>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/toolchain.h"
-#include "tests/compiler_core/driver/drift.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/toolchain.h"
+#include "tests/compiler_core/driver/commands/drift.h"
 
 int main(int argc, char** argv) {
   if (argc != 7 || !kiln::driver::pinHostMath(argv)) return kiln::kExitUsage;

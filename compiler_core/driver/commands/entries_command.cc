@@ -2,8 +2,8 @@
 
 #include <map>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/tuning_documents.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/tuning_documents.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::driver {

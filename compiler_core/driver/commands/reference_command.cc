@@ -3,8 +3,8 @@
 
 #include <map>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/fixture_tolerance.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/fixture_tolerance.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/npy/npy.h"
 #include "manifest/artifact/fixture_list.h"

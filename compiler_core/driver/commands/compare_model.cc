@@ -1,4 +1,4 @@
-#include "compiler_core/driver/compare_model.h"
+#include "compiler_core/driver/commands/compare_model.h"
 
 #include <fmt/format.h>
 
@@ -9,8 +9,8 @@
 #include <filesystem>
 #include <utility>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/fixture_tolerance.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/fixture_tolerance.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/element/element.h"
 #include "compiler_core/runtime/runtime.h"

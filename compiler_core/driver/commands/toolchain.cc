@@ -1,4 +1,4 @@
-#include "compiler_core/driver/toolchain.h"
+#include "compiler_core/driver/commands/toolchain.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include "compiler_core/driver/compare_model.h"
-#include "compiler_core/driver/options.h"
-#include "compiler_core/driver/toolchain.h"
+#include "compiler_core/driver/commands/compare_model.h"
+#include "compiler_core/driver/commands/options.h"
+#include "compiler_core/driver/commands/toolchain.h"
 #include "compiler_core/frontend/onnx/reader/load.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/batch/batch.h"

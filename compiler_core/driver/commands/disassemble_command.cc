@@ -2,7 +2,7 @@
 
 #include <cstdio>
 
-#include "compiler_core/driver/command.h"
+#include "compiler_core/driver/commands/command.h"
 #include "compiler_core/driver/disassemble.h"
 
 namespace kiln::driver {

@@ -8,9 +8,9 @@
 #include <cstdio>
 #include <filesystem>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/toolchain.h"
-#include "compiler_core/driver/tuning_documents.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/toolchain.h"
+#include "compiler_core/driver/commands/tuning_documents.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/tuner/tuner.h"
 

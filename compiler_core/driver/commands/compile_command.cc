@@ -6,11 +6,11 @@
 #include <filesystem>
 #include <iterator>
 
-#include "compiler_core/driver/command.h"
-#include "compiler_core/driver/evidence_json.h"
+#include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/evidence_json.h"
+#include "compiler_core/driver/commands/toolchain.h"
+#include "compiler_core/driver/commands/tuning_documents.h"
 #include "compiler_core/driver/pass_trace.h"
-#include "compiler_core/driver/toolchain.h"
-#include "compiler_core/driver/tuning_documents.h"
 #include "compiler_core/package/files.h"
 #include "manifest/artifact/document_limit.h"
 #include "manifest/artifact/manifest.h"
