@@ -11,6 +11,7 @@
 
 #include "compiler_core/driver/commands/command.h"
 #include "compiler_core/driver/commands/fixture_tolerance.h"
+#include "compiler_core/driver/evaluate_reference.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/element/element.h"
 #include "compiler_core/runtime/runtime.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "compiler_core/driver/compiler.h"
+#include "compiler_core/driver/evaluate_reference.h"
 #include "manifest/spec/compile_spec.h"
 
 namespace kiln::driver {

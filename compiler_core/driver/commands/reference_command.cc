@@ -5,6 +5,7 @@
 
 #include "compiler_core/driver/commands/command.h"
 #include "compiler_core/driver/commands/fixture_tolerance.h"
+#include "compiler_core/driver/evaluate_reference.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/npy/npy.h"
 #include "manifest/artifact/fixture_list.h"

@@ -8,6 +8,7 @@
 
 #include "compiler_core/driver/commands/evidence_json.h"
 #include "compiler_core/driver/compiler.h"
+#include "compiler_core/driver/evaluate_reference.h"
 #include "compiler_core/runtime/compare/compare.h"
 #include "manifest/artifact/manifest.h"
 #include "tests/compiler_core/host/program_host.h"

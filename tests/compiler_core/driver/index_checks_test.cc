@@ -9,6 +9,7 @@
 
 #include "compiler_core/codegen/cuda/codegen.h"
 #include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/evaluate_reference.h"
 #include "compiler_core/runtime/runtime.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "compiler_core/driver/compiler.h"
+#include "compiler_core/driver/evaluate_reference.h"
 #include "compiler_core/runtime/compare/compare.h"
 #include "compiler_core/runtime/program/cpu_features.h"
 #include "tests/compiler_core/host/program_host.h"

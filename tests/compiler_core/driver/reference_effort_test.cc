@@ -7,7 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#include "compiler_core/driver/compiler.h"
+#include "compiler_core/driver/evaluate_reference.h"
 #include "compiler_core/frontend/onnx/import/import.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"

@@ -5,6 +5,7 @@
 #include <fstream>
 #include <limits>
 
+#include "compiler_core/driver/evaluate_reference.h"
 #include "tests/support/onnx_builder.h"
 #include "tests/support/temp_directory.h"
 
