@@ -127,28 +127,31 @@ Result<std::vector<Target>> targetsOf(const Target& target) {
 
 class Compile {
  public:
-  explicit Compile(const CompileRequest& request)
-      : request_(request), context_(mlir::MLIRContext::Threading::DISABLED), ir_(request.irDirectory) {}
+  Compile(const CompileRequest& request, const CompileObserver& observer)
+      : request_(request),
+        observer_(observer),
+        context_(mlir::MLIRContext::Threading::DISABLED),
+        ir_(observer.irDirectory) {}
 
   Result<CompileResult> run() {
     onnx::prepareContext(context_);
-    if (request_.afterPass)
+    if (observer_.afterPass)
       context_.registerActionHandler(
           [this](llvm::function_ref<void()> transform, const mlir::tracing::Action& action) {
             transform();
             const auto* pass = llvm::dyn_cast<mlir::PassExecutionAction>(&action);
             // Adaptors, which only run other passes, have no argument.
             if (pass && !pass->getPass().getArgument().empty())
-              request_.afterPass(std::string_view(pass->getPass().getArgument()), *pass->getOp());
+              observer_.afterPass(std::string_view(pass->getPass().getArgument()), *pass->getOp());
           });
     KILN_ASSIGN(targets_, targetsOf(request_.target));
     KILN_TRY(checkRules(request_.partition, targetNames(request_.target.name)));
     KILN_TRY(prepareTargets());
-    progress("capture");
+    progress(Stage::kCapture);
     KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(request_.model));
     if (const auto unknown = onnx::unknownNames(loaded.model, request_.partition); !unknown.empty())
       return fail(Code::kFailedPrecondition, "the rules do not fit the model: " + llvm::join(unknown, "; "));
-    progress("analyse");
+    progress(Stage::kAnalyse);
     KILN_ASSIGN(CapturedProfiles profiles, captureProfiles(context_, loaded, request_));
     onnx::Captured& captured = profiles.common;
     KILN_TRY(ir_.write("capture", *captured.module));
@@ -183,7 +186,7 @@ class Compile {
     for (PlanEvidence& plan : result_.plans) plan.weightBytes = weightBytes;
     if (request_.out.empty()) return std::move(result_);
     KILN_TRY(generate(program));
-    progress("package");
+    progress(Stage::kPackage);
     KILN_ASSIGN(result_.weights, package::writeWeights(captured.weights, uses_, request_.out));
     return std::move(result_);
   }
@@ -226,13 +229,13 @@ class Compile {
     plan.inputBytes = bytesOf(main.getArgumentTypes(), ir::limitsOf(main));
     plan.outputBytes = bytesOf(main.getResultTypes(), ir::limitsOf(main));
 
-    progress("rewrite");
+    progress(Stage::kRewrite);
     KILN_ASSIGN(ir::RewriteEvidence rewritten,
                 transforms::rewrite(module, captured.weights, rewriteOptions()));
     KILN_TRY(ir_.write("rewrite", module));
     if (request_.probe && request_.probe->point == ProbeRequest::Point::kRewritten)
       KILN_TRY(probe(module, captured));
-    progress("partition");
+    progress(Stage::kPartition);
     KILN_ASSIGN(partition::PartitionEvidence parts, cut(module, captured));
     plan.transferBytes = parts.transferBytes;
     const bool isCut =
@@ -281,9 +284,9 @@ class Compile {
     mlir::PassManager passes(&context_);
     passes.addPass(partition::createPartitionPass());
     if (failed(passes.run(module))) return fail(Code::kUnimplemented, "partition: " + complaint);
-    if (request_.onPass)
-      request_.onPass(kPartitionPass,
-                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (observer_.onPass)
+      observer_.onPass(kPartitionPass,
+                       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     partition::describe(module, parts.evidence);
     return std::move(parts.evidence);
   }
@@ -341,7 +344,7 @@ class Compile {
       if (pass != kPartitionPass && !isOptionalLowering(pass)) options.disabled.push_back(pass);
     options.otherPasses.assign(std::begin(codegen::kOptionalPasses), std::end(codegen::kOptionalPasses));
     options.otherPasses.push_back(kPartitionPass);
-    options.onPass = request_.onPass;
+    options.onPass = observer_.onPass;
     options.quantised = request_.quantised;
     options.byteDots = targets_.front().device.empty() && codegen::dotsFor(targets_.front().features).bytes;
     return options;
@@ -363,8 +366,8 @@ class Compile {
     return {};
   }
 
-  void progress(std::string_view stage) {
-    if (request_.progress) request_.progress(stage);
+  void progress(Stage stage) {
+    if (observer_.progress) observer_.progress(stage);
   }
 
   // One @main, of a profile or of a partition, for one target.
@@ -382,7 +385,7 @@ class Compile {
     options.schedules.given = &request_.schedules;
     options.schedules.onKernel = [&](const schedule::KernelFound& kernel) {
       tuned_.insert(kernel.signature);
-      if (request_.onKernel) request_.onKernel(kernel);
+      if (observer_.onKernel) observer_.onKernel(kernel);
     };
     std::optional<Error> refused;
     options.schedules.onRefused = [&](const Error& error) { refused = error; };
@@ -393,14 +396,14 @@ class Compile {
     result_.schedule.contraction = request_.contraction;
     llvm::copy_if(request_.disabledPasses, std::back_inserter(options.disabled), isOptionalLowering);
     options.onPass = [&](const ir::PassEvidence& pass, double seconds) {
-      if (request_.onPass) request_.onPass(pass.name, seconds);
+      if (observer_.onPass) observer_.onPass(pass.name, seconds);
       if (unit.profile == 0 && unit.partition.value_or(0) == 0) result_.schedule.passes.push_back(pass);
     };
     Status written;
     options.onStage = [&](std::string_view stage) {
-      if (stage == "linalg") progress("schedule");
-      if (stage == "planned") progress("plan");
-      if (stage == "kernels") progress("codegen");
+      if (stage == "linalg") progress(Stage::kSchedule);
+      if (stage == "planned") progress(Stage::kPlan);
+      if (stage == "kernels") progress(Stage::kCodegen);
     };
     options.onIr = [&](std::string_view stage, mlir::ModuleOp op) {
       if (stage == "vectors") shareWeights(op, weights, onDevice ? DeviceProgram::kSpace : 0, uses_);
@@ -413,7 +416,7 @@ class Compile {
           for (std::size_t i = before; i < result_.schedule.kernels.size(); ++i)
             result_.schedule.kernels[i].target = target.name;
       }
-      if (request_.afterPass) request_.afterPass(fmt::format("stage:{}", stage), *op.getOperation());
+      if (observer_.afterPass) observer_.afterPass(fmt::format("stage:{}", stage), *op.getOperation());
       if (Status status = ir_.write(stage, op); !status && written) written = status;
     };
     const Status lowered = codegen::lowerToLlvm(module, options);
@@ -458,9 +461,9 @@ class Compile {
     options.bitcode = {request_.toolchainLib + "/kmath.bc", request_.toolchainLib + "/kkernels.bc"};
     options.builtinsArchive = fmt::format("{}/libkiln_builtins-{}.a", request_.toolchainLib, architecture);
     options.workDirectory = request_.out;
-    options.keepIr = !request_.irDirectory.empty() || request_.onLlvmIr;
+    options.keepIr = !observer_.irDirectory.empty() || observer_.onLlvmIr;
     KILN_ASSIGN(const codegen::CpuProgram program, codegen::generateCpuProgram(module, table, options));
-    if (request_.onLlvmIr) request_.onLlvmIr(program.llvmIr);
+    if (observer_.onLlvmIr) observer_.onLlvmIr(program.llvmIr);
     KILN_TRY(ir_.write("program", program.llvmIr, "ll"));
     KILN_ASSIGN(result_.program, package::writeFile(request_.out + "/program.so", asBytes(program.elf)));
     result_.codegen = {request_.target.triple, request_.target.cpu, request_.target.features,
@@ -474,8 +477,7 @@ class Compile {
 
   Status generateDevice() {
     KILN_TRY(ir_.write("device", device_->module()));
-    KILN_ASSIGN(DeviceProgram::Generated generated,
-                device_->generate(request_, !request_.irDirectory.empty()));
+    KILN_ASSIGN(DeviceProgram::Generated generated, device_->generate(request_, observer_));
     KILN_TRY(ir_.write("device", generated.ptx, "ptx"));
     std::map<std::string, const codegen::DeviceKernel*> byName;
     for (const codegen::DeviceKernel& kernel : generated.kernels) byName[kernel.name] = &kernel;
@@ -498,6 +500,7 @@ class Compile {
   }
 
   const CompileRequest& request_;
+  const CompileObserver& observer_;
   std::vector<Target> targets_;   // the primary first
   Target host_;                   // kHostTarget
   bool fallsBackToHost_ = false;  // which nobody named: it is the last of targets_
@@ -512,8 +515,8 @@ class Compile {
 
 }  // namespace
 
-Result<CompileResult> compile(const CompileRequest& request) {
-  return Compile(request).run();
+Result<CompileResult> compile(const CompileRequest& request, const CompileObserver& observer) {
+  return Compile(request, observer).run();
 }
 
 }  // namespace kiln::driver

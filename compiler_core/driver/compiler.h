@@ -2,15 +2,14 @@
 // alone. No MLIR and no JSON in this header.
 #pragma once
 
-#include <functional>
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/driver/evidence.h"
+#include "compiler_core/driver/observer.h"
 #include "compiler_core/ir/evidence.h"
 #include "compiler_core/package/weights.h"
 #include "compiler_core/partition/partition.h"
@@ -20,10 +19,6 @@
 #include "manifest/spec/composite.h"
 #include "manifest/spec/pin.h"
 #include "manifest/spec/target.h"
-
-namespace mlir {
-class Operation;
-}
 
 namespace kiln::driver {
 
@@ -45,6 +40,7 @@ struct Probe {
   reference::HostTensor expected;
 };
 
+// All that a program depends on.
 struct CompileRequest {
   std::string model;  // path of an ONNX file; external data lie beside it
   Target target;
@@ -62,22 +58,12 @@ struct CompileRequest {
   // Schedules instead of the defaults. One whose kernel the program does not have is an error, as is one that
   // does not fit it.
   schedule::ScheduleOverrides schedules;
-  std::function<void(const schedule::KernelFound& kernel)> onKernel;  // each that has a signature
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string
       out;  // existing folder: program.so, kernels/ and weights/ go there; empty: a dry run up to the plan
-  std::string
-      emulation;  // existing folder for <digest of each device image>.so, its kernels for the emulated device
-  std::string irDirectory;  // existing folder for the textual IR of each stage; empty: none
   std::vector<std::string>
       disabledPasses;  // of the rewrite stage, and optional ones of the lowering; noted in evidence
-  std::function<void(std::string_view pass, double seconds)> onPass;  // what each pass took
-  // Sees the IR after each pass, and after each stage (named "stage:linalg"); what it changes is compiled.
-  std::function<void(std::string_view pass, mlir::Operation& op)> afterPass;
-  std::function<void(std::string_view text)> onLlvmIr;  // the program's, before machine code is made of it
   std::optional<ProbeRequest> probe;
-  std::function<void(std::string_view stage)>
-      progress;  // capture, analyse, rewrite, partition, schedule, plan, codegen, package
 };
 
 struct CompileResult {
@@ -101,6 +87,6 @@ struct CompileResult {
 // `details` lists every node. kFailedPrecondition: a given schedule does not fit the program; kUnimplemented
 // where the numerics do not allow it. kInternal: a fault of the compiler. Thread safe on distinct `out`
 // folders.
-Result<CompileResult> compile(const CompileRequest& request);
+Result<CompileResult> compile(const CompileRequest& request, const CompileObserver& observer = {});
 
 }  // namespace kiln::driver

@@ -49,7 +49,8 @@ void DeviceProgram::take(mlir::Operation& device) {
   }
 }
 
-Result<DeviceProgram::Generated> DeviceProgram::generate(const CompileRequest& request, bool keepIr) {
+Result<DeviceProgram::Generated> DeviceProgram::generate(const CompileRequest& request,
+                                                         const CompileObserver& observer) {
   const auto architecture = std::ranges::find(kArchitectures, target_.device, &Architecture::name);
   if (architecture == std::end(kArchitectures))
     return fail(Code::kInternal, "no compute capability of " + target_.device + " is known");
@@ -60,8 +61,8 @@ Result<DeviceProgram::Generated> DeviceProgram::generate(const CompileRequest& r
   options.ptxas = codegen::ptxasOf(request.toolchainLib);
   options.toolchainLib = request.toolchainLib;
   options.workDirectory = request.out;
-  options.keepIr = keepIr;
-  if (!request.emulation.empty()) {
+  options.keepIr = !observer.irDirectory.empty();
+  if (!observer.emulation.empty()) {
     codegen::CpuOptions host;
     host.target = target_;
     host.contraction = request.contraction;
@@ -89,8 +90,8 @@ Result<DeviceProgram::Generated> DeviceProgram::generate(const CompileRequest& r
   evidence.path = fmt::format("kernels/{}.cubin", target_.device);
   KILN_TRY(package::makeDirectory(request.out + "/kernels"));
   KILN_ASSIGN(evidence.image, package::writeFile(request.out + "/" + evidence.path, asBytes(image.cubin)));
-  if (!request.emulation.empty())
-    KILN_TRY(package::writeFile(fmt::format("{}/{}.so", request.emulation, evidence.image.hex()),
+  if (!observer.emulation.empty())
+    KILN_TRY(package::writeFile(fmt::format("{}/{}.so", observer.emulation, evidence.image.hex()),
                                 asBytes(image.emulation)));
   result.kernels = std::move(image.kernels);
   result.ptx = std::move(image.ptx);

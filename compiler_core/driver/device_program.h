@@ -28,11 +28,11 @@ class DeviceProgram {
   struct Generated {
     DeviceEvidence evidence;
     std::vector<codegen::DeviceKernel> kernels;
-    std::string ptx;  // with keepIr
+    std::string ptx;  // where the observer wants IR
   };
-  // Writes kernels/<arch>.cubin below request.out and, where wanted, its emulation. Errors as
+  // Writes kernels/<arch>.cubin below request.out and, where the observer wants it, its emulation. Errors as
   // codegen::generateDeviceImage.
-  Result<Generated> generate(const CompileRequest& request, bool keepIr);
+  Result<Generated> generate(const CompileRequest& request, const CompileObserver& observer);
 
  private:
   void take(mlir::Operation& device);

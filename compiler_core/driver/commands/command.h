@@ -58,7 +58,7 @@ struct CompileArguments {
   std::vector<std::string> disabledPasses;
   bool timing = false;
   std::string tracePasses;  // file for the digests of the IR after each pass; "" for none
-  // As CompileRequest::afterPass; called before the trace is taken.
+  // As CompileObserver::afterPass; called before the trace is taken.
   std::function<void(std::string_view pass, mlir::Operation& op)> afterPass;
 };
 CommandResult compileCommand(const CompileArguments& arguments);

@@ -92,11 +92,11 @@ Status writeTrace(const std::string& path, const PassTrace& trace) {
 // Says on stderr which stage begins, and at the end what each took. Measured, so never in the artifact.
 class Progress {
  public:
-  void stage(std::string_view name) {
+  void begin(Stage stage) {
     end();
-    name_ = name;
+    name_ = stageName(stage);
     start_ = Clock::now();
-    fmt::print(stderr, "stage: {}\n", name);
+    fmt::print(stderr, "stage: {}\n", name_);
     std::fflush(stderr);
   }
   void finish() {
@@ -203,24 +203,25 @@ CommandResult compileCommand(const CompileArguments& arguments) {
   }
   if (auto named = checkNamed(*spec, tuning); !named) return named;
   request->out = arguments.out;
-  request->irDirectory = arguments.emitIr;
-  request->emulation = arguments.emulation;
-  Progress progress;
-  request->progress = [&](std::string_view stage) { progress.stage(stage); };
   request->disabledPasses = arguments.disabledPasses;
+  CompileObserver observer;
+  observer.irDirectory = arguments.emitIr;
+  observer.emulation = arguments.emulation;
+  Progress progress;
+  observer.progress = [&](Stage stage) { progress.begin(stage); };
   if (arguments.timing)
-    request->onPass = [](std::string_view pass, double seconds) {
+    observer.onPass = [](std::string_view pass, double seconds) {
       fmt::print(stderr, "pass: {} {:.4f} s\n", pass, seconds);
     };
   PassTrace trace;
   if (!arguments.tracePasses.empty() || arguments.afterPass)
-    request->afterPass = [&](std::string_view pass, mlir::Operation& op) {
+    observer.afterPass = [&](std::string_view pass, mlir::Operation& op) {
       if (arguments.afterPass) arguments.afterPass(pass, op);
       if (!arguments.tracePasses.empty()) trace.record(pass, op);
     };
   if (!arguments.tracePasses.empty())
-    request->onLlvmIr = [&](std::string_view text) { trace.recordLlvm(text); };
-  auto result = compile(*request);
+    observer.onLlvmIr = [&](std::string_view text) { trace.recordLlvm(text); };
+  auto result = compile(*request, observer);
   if (!result) return stop(result.error());
   for (const PlanEvidence& plan : result->plans)
     if (auto fits =

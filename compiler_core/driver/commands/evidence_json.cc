@@ -199,14 +199,14 @@ Json evidenceJson(const CompileResult& result) {
              {"file", fileJson("program.so", kProgramMediaType, result.program)},
              {"weights", weights}}},
            {"stages",
-            {{"capture", ir::toJson(result.capture)},
-             {"analyse", ir::toJson(result.analyse)},
-             {"rewrite", rewriteJson(result)},
-             {"partition", toJson(result.partition)},
-             {"schedule", toJson(result.schedule)},
-             {"codegen", toJson(result.codegen, result.schedule.kernels.size())},
-             {"plan", {{"profiles", plans}}},
-             {"package", {{"abi", abi}, {"weights", layout}}}}}};
+            {{stageName(Stage::kCapture), ir::toJson(result.capture)},
+             {stageName(Stage::kAnalyse), ir::toJson(result.analyse)},
+             {stageName(Stage::kRewrite), rewriteJson(result)},
+             {stageName(Stage::kPartition), toJson(result.partition)},
+             {stageName(Stage::kSchedule), toJson(result.schedule)},
+             {stageName(Stage::kCodegen), toJson(result.codegen, result.schedule.kernels.size())},
+             {stageName(Stage::kPlan), {{"profiles", plans}}},
+             {stageName(Stage::kPackage), {{"abi", abi}, {"weights", layout}}}}}};
   if (!result.indexChecks.empty()) out["program"]["indexChecks"] = result.indexChecks;
   for (const DeviceEvidence& device : result.devices) out["program"]["devices"].push_back(toJson(device));
   return out;

@@ -75,8 +75,8 @@ void printText(const CompileResult& result, const std::string& target) {
 
 Json json(const CompileResult& result, const std::string& target) {
   Json document = evidenceJson(result)["stages"];
-  document.erase("codegen");
-  document.erase("package");
+  document.erase(std::string(stageName(Stage::kCodegen)));
+  document.erase(std::string(stageName(Stage::kPackage)));
   document["target"] = target;
   document["inputs"] = evidenceJson(result)["program"]["inputs"];
   document["outputs"] = evidenceJson(result)["program"]["outputs"];

@@ -17,10 +17,11 @@ CommandResult planCommand(const PlanArguments& arguments) {
   for (const std::string& directory : {arguments.out, arguments.out + "/kernels"})
     if (auto made = package::makeDirectory(directory); !made)
       return stop(exitCodeOf(made.error().code), made.error());
-  fmt::print(stderr, "stage: plan\n");
+  fmt::print(stderr, "stage: {}\n", stageName(Stage::kPlan));
   std::map<std::string, PlannedKernel> kernels;
   Status written;
-  request->onKernel = [&](const schedule::KernelFound& found) {
+  CompileObserver observer;
+  observer.onKernel = [&](const schedule::KernelFound& found) {
     auto [place, isNew] = kernels.try_emplace(found.signature);
     PlannedKernel& kernel = place->second;
     if (!isNew) {
@@ -38,7 +39,7 @@ CommandResult planCommand(const PlanArguments& arguments) {
         package::writeFile(arguments.out + "/" + moduleFile(found.signature), asBytes(found.isolated));
     if (!file && written) written = fail(file.error());
   };
-  if (auto result = compile(*request); !result) return stop(result.error());
+  if (auto result = compile(*request, observer); !result) return stop(result.error());
   if (!written) return stop(exitCodeOf(written.error().code), written.error());
   KernelPlan plan{spec->target, {}};
   for (auto& [signature, kernel] : kernels) plan.kernels.push_back(std::move(kernel));

@@ -210,9 +210,10 @@ TEST_F(Device, AModelWithNothingToDoIsAProgramOfTheProcessor) {
 TEST_F(Device, TheArtifactIsTheSameEveryTimeAndItsManifestStatesTheImage) {
   if (!hasAssembler()) GTEST_SKIP() << "the build tree has no ptxas";
   auto wanted = request(kCnn, kGpu);
-  wanted.emulation = folder();
   auto again = request(kCnn, kGpu);
-  const auto result = compile(wanted);
+  CompileObserver observer;
+  observer.emulation = folder();
+  const auto result = compile(wanted, observer);
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_TRUE(compile(again));
   const std::string image = read(wanted.out + "/kernels/sm_90a.cubin");
@@ -221,7 +222,7 @@ TEST_F(Device, TheArtifactIsTheSameEveryTimeAndItsManifestStatesTheImage) {
             "ELF");
   EXPECT_EQ(image, read(again.out + "/kernels/sm_90a.cubin")) << "with and without an emulation";
   EXPECT_EQ(read(wanted.out + "/program.so"), read(again.out + "/program.so"));
-  EXPECT_EQ(read(wanted.emulation + "/" + digestOf(image).hex() + ".so").substr(0, 4),
+  EXPECT_EQ(read(observer.emulation + "/" + digestOf(image).hex() + ".so").substr(0, 4),
             "\x7f"
             "ELF");
 

@@ -52,10 +52,11 @@ TEST(FallbackRun, GoesToTheProcessorAndBack) {
   wanted.toolchainLib = KILN_TOOLCHAIN_LIB;
   wanted.fallback = true;
   wanted.out = directory / "artifact";
-  wanted.emulation = directory / "emulation";
+  CompileObserver observer;
+  observer.emulation = directory / "emulation";
   fs::create_directories(wanted.out);
-  fs::create_directories(wanted.emulation);
-  const auto result = compile(wanted);
+  fs::create_directories(observer.emulation);
+  const auto result = compile(wanted, observer);
   ASSERT_TRUE(result) << result.error().message;
   ASSERT_EQ(result->partition.fallback.size(), 1u);
   EXPECT_EQ(result->partition.fallback[0].node.node, "search");
@@ -76,7 +77,7 @@ TEST(FallbackRun, GoesToTheProcessorAndBack) {
   const std::vector<runtime::NamedTensor> inputs = {{"x", {x.dtype, x.shape, x.bytes}}};
   const auto artifact = runtime::Artifact::open(wanted.out);
   ASSERT_TRUE(artifact) << artifact.error().message;
-  ::setenv("KILN_EMULATED_KERNELS", wanted.emulation.c_str(), 1);
+  ::setenv("KILN_EMULATED_KERNELS", observer.emulation.c_str(), 1);
   for (const char* order : {"ascending", "descending", "shuffled"}) {
     ::setenv("KILN_EMULATED_ORDER", order, 1);
     kiln_session_options options{.threads = 2, .run_before_ready = 1};

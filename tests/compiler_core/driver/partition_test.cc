@@ -134,9 +134,10 @@ TEST_F(Partitioned, TheSameBytesEveryTime) {
 TEST_F(Partitioned, EachPartitionHasTheCodeOfItsTarget) {
   // Which processors functions are compiled for.
   const auto processors = [&](const PartitionRules& rules) {
-    CompileRequest wanted = request(kCnn, kBoth, rules);
-    wanted.irDirectory = wanted.out;
-    EXPECT_TRUE(compile(wanted));
+    const CompileRequest wanted = request(kCnn, kBoth, rules);
+    CompileObserver observer;
+    observer.irDirectory = wanted.out;
+    EXPECT_TRUE(compile(wanted, observer));
     std::string text;
     for (const auto& file : fs::directory_iterator(wanted.out))
       if (file.path().extension() == ".ll") text += read(file.path());
