@@ -10,8 +10,8 @@
 #include "compiler_core/analysis/padding.h"
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
-#include "compiler_core/driver/capture.h"
 #include "compiler_core/driver/device_program.h"
+#include "compiler_core/driver/import_profiles.h"
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/driver/probe.h"
 #include "compiler_core/frontend/onnx/import/import.h"
@@ -152,7 +152,7 @@ class Compile {
     if (const auto unknown = onnx::unknownNames(loaded.model, request_.partition); !unknown.empty())
       return fail(Code::kFailedPrecondition, "the rules do not fit the model: " + llvm::join(unknown, "; "));
     progress(Stage::kAnalyse);
-    KILN_ASSIGN(CapturedProfiles profiles, captureProfiles(context_, loaded, request_));
+    KILN_ASSIGN(ImportedProfiles profiles, importProfiles(context_, loaded, request_));
     onnx::Captured& captured = profiles.common;
     KILN_TRY(ir_.write("capture", *captured.module));
     result_.inputs = captured.inputs;

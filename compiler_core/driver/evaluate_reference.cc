@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "compiler_core/driver/capture.h"
+#include "compiler_core/driver/import_profiles.h"
 #include "compiler_core/driver/reference_effort.h"
 #include "compiler_core/frontend/onnx/import/import.h"
 #include "compiler_core/ir/index_checks.h"

@@ -1,4 +1,4 @@
-// The stages capture and analyse for all profiles of a compile. Private to this folder.
+// The graphs that all profiles of a compile are made from. Private to this folder.
 #pragma once
 
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace kiln::driver {
 
-struct CapturedProfiles {
+struct ImportedProfiles {
   // Signatures, symbols and weights are those of all profiles; where each has a module of its own, the module
   // and the evidence are the first one's.
   onnx::Captured common;
@@ -22,8 +22,8 @@ struct CapturedProfiles {
 // settles, such as the sizes of a feature pyramid for a few sizes of images, each profile is captured for
 // itself; but with outOfProfile "pad", which needs the ranges. Errors as compile() has them; those of one
 // profile say which.
-Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
-                                         const CompileRequest& request);
+Result<ImportedProfiles> importProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                                        const CompileRequest& request);
 
 // An error about a node (kInvalidArgument) may be the model's fault or that of the sizes asked for: adds
 // them where other sizes make a difference.

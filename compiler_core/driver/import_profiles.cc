@@ -1,4 +1,4 @@
-#include "compiler_core/driver/capture.h"
+#include "compiler_core/driver/import_profiles.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,9 +17,9 @@ std::string sizesText(const analysis::Profile& profile) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-Result<onnx::Captured> captureTogether(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
-                                       const CompileRequest& request,
-                                       const std::vector<analysis::Profile>& profiles) {
+Result<onnx::Captured> importTogether(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                                      const CompileRequest& request,
+                                      const std::vector<analysis::Profile>& profiles) {
   KILN_ASSIGN(analysis::ProfileBounds bounds, analysis::boundsOf(profiles));
   // Whether a dimension can be padded shows only where it is a symbol.
   if (request.pad)
@@ -109,7 +109,7 @@ bool dependsOnSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
   constexpr std::int64_t kMore = 64;  // beyond most windows
   for (analysis::Profile& profile : profiles)
     for (analysis::ProfileDim& dim : profile.dims) dim.min += kMore, dim.opt += kMore, dim.max += kMore;
-  const auto captured = captureTogether(context, loaded, request, profiles);
+  const auto captured = importTogether(context, loaded, request, profiles);
   return captured || captured.error().message != error.message;
 }
 
@@ -132,15 +132,15 @@ Error blamedOnSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
   if (error.code != Code::kInternal) return error;
   analysis::Profile least = profile;
   for (analysis::ProfileDim& dim : least.dims) dim.opt = dim.max = dim.min;
-  const auto captured = captureTogether(context, loaded, request, {least});
+  const auto captured = importTogether(context, loaded, request, {least});
   if (captured || captured.error().code != Code::kInvalidArgument) return error;
   return withSizes(context, loaded, request, {least}, captured.error());
 }
 
-Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
-                                         const CompileRequest& request) {
-  CapturedProfiles result;
-  auto together = captureTogether(context, loaded, request, request.profiles);
+Result<ImportedProfiles> importProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                                        const CompileRequest& request) {
+  ImportedProfiles result;
+  auto together = importTogether(context, loaded, request, request.profiles);
   if (together) {
     result.common = std::move(*together);
     return result;
@@ -151,7 +151,7 @@ Result<CapturedProfiles> captureProfiles(mlir::MLIRContext& context, const onnx:
   if (request.profiles.size() == 1 || request.pad) return fail(blamed(request.profiles, together.error()));
   std::optional<Merge> merge;
   for (const analysis::Profile& profile : request.profiles) {
-    auto one = captureTogether(context, loaded, request, {profile});
+    auto one = importTogether(context, loaded, request, {profile});
     if (!one && one.error().message == together.error().message)
       return fail(blamed(request.profiles, together.error()));
     if (!one) return fail(blamed({profile}, one.error()).in(fmt::format("profile '{}'", profile.name)));
