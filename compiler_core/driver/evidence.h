@@ -59,9 +59,8 @@ struct RegionEvidence {
   std::uint32_t space = 0;  // whose arena (program_abi.h)
 };
 
-// The memory of one profile.
-struct PlanEvidence {
-  std::string profile;
+// The planned memory of one profile, or of what one target runs of it.
+struct MemoryPlan {
   std::uint64_t arenaBytes = 0;       // the planned peak, in the worst case
   std::uint64_t unsharedBytes = 0;    // what the arena's buffers would need without reuse
   std::uint64_t lowerBoundBytes = 0;  // the most alive at one time: no plan has a lower peak
@@ -69,6 +68,11 @@ struct PlanEvidence {
   std::int64_t buffers = 0;
   // The most bytes alive in each of up to 64 equal parts of a run; empty for a program in several partitions.
   std::vector<std::uint64_t> aliveBytes;
+};
+
+// The memory of one profile.
+struct PlanEvidence : MemoryPlan {
+  std::string profile;
   std::uint64_t inputBytes = 0, outputBytes = 0, weightBytes = 0;  // held by the caller
   std::vector<RegionEvidence> regions;                             // of a program in several partitions
   std::uint64_t transferBytes = 0;              // between regions, by one run in the largest shape

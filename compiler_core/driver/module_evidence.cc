@@ -66,7 +66,7 @@ void shareWeights(ModuleOp module, const ir::WeightTable& weights, std::uint32_t
   if (!all.empty()) main.setAllArgAttrs(all);
 }
 
-void readPlan(ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUse>& uses) {
+void readPlan(ModuleOp module, MemoryPlan& plan, std::vector<package::WeightUse>& uses) {
   auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
   auto number = [&](const char* name) -> std::uint64_t {
     auto attribute = main->getAttrOfType<IntegerAttr>(name);

@@ -18,7 +18,7 @@ void shareWeights(mlir::ModuleOp module, const ir::WeightTable& weights, std::ui
                   std::vector<package::WeightUse>& uses);
 
 // After kiln-plan-memory: the plan, and the weights in the order of the program's pointers.
-void readPlan(mlir::ModuleOp module, PlanEvidence& plan, std::vector<package::WeightUse>& uses);
+void readPlan(mlir::ModuleOp module, MemoryPlan& plan, std::vector<package::WeightUse>& uses);
 
 // After kiln-join-partitions: what all partitions of a profile need together. Inputs, outputs and scratch are
 // left alone.
