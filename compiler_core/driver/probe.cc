@@ -7,6 +7,8 @@
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
+#include "compiler_core/reference/evaluator.h"
+#include "compiler_core/transforms/specialise.h"
 
 namespace kiln::driver {
 namespace {
@@ -38,8 +40,7 @@ ir::Signature signatureOf(mlir::Value value, std::string name, llvm::ArrayRef<st
   return signature;
 }
 
-}  // namespace
-
+// Without expected values.
 std::vector<Probe> expose(mlir::ModuleOp module, std::vector<ir::Signature>& outputs) {
   auto main = module.lookupSymbol<mlir::func::FuncOp>(ir::kMain);
   mlir::Block& block = main.front();
@@ -82,6 +83,24 @@ std::vector<Probe> expose(mlir::ModuleOp module, std::vector<ir::Signature>& out
   main.setFunctionType(mlir::FunctionType::get(module.getContext(), main.getArgumentTypes(),
                                                mlir::TypeRange(mlir::ValueRange(results))));
   main.setAllResultAttrs(attributes);
+  return probes;
+}
+
+}  // namespace
+
+Result<std::vector<Probe>> probeGraph(const ProbeRequest& request, mlir::ModuleOp module,
+                                      onnx::Captured& captured) {
+  std::vector<Probe> probes = expose(module, captured.outputs);
+  std::vector<ir::SymbolRange> numbers;
+  for (const ir::Symbol& symbol : captured.symbols) {
+    auto found = request.dims.find(symbol.name);
+    const std::int64_t value = found == request.dims.end() ? symbol.range.min : found->second;
+    numbers.push_back({value, value, value});
+  }
+  mlir::OwningOpRef<mlir::ModuleOp> one(module.clone());
+  transforms::specialise(*one, numbers);
+  KILN_ASSIGN(auto expected, reference::evaluate(*one, captured.weights, request.inputs));
+  for (Probe& probe : probes) probe.expected = std::move(expected[probe.output]);
   return probes;
 }
 

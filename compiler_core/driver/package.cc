@@ -1,0 +1,15 @@
+// The stage package: writes the weights as the program wants them.
+#include "compiler_core/driver/stages.h"
+
+namespace kiln::driver {
+
+Result<Package> packageWeights(const Compilation& compilation, const Analysed& analysed,
+                               const ProgramParts& parts) {
+  compilation.begin(Stage::kPackage);
+  Package written;
+  KILN_ASSIGN(written.weights,
+              package::writeWeights(analysed.common().weights, parts.weights, compilation.request.out));
+  return written;
+}
+
+}  // namespace kiln::driver
