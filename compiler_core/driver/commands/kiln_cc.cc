@@ -10,24 +10,31 @@ using namespace kiln::driver;
 
 namespace {
 
-int run(int argc, char** argv) {
-  CLI::App app("Compiles a model to a program that runs anywhere its target does.", "kiln-cc");
-  app.footer(
-      "Example: kiln-cc spec --model m.onnx --target cpu:x86-64-v3 --out s.json && "
-      "kiln-cc compile --model m.onnx --spec s.json --out build");
-  bool version = false, versionAsJson = false;
-  app.add_flag("--version", version, "Print the version");
-  app.add_flag("--json", versionAsJson, "With --version: as JSON");
-  CommandResult result;
-  const auto command = [&](const char* name, const char* what, const char* example) {
-    CLI::App* sub = app.add_subcommand(name, what);
-    sub->footer(std::string("Example: ") + example);
-    return sub;
-  };
+CLI::App* addCommand(CLI::App& app, const char* name, const char* what, const char* example) {
+  CLI::App* sub = app.add_subcommand(name, what);
+  sub->footer(std::string("Example: ") + example);
+  return sub;
+}
 
-  CompileArguments compile;
-  CLI::App* compileApp = command("compile", "Compile a model as its spec says",
-                                 "kiln-cc compile --model m.onnx --spec s.json --out build");
+void addPartition(CLI::App* sub, kiln::PartitionOptionTexts& texts) {
+  sub->add_option("--affinity", texts.affinities,
+                  "PATTERN=TARGET: nodes that go to one of several targets, by name or op:OPERATOR, with * "
+                  "(repeatable)");
+  sub->add_option("--exclude", texts.exclusions,
+                  "PATTERN=TARGET: nodes that a target must not get (repeatable)");
+  sub->add_option("--fallback", texts.fallback,
+                  "fail, or cpu: what a target cannot serve goes to the last CPU target, cpu:x86-64-v3 where "
+                  "only a GPU is named")
+      ->capture_default_str();
+  sub->add_option("--fallback-allow", texts.fallbackOperators,
+                  "Operator that may fall back (repeatable; default: any)");
+  sub->add_option("--fallback-permille", texts.fallbackPermille,
+                  "Most of the nodes that may, in thousandths");
+}
+
+void addCompile(CLI::App& app, CompileArguments& compile, CommandResult& result) {
+  CLI::App* compileApp = addCommand(app, "compile", "Compile a model as its spec says",
+                                    "kiln-cc compile --model m.onnx --spec s.json --out build");
   compileApp->add_option("--model", compile.model, "ONNX file")->required();
   compileApp->add_option("--spec", compile.spec, "CompileSpec (see kiln-cc spec)")->required();
   compileApp
@@ -49,21 +56,23 @@ int run(int argc, char** argv) {
                          "Tuning entries: schedules of kernels in the place of the defaults");
   compileApp->add_option("--toolchain", compile.toolchain, "Toolchain folder (default: where kiln-cc is)");
   compileApp->callback([&] { result = compileCommand(compile); });
+}
 
-  PlanArguments plan;
+void addPlan(CLI::App& app, PlanArguments& plan, CommandResult& result) {
   CLI::App* planApp =
-      command("plan", "List the kernels of a program, each with the text that its signature is of",
-              "kiln-cc plan --model m.onnx --spec s.json --out plan");
+      addCommand(app, "plan", "List the kernels of a program, each with the text that its signature is of",
+                 "kiln-cc plan --model m.onnx --spec s.json --out plan");
   planApp->add_option("--model", plan.model, "ONNX file")->required();
   planApp->add_option("--spec", plan.spec, "CompileSpec")->required();
   planApp->add_option("--out", plan.out, "Folder for plan.json and kernels/")->required();
   planApp->add_option("--toolchain", plan.toolchain, "Toolchain folder (default: where kiln-cc is)");
   planApp->callback([&] { result = planCommand(plan); });
+}
 
-  TuneArguments tune;
-  CLI::App* tuneApp =
-      command("tune", "Measure schedules of a plan's kernels on this machine; SIGTERM keeps what is known",
-              "kiln-cc tune --plan plan --spec s.json --budget 60s --out record.json");
+void addTune(CLI::App& app, TuneArguments& tune, CommandResult& result) {
+  CLI::App* tuneApp = addCommand(
+      app, "tune", "Measure schedules of a plan's kernels on this machine; SIGTERM keeps what is known",
+      "kiln-cc tune --plan plan --spec s.json --budget 60s --out record.json");
   tuneApp->add_option("--plan", tune.plan, "Folder of kiln-cc plan")->required();
   tuneApp->add_option("--spec", tune.spec, "CompileSpec")->required();
   tuneApp->add_option("--out", tune.out, "File for the tuning record, written after every kernel")
@@ -92,67 +101,83 @@ int run(int argc, char** argv) {
       ->needs(driver);
   tuneApp->add_option("--toolchain", tune.toolchain, "Toolchain folder (default: where kiln-cc is)");
   tuneApp->callback([&] { result = tuneCommand(tune); });
+}
 
-  EntriesArguments entries;
+void addEntries(CLI::App& app, EntriesArguments& entries, CommandResult& result) {
   CLI::App* entriesApp =
-      command("entries", "Write what records chose for the kernels of a plan, for compile --tuning",
-              "kiln-cc entries --record record.json --plan plan --out tuning.json");
+      addCommand(app, "entries", "Write what records chose for the kernels of a plan, for compile --tuning",
+                 "kiln-cc entries --record record.json --plan plan --out tuning.json");
   entriesApp->add_option("--record", entries.records, "Tuning record (repeatable; a later one counts)")
       ->required();
   entriesApp->add_option("--plan", entries.plan, "Folder of kiln-cc plan")->required();
   entriesApp->add_option("--out", entries.out, "File for the tuning entries")->required();
   entriesApp->callback([&] { result = entriesCommand(entries); });
+}
 
-  DisassembleArguments disassembly;
-  CLI::App* disassembleApp = command("disassemble", "Print the instructions of one function of a program",
-                                     "kiln-cc disassemble build/program.so kernel_0");
+void addDisassemble(CLI::App& app, DisassembleArguments& disassembly, CommandResult& result) {
+  CLI::App* disassembleApp =
+      addCommand(app, "disassemble", "Print the instructions of one function of a program",
+                 "kiln-cc disassemble build/program.so kernel_0");
   disassembleApp->add_option("program", disassembly.program, "program.so")->required();
   disassembleApp->add_option("function", disassembly.function, "Its symbol")->required();
   disassembleApp->callback([&] { result = disassembleCommand(disassembly); });
+}
 
-  ReferenceArguments reference;
-  CLI::App* referenceApp = command("reference", "Make fixtures with the reference evaluator",
-                                   "kiln-cc reference --model m.onnx --spec s.json --out fixtures");
+void addReference(CLI::App& app, ReferenceArguments& reference, CommandResult& result) {
+  CLI::App* referenceApp = addCommand(app, "reference", "Make fixtures with the reference evaluator",
+                                      "kiln-cc reference --model m.onnx --spec s.json --out fixtures");
   referenceApp->add_option("--model", reference.model, "ONNX file")->required();
   referenceApp->add_option("--spec", reference.spec, "CompileSpec")->required();
   referenceApp->add_option("--out", reference.out, "Folder for fixtures.json and the tensors")->required();
   referenceApp->callback([&] { result = referenceCommand(reference); });
+}
 
-  SpecArguments spec;
-  CLI::App* specApp = command("spec", "Write a CompileSpec for use by hand",
-                              "kiln-cc spec --model m.onnx --profile batch=8 --out s.json");
+void addSpec(CLI::App& app, SpecArguments& spec, CommandResult& result) {
+  CLI::App* specApp = addCommand(app, "spec", "Write a CompileSpec for use by hand",
+                                 "kiln-cc spec --model m.onnx --profile batch=8 --out s.json");
   specApp->add_option("--model", spec.model, "ONNX file")->required();
   addModelOptions(*specApp, spec);
   specApp->add_option("--out", spec.out, "File (default: standard output)");
-  specApp->callback([&] { result = specCommand(spec); });
-
-  const auto addPartition = [](CLI::App* sub, kiln::PartitionOptionTexts& texts) {
-    sub->add_option("--affinity", texts.affinities,
-                    "PATTERN=TARGET: nodes that go to one of several targets, by name or op:OPERATOR, with * "
-                    "(repeatable)");
-    sub->add_option("--exclude", texts.exclusions,
-                    "PATTERN=TARGET: nodes that a target must not get (repeatable)");
-    sub->add_option(
-           "--fallback", texts.fallback,
-           "fail, or cpu: what a target cannot serve goes to the last CPU target, cpu:x86-64-v3 where "
-           "only a GPU is named")
-        ->capture_default_str();
-    sub->add_option("--fallback-allow", texts.fallbackOperators,
-                    "Operator that may fall back (repeatable; default: any)");
-    sub->add_option("--fallback-permille", texts.fallbackPermille,
-                    "Most of the nodes that may, in thousandths");
-  };
   addPartition(specApp, spec.partition);
+  specApp->callback([&] { result = specCommand(spec); });
+}
 
-  ExplainArguments explain;
+void addExplain(CLI::App& app, ExplainArguments& explain, CommandResult& result) {
   CLI::App* explainApp =
-      command("explain", "Say what a compile would do: shapes, kernels, memory, what is not served",
-              "kiln-cc explain m.onnx --profile batch=8");
+      addCommand(app, "explain", "Say what a compile would do: shapes, kernels, memory, what is not served",
+                 "kiln-cc explain m.onnx --profile batch=8");
   explainApp->add_option("model", explain.model, "ONNX file")->required();
   addModelOptions(*explainApp, explain);
   addPartition(explainApp, explain.partition);
   explainApp->add_flag("--json", explain.json, "As canonical JSON");
   explainApp->callback([&] { result = explainCommand(explain); });
+}
+
+int run(int argc, char** argv) {
+  CLI::App app("Compiles a model to a program that runs anywhere its target does.", "kiln-cc");
+  app.footer(
+      "Example: kiln-cc spec --model m.onnx --target cpu:x86-64-v3 --out s.json && "
+      "kiln-cc compile --model m.onnx --spec s.json --out build");
+  bool version = false, versionAsJson = false;
+  app.add_flag("--version", version, "Print the version");
+  app.add_flag("--json", versionAsJson, "With --version: as JSON");
+  CommandResult result;
+  CompileArguments compile;
+  addCompile(app, compile, result);
+  PlanArguments plan;
+  addPlan(app, plan, result);
+  TuneArguments tune;
+  addTune(app, tune, result);
+  EntriesArguments entries;
+  addEntries(app, entries, result);
+  DisassembleArguments disassembly;
+  addDisassemble(app, disassembly, result);
+  ReferenceArguments reference;
+  addReference(app, reference, result);
+  SpecArguments spec;
+  addSpec(app, spec, result);
+  ExplainArguments explain;
+  addExplain(app, explain, result);
 
   if (auto pinned = pinHostMath(argv); !pinned)
     return finish(app.get_name(), stop(kiln::kExitInternal, pinned.error()));
