@@ -17,6 +17,16 @@ namespace {
 constexpr char kVersion[] = "0.1.0";
 constexpr std::size_t kMaxSpecBytes = 1 << 20;
 
+std::vector<analysis::Profile> profilesOf(const CompileSpec& spec) {
+  std::vector<analysis::Profile> profiles;
+  for (const ShapeProfile& profile : spec.profiles) {
+    analysis::Profile& own = profiles.emplace_back(analysis::Profile{profile.name, {}});
+    for (const auto& [name, range] : profile.dims)
+      own.dims.push_back({name, range.min, range.opt, range.max});
+  }
+  return profiles;
+}
+
 }  // namespace
 
 ExitCode exitFor(const Error& error) {
@@ -63,16 +73,6 @@ tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {
   return *spec;
 }
 
-std::vector<analysis::Profile> profilesOf(const CompileSpec& spec) {
-  std::vector<analysis::Profile> profiles;
-  for (const ShapeProfile& profile : spec.profiles) {
-    analysis::Profile& own = profiles.emplace_back(analysis::Profile{profile.name, {}});
-    for (const auto& [name, range] : profile.dims)
-      own.dims.push_back({name, range.min, range.opt, range.max});
-  }
-  return profiles;
-}
-
 Status checkServed(const CompileSpec& spec) {
   const auto refuse = [&](const char* member, const std::string& value, const char* served) {
     return fail(Code::kUnimplemented,
@@ -91,6 +91,22 @@ Status checkServed(const CompileSpec& spec) {
   if (spec.outOfProfile != "fail" && spec.outOfProfile != "pad")
     return refuse("outOfProfile", spec.outOfProfile, "fail\" or \"pad");
   return {};
+}
+
+CompileRequest requestOf(const CompileSpec& spec, Target target) {
+  CompileRequest request;
+  request.target = std::move(target);
+  request.profiles = profilesOf(spec);
+  request.pad = spec.outOfProfile == "pad";
+  request.pins = spec.pins;
+  request.sequences = spec.sequences;
+  request.contraction = spec.numerics.contraction == "on";
+  request.reassociation = spec.numerics.reassociation == "on";
+  request.tf32 = spec.numerics.precision == "tf32";
+  request.quantised = spec.numerics.precision == "int8";
+  request.fallback = spec.fallback == "cpu";
+  request.partition = spec.partition;
+  return request;
 }
 
 CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec) {

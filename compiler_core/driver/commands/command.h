@@ -38,9 +38,10 @@ CommandResult checkThere(const std::string& model);
 
 // Reads a CompileSpec; failures as exitForFile.
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
-std::vector<analysis::Profile> profilesOf(const CompileSpec& spec);
 // What the spec asks for and this compiler does not do, by name.
 Status checkServed(const CompileSpec& spec);
+// What a spec says of a compile; the model, the toolchain and a place to write to are the caller's to name.
+CompileRequest requestOf(const CompileSpec& spec, Target target);
 // The compile that a spec describes, without a place to write to. `toolchain` may be empty
 // (findToolchainLib).
 tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, const CompileSpec& spec,

@@ -149,20 +149,9 @@ tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, 
   if (auto same = checkModel(spec, model); !same) return stop(same.error());
   auto lib = findToolchainLib(toolchain);
   if (!lib) return stop(kExitUsage, lib.error());
-  CompileRequest request;
+  if (!spec.features.empty()) target->features = spec.features;
+  CompileRequest request = requestOf(spec, std::move(*target));
   request.model = model;
-  request.target = *target;
-  request.target.features = spec.features.empty() ? target->features : spec.features;
-  request.profiles = profilesOf(spec);
-  request.pad = spec.outOfProfile == "pad";
-  request.pins = spec.pins;
-  request.sequences = spec.sequences;
-  request.contraction = spec.numerics.contraction == "on";
-  request.reassociation = spec.numerics.reassociation == "on";
-  request.tf32 = spec.numerics.precision == "tf32";
-  request.quantised = spec.numerics.precision == "int8";
-  request.fallback = spec.fallback == "cpu";
-  request.partition = spec.partition;
   request.toolchainLib = *lib;
   return request;
 }

@@ -90,17 +90,8 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   if (!spec) return tl::make_unexpected(spec.error());
   if (auto there = checkThere(arguments.model); !there) return tl::make_unexpected(there.error());
   if (auto served = checkServed(*spec); !served) return stop(served.error());
-  CompileRequest request;
+  CompileRequest request = requestOf(*spec, *parseTarget(arguments.target));
   request.model = arguments.model;
-  request.target = *parseTarget(arguments.target);
-  request.profiles = profilesOf(*spec);
-  request.pins = spec->pins;
-  request.sequences = spec->sequences;
-  request.reassociation = spec->numerics.reassociation == "on";
-  request.tf32 = spec->numerics.precision == "tf32";
-  request.quantised = spec->numerics.precision == "int8";
-  request.fallback = spec->fallback == "cpu";
-  request.partition = spec->partition;
   auto result = compile(request);
   if (!result) return stop(result.error());
   if (!arguments.json) {
