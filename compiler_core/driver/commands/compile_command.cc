@@ -1,3 +1,5 @@
+// kiln-cc compile: a spec and a model to an artifact's files, evidence and manifest, within the spec's
+// budgets.
 #include <fmt/format.h>
 #include <sys/resource.h>
 

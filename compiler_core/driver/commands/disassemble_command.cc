@@ -1,3 +1,4 @@
+// kiln-cc disassemble: prints the instructions of one function of a program.
 #include <fmt/format.h>
 
 #include <cstdio>

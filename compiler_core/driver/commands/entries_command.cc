@@ -1,3 +1,4 @@
+// kiln-cc entries: takes from tuning records what the kernels of a plan need.
 #include <fmt/format.h>
 
 #include <map>

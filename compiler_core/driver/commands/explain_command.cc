@@ -1,3 +1,4 @@
+// kiln-cc explain: a dry run, and what is known after it, as text or JSON.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,3 +1,4 @@
+// kiln-cc plan: lists the kernels of a program that can be measured by themselves, with their texts.
 #include <fmt/format.h>
 
 #include <cstdio>

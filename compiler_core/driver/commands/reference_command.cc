@@ -1,3 +1,4 @@
+// kiln-cc reference: writes fixtures, which are seeded inputs and what the reference evaluator makes of them.
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 

@@ -1,3 +1,4 @@
+// kiln-cc spec: makes a CompileSpec from a command line.
 #include <fmt/format.h>
 
 #include <cstdio>

@@ -1,3 +1,4 @@
+// kiln-cc tune: measures schedules of a plan's kernels on this machine and writes the record.
 #include <fmt/format.h>
 #include <unistd.h>
 
