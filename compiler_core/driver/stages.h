@@ -52,8 +52,8 @@ struct Rewritten {
   mlir::OwningOpRef<mlir::ModuleOp> module;
   ProfileEvidence evidence;
 };
-// New constants come to the weights of `analysed`; where the request wants probes behind rewrite, these come
-// to it with their outputs.
+// Appends new constants to the weights of `analysed`. Where the request wants probes behind rewrite, these
+// and their outputs are added to it, too.
 Result<Rewritten> rewriteProfile(Compilation& compilation, Analysed& analysed, std::size_t profile);
 
 // What one target runs of a profile, as @main of a module of its own.
@@ -68,7 +68,7 @@ struct Unit {
   bool isFirst() const { return number.partition.value_or(0) == 0; }
 };
 
-// Partition: what goes where.
+// Partition: the profile as units, one for each run of operations on one target.
 struct Partitioned {
   std::vector<Unit> units;  // in the order of execution
   // @main of the profile, which calls a declaration for each unit and transfers values between them. Null
@@ -78,7 +78,7 @@ struct Partitioned {
 };
 Result<Partitioned> partitionProfile(Compilation& compilation, const Analysed& analysed, Rewritten rewritten);
 
-// What units share, whatever their profile: each adds to it.
+// What units share, whatever their profile. Each adds to it.
 struct ProgramParts {
   explicit ProgramParts(Compilation& compilation);
 
@@ -92,8 +92,8 @@ struct ProgramParts {
 struct Scheduled {
   Unit unit;
 };
-// kFailedPrecondition or kUnimplemented: a given schedule does not fit. kInternal: a pass failed; so do the
-// two stages after it.
+// kFailedPrecondition or kUnimplemented: a given schedule does not fit. kInternal: a pass failed,
+// as in the two stages after it.
 Result<Scheduled> scheduleUnit(Compilation& compilation, Unit unit, const ir::WeightTable& weights,
                                ProgramParts& parts);
 
@@ -138,7 +138,7 @@ struct Program {
   std::vector<DeviceEvidence> devices;  // the images of their kernels
   CodegenEvidence evidence;
 };
-// What kernels take comes to the schedule's evidence. Errors as codegen::generateCpuProgram and
+// Fills in the code sizes of kernels in the schedule's evidence. Errors as codegen::generateCpuProgram and
 // DeviceProgram::generate.
 Result<Program> generateProgram(Compilation& compilation, const Analysed& analysed, const Joined& joined,
                                 ProgramParts& parts);

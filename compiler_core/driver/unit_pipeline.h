@@ -12,7 +12,7 @@ namespace kiln::driver {
 // Whether a pass of the lowering can be left out.
 bool isOptionalLowering(std::string_view pass);
 
-// What all three have in common; `onIr` and the steps to run are the caller's. Evidence of passes comes to
+// What all three have in common; `onIr` and the steps to run are the caller's. Evidence of passes is added to
 // `parts`, which must outlive the options, as must `compilation`.
 codegen::PipelineOptions pipelineOf(const Compilation& compilation, const Unit& unit, ProgramParts& parts);
 
