@@ -1,5 +1,6 @@
 #include "compiler_core/ir/index_checks.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "llvm/ADT/StringMap.h"
 
 namespace kiln::ir {
@@ -16,7 +17,7 @@ void setLastResult(func::FuncOp main, unsigned removed, Value value, ArrayRef<st
   for (unsigned i = 0; i < results.size(); ++i) attributes.push_back(main.getResultAttrDict(i));
   Builder b(main.getContext());
   SmallVector<StringRef> texts(names.begin(), names.end());
-  attributes.push_back(b.getDictionaryAttr(b.getNamedAttr(kIndexChecksAttr, b.getStrArrayAttr(texts))));
+  attributes.push_back(b.getDictionaryAttr(IndexChecksAttr::named(b.getStrArrayAttr(texts))));
   results.push_back(value);
   end->setOperands(results);
   main.setFunctionType(
@@ -68,7 +69,7 @@ void addAll(Operation* end, OperandRange::iterator from, OperandRange::iterator 
 std::vector<std::string> indexChecksOf(func::FuncOp main) {
   std::vector<std::string> names;
   if (main.getNumResults() == 0) return names;
-  auto given = main.getResultAttrOfType<ArrayAttr>(main.getNumResults() - 1, kIndexChecksAttr);
+  auto given = IndexChecksAttr::ofResult(main, main.getNumResults() - 1);
   if (!given) return names;
   for (auto name : given.getAsRange<StringAttr>()) names.push_back(name.str());
   return names;

@@ -2,6 +2,7 @@
 #ifndef KILN_COMPILER_CORE_IR_KILN_DIALECT_TD
 #define KILN_COMPILER_CORE_IR_KILN_DIALECT_TD
 
+include "compiler_core/ir/kiln_attributes.td"
 include "mlir/IR/EnumAttr.td"
 include "mlir/IR/OpBase.td"
 
@@ -19,7 +20,12 @@ def Kiln_Dialect : Dialect {
 
     A model is one `func.func @main`. Its arguments and results carry `kiln.name`, the tensor's name in the model.
     Locations are the source's node names (NameLoc) and become symbols and error places.
+
+    What one stage knows and another needs stands on the IR as a discardable attribute of this dialect
+    (kiln_attributes.td).
   }];
+  let discardableAttrs = !con(Kiln_ModelAttributes, Kiln_ArgumentAttributes, Kiln_ScheduleAttributes,
+                              Kiln_MemoryAttributes, Kiln_CodegenAttributes);
   let hasConstantMaterializer = 1;
 }
 

@@ -1,13 +1,13 @@
 #include "compiler_core/ir/profile.h"
 
-#include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/attributes.h"
 
 namespace kiln::ir {
 
 namespace {
 
 llvm::ArrayRef<mlir::Attribute> entriesOf(mlir::ModuleOp module) {
-  auto list = module->getAttrOfType<mlir::ArrayAttr>(kSymbolsAttr);
+  auto list = SymbolsAttr::get(module);
   return list ? list.getValue() : llvm::ArrayRef<mlir::Attribute>();
 }
 
@@ -51,7 +51,7 @@ mlir::Attribute entryOf(mlir::MLIRContext* context, const Symbol& symbol) {
 }
 
 void setEntries(mlir::ModuleOp module, llvm::ArrayRef<mlir::Attribute> entries) {
-  module->setAttr(kSymbolsAttr, mlir::ArrayAttr::get(module.getContext(), entries));
+  SymbolsAttr::set(module, mlir::ArrayAttr::get(module.getContext(), entries));
 }
 
 }  // namespace
@@ -102,7 +102,7 @@ void boundSymbol(mlir::ModuleOp module, std::int64_t number, const Dim& bound, s
 
 llvm::SmallVector<SymbolRange> profileOf(mlir::Operation* function) {
   llvm::SmallVector<SymbolRange> symbols;
-  if (auto numbers = function->getAttrOfType<mlir::DenseI64ArrayAttr>(kProfileAttr))
+  if (auto numbers = ProfileAttr::get(function))
     for (std::int64_t i = 0; i + 2 < numbers.size(); i += 3)
       symbols.push_back({numbers[i], numbers[i + 1], numbers[i + 2]});
   return symbols;
@@ -111,7 +111,7 @@ llvm::SmallVector<SymbolRange> profileOf(mlir::Operation* function) {
 void setProfile(mlir::Operation* function, llvm::ArrayRef<SymbolRange> symbols) {
   llvm::SmallVector<std::int64_t> numbers;
   for (const SymbolRange& symbol : symbols) numbers.append({symbol.min, symbol.opt, symbol.max});
-  function->setAttr(kProfileAttr, mlir::DenseI64ArrayAttr::get(function->getContext(), numbers));
+  ProfileAttr::set(function, mlir::DenseI64ArrayAttr::get(function->getContext(), numbers));
 }
 
 llvm::SmallVector<Range> limitsOf(mlir::Operation* function) {
