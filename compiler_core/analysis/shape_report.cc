@@ -1,5 +1,6 @@
 #include "compiler_core/analysis/shape_report.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
 
@@ -39,8 +40,7 @@ std::map<std::string, std::string> shapeReport(mlir::ModuleOp module) {
     return typeText(type, [&](const ir::Dim& dim) { return dim.text(names); });
   };
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
-    if (auto name = main.getArgAttrOfType<mlir::StringAttr>(i, ir::kNameAttr))
-      report[name.str()] = recorded(main.getArgument(i).getType());
+    if (auto name = ir::NameAttr::get(main, i)) report[name.str()] = recorded(main.getArgument(i).getType());
   main.walk([&](mlir::Operation* operation) {
     if (operation->getNumResults() == 0 || llvm::isa<ir::WeightOp, ir::ConstantOp>(operation)) return;
     if (std::string name = ir::nodeName(operation->getLoc()); !name.empty())

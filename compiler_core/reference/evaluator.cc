@@ -1,5 +1,6 @@
 #include "compiler_core/reference/evaluator.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/reference/irregular.h"
 #include "compiler_core/reference/kernels.h"
@@ -218,7 +219,7 @@ Result<std::vector<HostTensor>> evaluate(mlir::ModuleOp module, const ir::Weight
       return fail(Code::kUnimplemented,
                   "input " + std::to_string(i) + " has an element type outside the dialect");
     if (inputs[i].dtype == *dtype && llvm::ArrayRef(inputs[i].shape) == type.getShape()) continue;
-    auto name = main.getArgAttrOfType<mlir::StringAttr>(i, ir::kNameAttr);
+    auto name = ir::NameAttr::get(main, i);
     return fail(Code::kInvalidArgument, "input '" + (name ? name.str() : std::to_string(i)) + "': expected " +
                                             ir::typeText(*dtype, type.getShape()) + ", given " +
                                             ir::typeText(inputs[i].dtype, inputs[i].shape));
