@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "compiler_core/frontend/onnx/graph/graph_builder.h"
+#include "compiler_core/ir/attributes.h"
 
 namespace kiln::onnx {
 namespace {
@@ -187,7 +188,7 @@ GraphBuilder::Yielded GraphBuilder::loop(
 }
 
 Result<bool> GraphBuilder::attempt(llvm::function_ref<Result<bool>()> make) {
-  const mlir::Attribute symbols = module()->getAttr(ir::kSymbolsAttr);
+  const mlir::ArrayAttr symbols = ir::SymbolsAttr::get(module());
   const std::size_t counts = checks_ ? checks_->counts.size() : 0;
   Body scratch(builder_, location_);
   mlir::Block* block = builder_.getInsertionBlock();
@@ -203,9 +204,9 @@ Result<bool> GraphBuilder::attempt(llvm::function_ref<Result<bool>()> make) {
   if (checks_) checks_->counts.resize(counts);
   // Sizes that were to be found out in what goes again.
   if (symbols)
-    module()->setAttr(ir::kSymbolsAttr, symbols);
+    ir::SymbolsAttr::set(module(), symbols);
   else
-    module()->removeAttr(ir::kSymbolsAttr);
+    ir::SymbolsAttr::remove(module());
   return made;
 }
 

@@ -6,6 +6,7 @@
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/onnx/import/graph_importer.h"
 #include "compiler_core/frontend/onnx/import/unsupported.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/types.h"
 #include "mlir/IR/Verifier.h"
@@ -353,8 +354,7 @@ Status Importer::output(const std::string& name, Value value, const ValueInfo& d
 llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Signature> tensors) {
   llvm::SmallVector<mlir::DictionaryAttr> names;
   for (const ir::Signature& tensor : tensors)
-    names.push_back(builder_.getDictionaryAttr(
-        builder_.getNamedAttr(ir::kNameAttr, builder_.getStringAttr(tensor.name))));
+    names.push_back(builder_.getDictionaryAttr(ir::NameAttr::named(builder_.getStringAttr(tensor.name))));
   return names;
 }
 
