@@ -2,6 +2,7 @@
 
 #include <set>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/partition/partition_ops.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
@@ -259,17 +260,18 @@ Result<PartitionResult> partition(ModuleOp module, const PartitionOptions& optio
   if (used.empty() || (used.size() == 1 && !ir::isOnDevice(first))) return result;
   Builder builder(module.getContext());
   for (auto [op, target] : llvm::zip_equal(decision.operations(), targets))
-    op->setAttr(ir::kTargetAttr, builder.getStringAttr(options.targets[target]));
+    ir::TargetAttr::set(op, builder.getStringAttr(options.targets[target]));
   return result;
 }
 
-void describe(ModuleOp module, PartitionEvidence& evidence) {
+Status describe(ModuleOp module, PartitionEvidence& evidence) {
   auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
-  if (main.getOps<func::CallOp>().empty()) return;
+  if (main.getOps<func::CallOp>().empty()) return {};
   evidence.partitions.clear();
   for (auto call : main.getOps<func::CallOp>()) {
     auto function = module.lookupSymbol<func::FuncOp>(call.getCallee());
-    const std::string target = function->getAttrOfType<StringAttr>(ir::kTargetAttr).str();
+    KILN_ASSIGN(const StringAttr name, ir::TargetAttr::expect(function));
+    const std::string target = name.str();
     evidence.partitions.push_back(summary(function, target, capabilitiesOf(target)));
   }
   const auto limits = ir::limitsOf(main);
@@ -279,6 +281,7 @@ void describe(ModuleOp module, PartitionEvidence& evidence) {
         {ir::nodeName(transfer.getLoc()), transfer.getFrom().str(), transfer.getTo().str(), bytes});
     evidence.transferBytes += bytes;
   }
+  return {};
 }
 
 }  // namespace kiln::partition

@@ -77,7 +77,8 @@ Result<PartitionResult> partition(mlir::ModuleOp module, const PartitionOptions&
 std::unique_ptr<mlir::Pass> createPartitionPass();
 
 // After kiln-partition: what was cut and what goes between. `evidence` has the targets and fallbacks.
-void describe(mlir::ModuleOp module, PartitionEvidence& evidence);
+// kInternal: a partition has no kiln.target.
+Status describe(mlir::ModuleOp module, PartitionEvidence& evidence);
 
 // Makes the pass known to kiln-opt.
 void registerPasses();

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/partition/partition_ops.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
@@ -29,7 +30,7 @@ class Cutter {
     if (failed(makeSegments())) return failure();
     // A device has a memory of its own: what it reads and makes is transferred.
     if (segments_.size() < 2 && !(segments_.size() == 1 && ir::isOnDevice(segments_.front().target))) {
-      for (Operation& op : main_.front()) op.removeAttr(ir::kTargetAttr);
+      for (Operation& op : main_.front()) ir::TargetAttr::remove(&op);
       return success();
     }
     connect();
@@ -44,7 +45,7 @@ class Cutter {
     llvm::MapVector<StringRef, TargetIndex> numbers;
     std::vector<TargetIndex> targets;
     for (Operation* op : model.operations) {
-      auto target = op->getAttrOfType<StringAttr>(ir::kTargetAttr);
+      auto target = ir::TargetAttr::get(op);
       const StringRef name = target ? target.getValue() : StringRef();
       targets.push_back(numbers.try_emplace(name, static_cast<TargetIndex>(numbers.size())).first->second);
     }
@@ -132,8 +133,8 @@ class Cutter {
     auto function = func::FuncOp::create(builder, main_.getLoc(), "partition_" + std::to_string(number),
                                          builder.getFunctionType(inputs, results));
     function.setPrivate();
-    function->setAttr(ir::kTargetAttr, builder.getStringAttr(segment.target));
-    if (Attribute profile = main_->getAttr(ir::kProfileAttr)) function->setAttr(ir::kProfileAttr, profile);
+    ir::TargetAttr::set(function, builder.getStringAttr(segment.target));
+    if (auto profile = ir::ProfileAttr::get(main_)) ir::ProfileAttr::set(function, profile);
     Block* body = function.addEntryBlock();
     builder.setInsertionPointToStart(body);
     IRMapping map;
@@ -141,7 +142,7 @@ class Cutter {
       map.map(value, argument);
     for (Operation* op : segment.operations) {
       for (Value value : inputsOf(op)) clone(builder, value, map);
-      builder.clone(*op, map)->removeAttr(ir::kTargetAttr);
+      ir::TargetAttr::remove(builder.clone(*op, map));
     }
     SmallVector<Value> returned;
     for (Value value : segment.kept) returned.push_back(map.lookup(value));

@@ -1,4 +1,5 @@
 #include "compiler_core/partition/partition.h"
+#include "compiler_core/ir/attributes.h"
 
 #include <gtest/gtest.h>
 
@@ -24,7 +25,7 @@ struct Case {
     marks.clear();
     for (mlir::Operation& op :
          module->lookupSymbol<mlir::func::FuncOp>("main").front().without_terminator()) {
-      auto mark = op.getAttrOfType<mlir::StringAttr>(ir::kTargetAttr);
+      auto mark = ir::TargetAttr::get(&op);
       marks.push_back(mark ? mark.str() : "");
     }
     return result;
