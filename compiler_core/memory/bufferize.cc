@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/memory/control_flow.h"
 #include "compiler_core/memory/library_call.h"
 #include "compiler_core/memory/passes.h"
@@ -109,10 +110,9 @@ LogicalResult makeBoundary(func::FuncOp function) {
     builder.setInsertionPoint(terminator);
     bufferization::MaterializeInDestinationOp::create(builder, loc, Type(), value, buffer, /*restrict=*/true,
                                                       /*writable=*/true);
-    NamedAttrList given(
-        builder.getNamedAttr("kiln.output", builder.getI64IntegerAttr(static_cast<std::int64_t>(index))));
-    if (Attribute shape = function.getResultAttr(static_cast<unsigned>(index), "kiln.shape"))
-      given.set("kiln.shape", shape);
+    NamedAttrList given(ir::OutputAttr::named(builder.getI64IntegerAttr(static_cast<std::int64_t>(index))));
+    if (auto shape = ir::ShapeAttr::ofResult(function, static_cast<unsigned>(index)))
+      ir::ShapeAttr::set(given, shape);
     attributes.push_back(given.getDictionary(builder.getContext()));
   }
   terminator->setOperands(extents);

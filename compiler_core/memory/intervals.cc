@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "compiler_core/ir/attributes.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -65,7 +66,7 @@ Bound Intervals::argument(BlockArgument argument) {
   Operation* parent = argument.getOwner()->getParentOp();
   const unsigned number = argument.getArgNumber();
   if (auto function = dyn_cast<func::FuncOp>(parent)) {
-    auto symbol = function.getArgAttrOfType<IntegerAttr>(number, "kiln.symbol");
+    auto symbol = ir::SymbolAttr::get(function, number);
     if (!symbol || symbol.getInt() >= static_cast<std::int64_t>(symbols_.size())) return std::nullopt;
     return symbols_[static_cast<std::size_t>(symbol.getInt())];
   }
@@ -97,8 +98,7 @@ Bound Intervals::dimension(Value buffer, unsigned dim) {
   };
   if (auto block = dyn_cast<BlockArgument>(buffer)) {
     auto function = dyn_cast<func::FuncOp>(block.getOwner()->getParentOp());
-    auto map = function ? function.getArgAttrOfType<AffineMapAttr>(block.getArgNumber(), "kiln.shape")
-                        : AffineMapAttr();
+    auto map = function ? ir::ShapeAttr::get(function, block.getArgNumber()) : AffineMapAttr();
     if (!map) return std::nullopt;
     return ir::rangeOf(Dim(map.getValue().getResult(dim)), symbols_);
   }

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/memory/hoist.h"
 #include "compiler_core/memory/intervals.h"
@@ -119,9 +120,8 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     }
     const Plan result = plan(buffers);
     if (alive) *alive = aliveOverTime(buffers, kAlivePoints);
-    Builder builder(&getContext());
     for (auto [alloc, offset] : llvm::zip_equal(region.allocs, result.offsets))
-      alloc->setAttr("kiln.offset", builder.getI64IntegerAttr(static_cast<std::int64_t>(offset)));
+      ir::OffsetAttr::set(alloc, ir::toAttribute(&getContext(), offset));
     return result;
   }
 
@@ -136,7 +136,7 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
       memref::AllocOp largest;
       std::pair<bool, std::uint64_t> most;
       for (memref::AllocOp alloc : kernel.allocs) {
-        const std::pair size(!alloc->hasAttr("kiln.panel"), *bytesOf(alloc, intervals));
+        const std::pair size(!ir::PanelAttr::isOn(alloc), *bytesOf(alloc, intervals));
         if (largest && size <= most) continue;
         largest = alloc;
         most = size;
@@ -147,9 +147,9 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
 
   void setSharedBytes(scf::ForallOp block, std::uint64_t bytes) {
     NamedAttrList info;
-    if (auto given = block->getAttrOfType<DictionaryAttr>("kiln.kernel")) info = NamedAttrList(given);
-    info.set("shared_bytes", Builder(&getContext()).getI64IntegerAttr(static_cast<std::int64_t>(bytes)));
-    block->setAttr("kiln.kernel", info.getDictionary(&getContext()));
+    if (auto given = ir::KernelAttr::get(block)) info = NamedAttrList(given);
+    ir::kernel::kSharedBytes.set(info, ir::toAttribute(&getContext(), bytes));
+    ir::KernelAttr::set(block, info.getDictionary(&getContext()));
   }
 
   void runOnOperation() override {
@@ -191,17 +191,11 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     SmallVector<Operation*> frees;
     function.walk([&](memref::DeallocOp op) { frees.push_back(op); });
     for (Operation* op : frees) op->erase();
-    Builder builder(&getContext());
-    auto set = [&](StringRef name, std::uint64_t value) {
-      function->setAttr(name, builder.getI64IntegerAttr(static_cast<std::int64_t>(value)));
-    };
-    set("kiln.arena_bytes", planned->peak);
-    set("kiln.arena_total_bytes", planned->total);
-    set("kiln.arena_live_bytes", planned->lowerBound);
-    set("kiln.arena_buffers", arena.allocs.size());
+    ir::setArena(function, {planned->peak, planned->total, planned->lowerBound,
+                            static_cast<std::int64_t>(arena.allocs.size())});
     const SmallVector<std::int64_t> points(alive.begin(), alive.end());
-    function->setAttr("kiln.arena_alive", builder.getDenseI64ArrayAttr(points));
-    set("kiln.scratch_bytes", scratch);
+    ir::ArenaAliveAttr::set(function, DenseI64ArrayAttr::get(&getContext(), points));
+    ir::ScratchBytesAttr::set(function, ir::toAttribute(&getContext(), scratch));
   }
 
   Option<std::uint64_t> sharedBytes{*this, "shared-bytes",
