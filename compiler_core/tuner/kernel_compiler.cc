@@ -2,9 +2,7 @@
 
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
-#include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/analysis/packed_dot.h"
-#include "compiler_core/schedule/analysis/weight_arguments.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/tuner/kernel_image.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -67,13 +65,12 @@ Result<KernelTensors> tensorsOf(ModuleOp module) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
     KILN_ASSIGN(KernelTensor tensor, tensorOf(main.getArgumentTypes()[i]));
     // Packed dot operands are no indices: they hold numbers.
-    if (llvm::any_of(main.getArgument(i).getUsers(),
-                     [](Operation* user) { return user->hasAttr(schedule::kDotAttr); }))
+    if (llvm::any_of(main.getArgument(i).getUsers(), [](Operation* user) { return ir::DotAttr::isOn(user); }))
       tensor.element = Element::kPackedDot;
-    const bool isWeight = main.getArgAttr(i, "kiln.weight") != Attribute();
+    const bool isWeight = ir::WeightAttr::isOn(main, i);
     auto& list = isWeight ? tensors.weights : tensors.inputs;
-    auto number = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.weight" : "kiln.input");
-    const auto source = main.getArgAttrOfType<IntegerAttr>(i, isWeight ? "kiln.source" : "kiln.input");
+    auto number = isWeight ? ir::WeightAttr::get(main, i) : ir::InputAttr::get(main, i);
+    const auto source = isWeight ? ir::SourceAttr::get(main, i) : number;
     if (!number || number.getInt() != static_cast<std::int64_t>(list.size()) || source != number)
       return bad("does not number its arguments");
     list.push_back(tensor);
@@ -132,9 +129,9 @@ struct KernelCompiler::State {
 };
 
 Status KernelCompiler::State::readTarget() {
-  const auto name = (*module)->getAttrOfType<StringAttr>("kiln.target");
-  const auto features = (*module)->getAttrOfType<ArrayAttr>("kiln.features");
-  const auto fused = (*module)->getAttrOfType<BoolAttr>("kiln.contraction");
+  const auto name = ir::TargetAttr::get(*module);
+  const auto features = ir::FeaturesAttr::get(*module);
+  const auto fused = ir::ContractionAttr::get(*module);
   if (!name || !features || !fused) return bad("does not say what it is for");
   KILN_ASSIGN(target, parseTarget(name.getValue()));
   if (!target.device.empty()) KILN_TRY(checkAssembler(target, tools));
@@ -142,9 +139,9 @@ Status KernelCompiler::State::readTarget() {
   for (Attribute feature : features)
     target.features.push_back(isa<StringAttr>(feature) ? cast<StringAttr>(feature).str() : "");
   contraction = fused.getValue();
-  const auto reassociated = (*module)->getAttrOfType<BoolAttr>("kiln.reassociation");
+  const auto reassociated = ir::ReassociationAttr::get(*module);
   reassociation = reassociated && reassociated.getValue();
-  const auto coarse = (*module)->getAttrOfType<BoolAttr>("kiln.tf32");
+  const auto coarse = ir::Tf32Attr::get(*module);
   tf32 = coarse && coarse.getValue();
   return {};
 }
@@ -157,20 +154,21 @@ Status KernelCompiler::State::readMain() {
 }
 
 // The weights that @main has now, in order. Their sources are numbers of the isolated kernel's weights.
-std::vector<KernelWeight> weightsOf(func::FuncOp main, func::FuncOp isolated) {
+FailureOr<std::vector<KernelWeight>> weightsOf(func::FuncOp main, func::FuncOp isolated) {
   std::vector<KernelWeight> weights;
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    if (!main.getArgAttr(i, schedule::kWeightAttr)) continue;
-    const auto source = main.getArgAttrOfType<IntegerAttr>(i, "kiln.source");
-    KernelWeight& weight = weights.emplace_back(KernelWeight{source.getValue().getZExtValue()});
-    const auto panels = main.getArgAttrOfType<IntegerAttr>(i, schedule::kPanelsAttr);
+    if (!ir::WeightAttr::isOn(main, i)) continue;
+    const auto source = ir::SourceAttr::require(main, i);
+    if (failed(source)) return failure();
+    KernelWeight& weight = weights.emplace_back(KernelWeight{source->getValue().getZExtValue()});
+    const auto panels = ir::PanelsAttr::get(main, i);
     if (!panels) continue;
     weight.panelLanes = panels.getValue().getZExtValue();
-    weight.transposed = main.getArgAttr(i, "kiln.permutation") ? 1 : 0;
-    if (const auto winograd = main.getArgAttrOfType<IntegerAttr>(i, schedule::kWinogradAttr))
+    weight.transposed = ir::PermutationAttr::isOn(main, i) ? 1 : 0;
+    if (const auto winograd = ir::WinogradAttr::get(main, i))
       weight.winogradResults = winograd.getValue().getZExtValue();
     for (unsigned j = 0; j < isolated.getNumArguments(); ++j)
-      if (isolated.getArgAttr(j, schedule::kWeightAttr) == source) {
+      if (ir::WeightAttr::get(isolated, j) == *source) {
         const ArrayRef<std::int64_t> shape =
             cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getShape();
         weight.columns = static_cast<std::uint64_t>(
@@ -268,13 +266,12 @@ Result<KernelProgram> KernelCompiler::compile(const Schedule& schedule) const {
   options.onIr = [&](std::string_view stage, ModuleOp module) {
     if (stage != "planned") return;
     auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
-    const auto number = [&](const char* name) -> std::uint64_t {
-      auto attribute = main->getAttrOfType<IntegerAttr>(name);
-      return attribute ? static_cast<std::uint64_t>(attribute.getInt()) : 0;
-    };
-    table.profiles[0].arenaBytes = number("kiln.arena_bytes");
-    table.profiles[0].scratchBytes = number("kiln.scratch_bytes");
-    weights = weightsOf(main, state_->module->lookupSymbol<func::FuncOp>(ir::kMain));
+    const auto arena = ir::ArenaBytesAttr::require(main), scratch = ir::ScratchBytesAttr::require(main);
+    auto found = weightsOf(main, state_->module->lookupSymbol<func::FuncOp>(ir::kMain));
+    if (failed(arena) || failed(scratch) || failed(found)) return;  // and so does the stage
+    table.profiles[0].arenaBytes = ir::unsignedOf(*arena);
+    table.profiles[0].scratchBytes = ir::unsignedOf(*scratch);
+    weights = *std::move(found);
     table.weights = static_cast<std::uint32_t>(weights.size());
   };
   KILN_TRY(codegen::lowerToLlvm(*copy, options));
