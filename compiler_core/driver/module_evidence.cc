@@ -2,10 +2,8 @@
 
 #include <algorithm>
 
-#include "compiler_core/codegen/lower/passes.h"
-#include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/kernel_info.h"
-#include "compiler_core/schedule/analysis/weight_arguments.h"
 
 namespace kiln::driver {
 
@@ -13,16 +11,16 @@ using namespace mlir;
 
 namespace {
 
-package::WeightUse useOf(func::FuncOp main, unsigned argument) {
-  package::WeightUse use{main.getArgAttrOfType<IntegerAttr>(argument, "kiln.source").getInt(), {}, {}};
-  if (auto permutation = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.permutation"))
+FailureOr<package::WeightUse> useOf(func::FuncOp main, unsigned argument) {
+  const auto source = ir::SourceAttr::require(main, argument);
+  if (failed(source)) return failure();
+  package::WeightUse use{source->getInt(), {}, {}};
+  if (auto permutation = ir::PermutationAttr::get(main, argument))
     use.permutation.assign(permutation.asArrayRef().begin(), permutation.asArrayRef().end());
-  if (auto dotPacking = main.getArgAttrOfType<DenseI64ArrayAttr>(argument, "kiln.words"))
+  if (auto dotPacking = ir::DotLayoutAttr::get(main, argument))
     use.dotPacking = package::DotPacking{dotPacking[0], dotPacking[1]};
-  if (auto panels = main.getArgAttrOfType<IntegerAttr>(argument, schedule::kPanelsAttr))
-    use.panelLanes = panels.getInt();
-  if (auto winograd = main.getArgAttrOfType<IntegerAttr>(argument, schedule::kWinogradAttr))
-    use.winogradResults = winograd.getInt();
+  if (auto panels = ir::PanelsAttr::get(main, argument)) use.panelLanes = panels.getInt();
+  if (auto winograd = ir::WinogradAttr::get(main, argument)) use.winogradResults = winograd.getInt();
   return use;
 }
 
@@ -45,22 +43,22 @@ void shareWeights(ModuleOp module, const ir::WeightTable& weights, std::uint32_t
   const std::size_t before = uses.size();
   SmallVector<DictionaryAttr> all;  // set at once: each by itself makes the whole list anew
   main.getAllArgAttrs(all);
-  Builder b(module.getContext());
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    if (!main.getArgAttr(i, "kiln.weight")) continue;
-    package::WeightUse use = useOf(main, i);
-    use.space = space;
+    if (!ir::WeightAttr::isOn(main, i)) continue;
+    FailureOr<package::WeightUse> use = useOf(main, i);
+    if (failed(use)) return;
+    use->space = space;
     // Within one profile each layout of each weight is one argument already.
     auto slot =
         std::find_if(uses.begin(), uses.begin() + static_cast<std::ptrdiff_t>(before),
-                     [&](const package::WeightUse& other) { return sameWeight(use, other, weights); });
+                     [&](const package::WeightUse& other) { return sameWeight(*use, other, weights); });
     std::size_t number = static_cast<std::size_t>(slot - uses.begin());
     if (number == before) {
       number = uses.size();
-      uses.push_back(use);
+      uses.push_back(*use);
     }
     NamedAttrList attributes(all[i]);
-    attributes.set("kiln.weight", b.getI64IntegerAttr(static_cast<std::int64_t>(number)));
+    ir::WeightAttr::set(attributes, ir::toAttribute(module.getContext(), number));
     all[i] = attributes.getDictionary(module.getContext());
   }
   if (!all.empty()) main.setAllArgAttrs(all);
@@ -68,75 +66,82 @@ void shareWeights(ModuleOp module, const ir::WeightTable& weights, std::uint32_t
 
 void readPlan(ModuleOp module, MemoryPlan& plan, std::vector<package::WeightUse>& uses) {
   auto main = module.lookupSymbol<func::FuncOp>(ir::kMain);
-  auto number = [&](const char* name) -> std::uint64_t {
-    auto attribute = main->getAttrOfType<IntegerAttr>(name);
-    return attribute ? static_cast<std::uint64_t>(attribute.getInt()) : 0;
-  };
-  plan.arenaBytes = number("kiln.arena_bytes");
-  plan.unsharedBytes = number("kiln.arena_total_bytes");
-  plan.lowerBoundBytes = number("kiln.arena_live_bytes");
-  plan.buffers = static_cast<std::int64_t>(number("kiln.arena_buffers"));
-  plan.scratchBytes = number("kiln.scratch_bytes");
-  if (auto alive = main->getAttrOfType<DenseI64ArrayAttr>("kiln.arena_alive"))
-    plan.aliveBytes.assign(alive.asArrayRef().begin(), alive.asArrayRef().end());
+  const auto arena = ir::arenaOf(main);
+  const auto scratch = ir::ScratchBytesAttr::require(main);
+  const auto alive = ir::ArenaAliveAttr::require(main);
+  if (failed(arena) || failed(scratch) || failed(alive)) return;
+  plan.arenaBytes = arena->bytes;
+  plan.unsharedBytes = arena->totalBytes;
+  plan.lowerBoundBytes = arena->liveBytes;
+  plan.buffers = arena->buffers;
+  plan.scratchBytes = ir::unsignedOf(*scratch);
+  plan.aliveBytes.assign(alive->asArrayRef().begin(), alive->asArrayRef().end());
   for (unsigned i = 0; i < main.getNumArguments(); ++i) {
-    if (main.getArgAttr(i, "kiln.weight")) uses.push_back(useOf(main, i));
+    if (!ir::WeightAttr::isOn(main, i)) continue;
+    const auto use = useOf(main, i);
+    if (failed(use)) return;
+    uses.push_back(*use);
   }
 }
 
 void readRegions(ModuleOp module, unsigned profile, PlanEvidence& plan) {
   auto run = module.lookupSymbol<func::FuncOp>("kiln_run_" + std::to_string(profile));
-  plan.arenaBytes = static_cast<std::uint64_t>(run->getAttrOfType<IntegerAttr>("kiln.arena_bytes").getInt());
-  if (auto arenas = run->getAttrOfType<DenseI64ArrayAttr>("kiln.device_arena_bytes"))
+  const auto arena = ir::ArenaBytesAttr::require(run);
+  const auto regions = ir::RegionsAttr::require(run);
+  if (failed(arena) || failed(regions)) return;
+  plan.arenaBytes = ir::unsignedOf(*arena);
+  if (auto arenas = ir::DeviceArenaBytesAttr::get(run))
     plan.deviceArenaBytes.assign(arenas.asArrayRef().begin(), arenas.asArrayRef().end());
-  for (Attribute attribute : run->getAttrOfType<ArrayAttr>("kiln.regions")) {
-    auto region = cast<DictionaryAttr>(attribute);
-    const auto number = [&](const char* name) {
-      auto value = region.getAs<IntegerAttr>(name);  // `space` is left out for the processor's
-      return value ? static_cast<std::uint64_t>(value.getInt()) : 0;
-    };
-    plan.regions.push_back({region.getAs<StringAttr>("target").getValue().str(), number("offset"),
-                            number("bytes"), static_cast<std::uint32_t>(number("space"))});
-    plan.lowerBoundBytes += number("live_bytes");
-    plan.unsharedBytes += number("total_bytes");
-    plan.buffers += static_cast<std::int64_t>(number("buffers"));
+  for (auto region : regions->getAsRange<DictionaryAttr>()) {
+    const auto target = ir::region::kTarget.require(region, run);
+    const auto offset = ir::region::kOffset.require(region, run),
+               bytes = ir::region::kBytes.require(region, run),
+               live = ir::region::kLiveBytes.require(region, run),
+               total = ir::region::kTotalBytes.require(region, run),
+               buffers = ir::region::kBuffers.require(region, run);
+    if (failed(target) || failed(offset) || failed(bytes) || failed(live) || failed(total) || failed(buffers))
+      return;
+    const auto space = ir::region::kSpace.in(region);
+    plan.regions.push_back({target->str(), ir::unsignedOf(*offset), ir::unsignedOf(*bytes),
+                            space ? static_cast<std::uint32_t>(space.getInt()) : 0});
+    plan.lowerBoundBytes += ir::unsignedOf(*live);
+    plan.unsharedBytes += ir::unsignedOf(*total);
+    plan.buffers += buffers->getInt();
   }
 }
 
 namespace {
 
-KernelEvidence kernelOf(DictionaryAttr info) {
-  auto numbers = [&](const char* name) {
-    auto array = info.getAs<DenseI64ArrayAttr>(name);
-    return array ? std::vector<std::int64_t>(array.asArrayRef()) : std::vector<std::int64_t>();
-  };
+// `info` stands on `op`.
+FailureOr<KernelEvidence> kernelOf(DictionaryAttr info, Operation* op) {
+  const auto nodes = ir::kernel::kNodes.require(info, op);
+  const auto rule = ir::kernel::kRule.require(info, op);
+  const auto loops = ir::kernel::kLoops.require(info, op);
+  const auto moved = ir::kernel::kMovedBytes.require(info, op);
+  if (failed(nodes) || failed(rule) || failed(loops) || failed(moved)) return failure();
   KernelEvidence kernel;
-  if (auto nodes = info.getAs<ArrayAttr>("nodes"))
-    for (Attribute node : nodes) kernel.nodes.push_back(cast<StringAttr>(node).getValue().str());
-  if (auto rule = info.getAs<StringAttr>("rule")) kernel.rule = rule.getValue().str();
-  if (auto signature = info.getAs<StringAttr>(schedule::kSignatureAttr))
-    kernel.signature = signature.getValue().str();
-  if (auto entry = info.getAs<StringAttr>(schedule::kEntryAttr)) kernel.tuned = entry.getValue().str();
-  kernel.loops = numbers("loops");
+  for (auto node : nodes->getAsRange<StringAttr>()) kernel.nodes.push_back(node.str());
+  kernel.rule = rule->str();
+  if (auto signature = ir::kernel::kSignature.in(info)) kernel.signature = signature.str();
+  if (auto entry = ir::kernel::kTuned.in(info)) kernel.tuned = entry.str();
+  kernel.loops = loops->asArrayRef().vec();
   kernel.schedule = schedule::scheduleOf(info);
-  if (auto tasks = info.getAs<IntegerAttr>("tasks")) kernel.tasks = tasks.getInt();
-  if (auto moved = info.getAs<IntegerAttr>(codegen::kMovedBytesAttr))
-    kernel.movedBytes = static_cast<std::uint64_t>(moved.getInt());
+  if (auto tasks = ir::kernel::kTasks.in(info)) kernel.tasks = tasks.getInt();
+  kernel.movedBytes = ir::unsignedOf(*moved);
   return kernel;
 }
 
 // A loop that became a kernel of a device, or the launch of an equal one.
-KernelEvidence launchOf(DictionaryAttr info) {
-  auto number = [&](const char* name) {
-    auto value = info.getAs<IntegerAttr>(name);
-    return value ? value.getInt() : 0;
-  };
-  KernelEvidence kernel = kernelOf(info);
-  kernel.symbol = info.getAs<StringAttr>("symbol").getValue().str();
-  if (auto first = info.getAs<StringAttr>("code_of")) kernel.codeOf = first.getValue().str();
-  kernel.device =
-      DeviceKernelEvidence{.threads = schedule::numberOf(kernel.schedule, schedule::kThreadsKnob, 0),
-                           .sharedBytes = static_cast<std::uint64_t>(number("shared_bytes"))};
+FailureOr<KernelEvidence> launchOf(DictionaryAttr info, func::FuncOp run) {
+  FailureOr<KernelEvidence> kernel = kernelOf(info, run);
+  const auto symbol = ir::kernel::kSymbol.require(info, run);
+  const auto shared = ir::kernel::kSharedBytes.require(info, run);
+  if (failed(kernel) || failed(symbol) || failed(shared)) return failure();
+  kernel->symbol = symbol->str();
+  if (auto first = ir::kernel::kCodeOf.in(info)) kernel->codeOf = first.str();
+  kernel->device =
+      DeviceKernelEvidence{.threads = schedule::numberOf(kernel->schedule, schedule::kThreadsKnob, 0),
+                           .sharedBytes = ir::unsignedOf(*shared)};
   return kernel;
 }
 
@@ -144,14 +149,19 @@ KernelEvidence launchOf(DictionaryAttr info) {
 
 void readKernels(ModuleOp module, std::vector<KernelEvidence>& kernels) {
   for (auto function : module.getOps<func::FuncOp>()) {
-    if (auto launches = function->getAttrOfType<ArrayAttr>(codegen::kLaunchesAttr))
-      for (Attribute launch : launches) kernels.push_back(launchOf(cast<DictionaryAttr>(launch)));
-    auto info = function->getAttrOfType<DictionaryAttr>("kiln.kernel");
+    if (auto launches = ir::LaunchesAttr::get(function))
+      for (auto launch : launches.getAsRange<DictionaryAttr>()) {
+        const auto kernel = launchOf(launch, function);
+        if (failed(kernel)) return;
+        kernels.push_back(*kernel);
+      }
+    auto info = ir::KernelAttr::get(function);
     if (!info) continue;
-    KernelEvidence& kernel = kernels.emplace_back(kernelOf(info));
-    kernel.symbol = function.getName().str();
-    if (auto first = function->getAttrOfType<StringAttr>(codegen::kCodeOfAttr))
-      kernel.codeOf = first.getValue().str();
+    FailureOr<KernelEvidence> kernel = kernelOf(info, function);
+    if (failed(kernel)) return;
+    kernel->symbol = function.getName().str();
+    if (auto first = ir::CodeOfAttr::get(function)) kernel->codeOf = first.str();
+    kernels.push_back(*std::move(kernel));
   }
 }
 

@@ -1,4 +1,6 @@
-// Evidence that the passes left as attributes of the module. Private to this folder.
+// Evidence that the passes left as attributes of the module. Private to this folder. Where something is
+// missing that a pass leaves, an error at the operation says what, and what is read is not complete: for the
+// observers of codegen/lower/pipeline.h, which fail with it.
 #pragma once
 
 #include <vector>

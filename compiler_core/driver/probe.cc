@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/ir.h"
@@ -70,8 +71,8 @@ std::vector<Probe> expose(mlir::ModuleOp module, std::vector<ir::Signature>& out
                         {}});
       if (found != results.end()) continue;
       outputs.push_back(signatureOf(value, fmt::format("kiln.probe.{}", results.size()), symbols));
-      attributes.push_back(builder.getDictionaryAttr(
-          builder.getNamedAttr(ir::kNameAttr, builder.getStringAttr(outputs.back().name))));
+      attributes.push_back(
+          builder.getDictionaryAttr(ir::NameAttr::named(builder.getStringAttr(outputs.back().name))));
       results.push_back(value);
     }
   }
