@@ -3,6 +3,7 @@
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/driver/stages.h"
 #include "compiler_core/driver/unit_pipeline.h"
+#include "compiler_core/ir/attributes.h"
 
 namespace kiln::driver {
 namespace {
@@ -25,18 +26,6 @@ void append(mlir::ModuleOp from, mlir::ModuleOp into) {
   }
 }
 
-// Says on a partition's declaration what it needs, for kiln-join-partitions.
-void setMemory(mlir::func::FuncOp function, const MemoryPlan& memory) {
-  mlir::Builder b(function.getContext());
-  const auto set = [&](llvm::StringRef name, std::uint64_t value) {
-    function->setAttr(name, b.getI64IntegerAttr(static_cast<std::int64_t>(value)));
-  };
-  set("kiln.arena_bytes", memory.arenaBytes);
-  set("kiln.arena_total_bytes", memory.unsharedBytes);
-  set("kiln.arena_live_bytes", memory.lowerBoundBytes);
-  set("kiln.arena_buffers", static_cast<std::uint64_t>(memory.buffers));
-}
-
 }  // namespace
 
 Result<LoweredProfile> joinUnits(Compilation& compilation, Partitioned partitioned,
@@ -53,7 +42,9 @@ Result<LoweredProfile> joinUnits(Compilation& compilation, Partitioned partition
     Lowered& lowered = units[number];
     if (!lowered.unit.isOnDevice())
       plan.scratchBytes = std::max(plan.scratchBytes, lowered.memory.scratchBytes);
-    setMemory(calls.lookupSymbol<mlir::func::FuncOp>(call.getCallee()), lowered.memory);
+    const MemoryPlan& memory = lowered.memory;
+    ir::setArena(calls.lookupSymbol<mlir::func::FuncOp>(call.getCallee()),
+                 {memory.arenaBytes, memory.unsharedBytes, memory.lowerBoundBytes, memory.buffers});
     if (number > 0) append(*lowered.unit.module, *profile.module);
   }
   const unsigned number = units.front().unit.number.profile;

@@ -6,6 +6,7 @@
 #include "compiler_core/analysis/diagnostic_text.h"
 #include "compiler_core/driver/stages.h"
 #include "compiler_core/frontend/onnx/import/unsupported.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/partition/partition_ops.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
@@ -52,14 +53,16 @@ Result<partition::PartitionEvidence> cut(Compilation& compilation, const onnx::C
     return fail(onnx::unsupportedError(parts.unsupported, common.capture.nodes));
   if (isDisabled) return std::move(parts.evidence);
   KILN_TRY(runPass(compilation, module));
-  partition::describe(module, parts.evidence);
+  KILN_TRY(partition::describe(module, parts.evidence));
   return std::move(parts.evidence);
 }
 
 // The partition that `call` calls, as a unit; a declaration stays in its place.
-Unit takeUnit(mlir::ModuleOp module, mlir::func::CallOp call, codegen::Unit number, const Targets& targets) {
+Result<Unit> takeUnit(mlir::ModuleOp module, mlir::func::CallOp call, codegen::Unit number,
+                      const Targets& targets) {
   auto function = module.lookupSymbol<mlir::func::FuncOp>(call.getCallee());
-  const Target& target = targets.named(function->getAttrOfType<mlir::StringAttr>(ir::kTargetAttr).str());
+  KILN_ASSIGN(const mlir::StringAttr name, ir::TargetAttr::expect(function));
+  const Target& target = targets.named(name.str());
   Unit unit{mlir::ModuleOp::create(module.getLoc()), number, &target};
   (*unit.module)->setAttrs(module->getAttrDictionary());
   mlir::func::FuncOp own = function.clone();
@@ -90,9 +93,11 @@ Result<Partitioned> partitionProfile(Compilation& compilation, const Analysed& a
     partitioned.units.push_back({std::move(rewritten.module), {rewritten.profile, {}}, &target});
     return partitioned;
   }
-  for (auto [number, call] : llvm::enumerate(calls))
-    partitioned.units.push_back(
-        takeUnit(module, call, {rewritten.profile, static_cast<unsigned>(number)}, targets));
+  for (auto [number, call] : llvm::enumerate(calls)) {
+    KILN_ASSIGN(Unit unit,
+                takeUnit(module, call, {rewritten.profile, static_cast<unsigned>(number)}, targets));
+    partitioned.units.push_back(std::move(unit));
+  }
   partitioned.calls = std::move(rewritten.module);
   return partitioned;
 }
