@@ -4,7 +4,7 @@
 
 #include "compiler_core/codegen/cuda/codegen.h"
 #include "compiler_core/codegen/cuda/passes.h"
-#include "compiler_core/codegen/lower/device_kernels.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/runtime/emulated/emulated_abi.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
@@ -50,7 +50,7 @@ std::string parametersOf(gpu::GPUFuncOp kernel) {
 }
 
 std::optional<std::uint32_t> threadsOf(gpu::GPUFuncOp kernel) {
-  const auto threads = kernel->getAttrOfType<IntegerAttr>(kThreadsAttr);
+  const auto threads = ir::ThreadsAttr::get(kernel);
   if (!threads || threads.getInt() <= 0 || threads.getInt() > kMaxThreads || threads.getInt() % kWarp != 0)
     return std::nullopt;
   return static_cast<std::uint32_t>(threads.getInt());
@@ -248,7 +248,8 @@ LogicalResult lowerKernels(ModuleOp module, KernelLowering& lowering) {
     auto kernel = dyn_cast<gpu::GPUFuncOp>(op);
     if (!kernel) return op.emitError("a gpu.module holds kernels and constants");
     const auto threads = threadsOf(kernel);
-    if (!threads) return kernel.emitError() << "expected " << kThreadsAttr << ", a multiple of 32 up to 1024";
+    if (!threads)
+      return kernel.emitError() << "expected " << ir::ThreadsAttr::kName << ", a multiple of 32 up to 1024";
     if (failed(Lowerer(lowering, kernel, *threads).run(b))) return failure();
   }
   device.erase();
@@ -264,7 +265,7 @@ Result<std::vector<MappedKernel>> mappedKernels(ModuleOp module) {
     const auto threads = threadsOf(kernel);
     if (!threads)
       return fail(Code::kInternal, fmt::format("kernel {}: {} is not a multiple of 32 up to 1024",
-                                               kernel.getName().str(), kThreadsAttr));
+                                               kernel.getName().str(), ir::ThreadsAttr::kName.str()));
     kernels.push_back({kernel.getName().str(), *threads, static_cast<std::uint32_t>(sharedBytes(kernel)),
                        parametersOf(kernel)});
   }

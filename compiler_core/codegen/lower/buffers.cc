@@ -1,5 +1,6 @@
 #include "compiler_core/codegen/lower/buffers.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/profile.h"
 #include "mlir/Conversion/LLVMCommon/MemRefBuilder.h"
 #include "mlir/Dialect/Affine/Utils.h"
@@ -15,8 +16,7 @@ namespace {
 
 bool isGiven(func::FuncOp main, unsigned symbol) {
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
-    if (auto given = main.getArgAttrOfType<IntegerAttr>(i, "kiln.symbol"); given && given.getInt() == symbol)
-      return true;
+    if (auto given = ir::SymbolAttr::get(main, i); given && given.getInt() == symbol) return true;
   return false;
 }
 
@@ -62,9 +62,9 @@ Buffers::Buffers(func::FuncOp main, std::array<Value, kPointers> pointers, Value
       scratch_(scratch) {}
 
 Value Buffers::pointerTo(OpBuilder& b, Location loc, unsigned index) {
-  for (auto [name, table] :
-       {std::pair{"kiln.input", kInputs}, {"kiln.weight", kWeights}, {"kiln.output", kOutputs}}) {
-    auto number = main_.getArgAttrOfType<IntegerAttr>(index, name);
+  for (auto [number, table] : {std::pair{ir::InputAttr::get(main_, index), kInputs},
+                               {ir::WeightAttr::get(main_, index), kWeights},
+                               {ir::OutputAttr::get(main_, index), kOutputs}}) {
     if (!number) continue;
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     Value slot = LLVM::GEPOp::create(b, loc, pointer, pointer, pointers_[table],
@@ -75,14 +75,14 @@ Value Buffers::pointerTo(OpBuilder& b, Location loc, unsigned index) {
 }
 
 Value Buffers::argument(OpBuilder& b, Location loc, unsigned index) {
-  if (auto symbol = main_.getArgAttrOfType<IntegerAttr>(index, "kiln.symbol"))
+  if (auto symbol = ir::SymbolAttr::get(main_, index))
     return arith::IndexCastOp::create(b, loc, b.getIndexType(),
                                       readSymbol(b, loc, pointers_[kSymbols], symbol.getInt()));
   Value pointer = pointerTo(b, loc, index);
   if (!pointer) return {};
   auto type = cast<MemRefType>(main_.getArgument(index).getType());
   SmallVector<Value> sizes;
-  if (auto shape = main_.getArgAttrOfType<AffineMapAttr>(index, "kiln.shape"))
+  if (auto shape = ir::ShapeAttr::get(main_, index))
     for (unsigned i = 0; i < type.getRank(); ++i)
       if (type.isDynamicDim(i))
         sizes.push_back(

@@ -9,9 +9,6 @@
 
 namespace kiln::codegen {
 
-// On a kernel's gpu.func: threads of a block, an integer; a multiple of 32, at most 1024.
-inline constexpr char kThreadsAttr[] = "kiln.threads";
-
 // Filled by kiln-outline-device-kernels, one unit after the other. Not thread safe.
 struct DeviceKernels {
   std::vector<std::string> names;  // by number, as kiln_launch counts

@@ -2,6 +2,7 @@
 
 #include "compiler_core/codegen/lower/buffers.h"
 #include "compiler_core/codegen/lower/passes.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/partition/partition_ops.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
@@ -30,11 +31,6 @@ struct Region {
   std::int64_t count = 0;
   memory::Plan plan;
 };
-
-std::uint64_t numberOn(Operation* op, StringRef name) {
-  auto attribute = op->getAttrOfType<IntegerAttr>(name);
-  return attribute ? static_cast<std::uint64_t>(attribute.getInt()) : 0;
-}
 
 class Joiner {
  public:
@@ -66,9 +62,8 @@ class Joiner {
     return llvm::any_of(value.getUsers(), [](Operation* user) { return isa<func::ReturnOp>(user); });
   }
   func::FuncOp callee(func::CallOp call) { return module_.lookupSymbol<func::FuncOp>(call.getCallee()); }
-  StringRef targetOf(func::CallOp call) {
-    return callee(call)->getAttrOfType<StringAttr>(ir::kTargetAttr).getValue();
-  }
+  // plan() has seen that it is there.
+  StringRef targetOf(func::CallOp call) { return ir::TargetAttr::get(callee(call)).getValue(); }
 
   // --- Memory.
 
@@ -89,12 +84,13 @@ class Joiner {
       StringRef target;
       if (auto call = dyn_cast<func::CallOp>(op)) {
         func::FuncOp function = callee(call);
-        if (!function || !function->hasAttr(ir::kTargetAttr)) return op.emitError("calls no partition");
+        if (!function || !ir::TargetAttr::get(function)) return op.emitError("calls no partition");
+        const auto arena = ir::arenaOf(function);
+        if (failed(arena)) return failure();
         target = targetOf(call);
-        add(target, &op, numberOn(function, "kiln.arena_bytes"), numberOn(function, "kiln.arena_live_bytes"),
-            steps[&op], steps[&op]);
-        regions_[target].unshared += numberOn(function, "kiln.arena_total_bytes");
-        regions_[target].count += static_cast<std::int64_t>(numberOn(function, "kiln.arena_buffers"));
+        add(target, &op, arena->bytes, arena->liveBytes, steps[&op], steps[&op]);
+        regions_[target].unshared += arena->totalBytes;
+        regions_[target].count += arena->buffers;
       } else if (auto transfer = dyn_cast<ir::TransferOp>(op)) {
         target = transfer.getTo();
         if (target == ir::kCallerMemory && !isReturned(transfer.getResult()))
@@ -177,17 +173,15 @@ class Joiner {
   ArrayAttr regionsAttr(Builder& b) {
     SmallVector<Attribute> list;
     for (auto& [target, region] : regions_) {
-      const auto number = [&](std::uint64_t value) {
-        return b.getI64IntegerAttr(static_cast<std::int64_t>(value));
-      };
+      const auto number = [&](std::uint64_t value) { return ir::toAttribute(b.getContext(), value); };
       NamedAttrList entry;
-      entry.set("target", b.getStringAttr(target));
-      entry.set("offset", number(region.offset));
-      entry.set("bytes", number(region.plan.peak));
-      entry.set("live_bytes", number(memory::plan(region.least).lowerBound));
-      entry.set("total_bytes", number(region.unshared));
-      entry.set("buffers", b.getI64IntegerAttr(region.count));
-      if (region.space != 0) entry.set("space", number(region.space));
+      ir::region::kTarget.set(entry, b.getStringAttr(target));
+      ir::region::kOffset.set(entry, number(region.offset));
+      ir::region::kBytes.set(entry, number(region.plan.peak));
+      ir::region::kLiveBytes.set(entry, number(memory::plan(region.least).lowerBound));
+      ir::region::kTotalBytes.set(entry, number(region.unshared));
+      ir::region::kBuffers.set(entry, b.getI64IntegerAttr(region.count));
+      if (region.space != 0) ir::region::kSpace.set(entry, number(region.space));
       list.push_back(entry.getDictionary(b.getContext()));
     }
     return b.getArrayAttr(list);
@@ -200,10 +194,10 @@ class Joiner {
     Builder b(main_.getContext());
     for (auto [i, symbol] : llvm::enumerate(ir::symbolsOf(module_)))
       if (symbol.isGiven())
-        (void)main_.insertArgument(main_.getNumArguments(), b.getIndexType(),
-                                   b.getDictionaryAttr(b.getNamedAttr(
-                                       "kiln.symbol", b.getI64IntegerAttr(static_cast<std::int64_t>(i)))),
-                                   main_.getLoc());
+        (void)main_.insertArgument(
+            main_.getNumArguments(), b.getIndexType(),
+            b.getDictionaryAttr(ir::SymbolAttr::named(b.getI64IntegerAttr(static_cast<std::int64_t>(i)))),
+            main_.getLoc());
   }
 
   Value word(OpBuilder& b, std::uint64_t value) {
@@ -355,11 +349,11 @@ class Joiner {
     const Location loc = main_.getLoc();
     const auto type = b.getFunctionType(SmallVector<Type>(kPointers, pointer_), b.getI32Type());
     auto run = func::FuncOp::create(b, loc, "kiln_run_" + std::to_string(profile_), type);
-    run->setAttr("kiln.regions", regionsAttr(b));
-    run->setAttr("kiln.arena_bytes", b.getI64IntegerAttr(static_cast<std::int64_t>(arenaBytes_.front())));
+    ir::RegionsAttr::set(run, regionsAttr(b));
+    ir::ArenaBytesAttr::set(run, ir::toAttribute(b.getContext(), arenaBytes_.front()));
     if (arenaBytes_.size() > 1)
-      run->setAttr("kiln.device_arena_bytes",
-                   b.getDenseI64ArrayAttr(SmallVector<std::int64_t>(llvm::drop_begin(arenaBytes_))));
+      ir::DeviceArenaBytesAttr::set(
+          run, b.getDenseI64ArrayAttr(SmallVector<std::int64_t>(llvm::drop_begin(arenaBytes_))));
     Block* entry = run.addEntryBlock();
     Pointers pointers{};
     for (unsigned i = 0; i < kPointers; ++i) pointers[i] = entry->getArgument(i);
@@ -421,7 +415,7 @@ struct JoinPartitionsPass : PassWrapper<JoinPartitionsPass, OperationPass<Module
     if (failed(Joiner(getOperation(), main, profile).run())) return signalPassFailure();
     SmallVector<func::FuncOp> partitions;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(ir::kTargetAttr)) partitions.push_back(function);
+      if (ir::TargetAttr::isOn(function)) partitions.push_back(function);
     main.erase();
     for (func::FuncOp function : partitions) function.erase();
   }

@@ -4,6 +4,7 @@
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/codegen/lower/run_function.h"
 #include "compiler_core/codegen/lower/task_grid.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/memory/footprint.h"
 #include "compiler_core/runtime/program_abi.h"
@@ -224,7 +225,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     kernel.setWorkgroupAttributionAttr(0, LLVM::LLVMDialect::getAlignAttrName(),
                                        b.getI64IntegerAttr(kSharedAlignment));
     for (memref::AllocOp alloc : allocs) {
-      auto offset = alloc->getAttrOfType<IntegerAttr>("kiln.offset");
+      auto offset = ir::OffsetAttr::get(alloc);
       if (!offset || bytes == 0) return alloc.emitError("not planned: run kiln-plan-memory first");
       b.setInsertionPoint(alloc);
       if (failed(setSpace(alloc, space))) return failure();
@@ -257,7 +258,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
   LogicalResult outline(scf::ForallOp loop, func::FuncOp main, gpu::GPUModuleOp device, unsigned index,
                         SmallVectorImpl<Value>& statuses) {
     const Location loc = loop.getLoc();
-    auto info = loop->getAttrOfType<DictionaryAttr>(schedule::kKernelAttr);
+    auto info = ir::KernelAttr::get(loop);
     const std::int64_t threads = schedule::numberOf(schedule::scheduleOf(info), schedule::kThreadsKnob, 0);
     if (threads == 0) return loop.emitError("not mapped to threads: run kiln-map-to-gpu first");
     if (loop.getNumResults() != 0) return loop.emitError("expected a loop on buffers");
@@ -275,7 +276,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     auto kernel = gpu::GPUFuncOp::create(b, loc, symbolFor(info, unit, index), b.getFunctionType({}, {}));
     kernel->setAttr(gpu::GPUDialect::getKernelFuncAttrName(), b.getUnitAttr());
     kernel.setKnownBlockSizeAttr(b.getDenseI32ArrayAttr({static_cast<std::int32_t>(threads), 1, 1}));
-    kernel->setAttr(kThreadsAttr, b.getI64IntegerAttr(threads));
+    ir::ThreadsAttr::set(kernel, b.getI64IntegerAttr(threads));
     Arguments arguments(main, device);
     arguments.entry = &kernel.front();
     b.setInsertionPointToStart(arguments.entry);
@@ -299,22 +300,21 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     gpu::ReturnOp::create(b, loc);
     kernel.setFunctionType(b.getFunctionType(TypeRange(arguments.entry->getArgumentTypes()), {}));
     arguments.markAlone(kernel, loop);
-    auto shared = info.getAs<IntegerAttr>("shared_bytes");
+    auto shared = ir::kernel::kSharedBytes.in(info);
     if (failed(placeShared(kernel, shared ? shared.getInt() : 0))) return failure();
     if (arguments.size() > KILN_MAX_KERNEL_ARGUMENTS)
       return loop.emitError("a kernel of " + std::to_string(arguments.size()) + " arguments");
 
     const std::uint32_t number = numberOf(kernel);
     NamedAttrList attributes(info);
-    attributes.set(
-        kMovedBytesAttr,
-        b.getI64IntegerAttr(static_cast<std::int64_t>(memory::movedBytes(loop, ir::limitsOf(main)))));
-    if (fixed) attributes.set("tasks", b.getI64IntegerAttr(*fixed));
+    ir::kernel::kMovedBytes.set(attributes,
+                                ir::toAttribute(&getContext(), memory::movedBytes(loop, ir::limitsOf(main))));
+    if (fixed) ir::kernel::kTasks.set(attributes, b.getI64IntegerAttr(*fixed));
     if (known->names[number] != kernel.getName()) {
       // What is said about the loop stays; the code is the other's.
-      attributes.set("code_of", b.getStringAttr(known->names[number]));
+      ir::kernel::kCodeOf.set(attributes, b.getStringAttr(known->names[number]));
     }
-    attributes.set("symbol", b.getStringAttr(kernel.getName()));
+    ir::kernel::kSymbol.set(attributes, b.getStringAttr(kernel.getName()));
     launches.push_back(attributes.getDictionary(&getContext()));
     b.setInsertionPoint(loop);
     statuses.push_back(launch(b, loop, main, {number, threads, arguments}, blocks));
@@ -431,7 +431,7 @@ struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, Operatio
     list.setElemType(LLVM::LLVMArrayType::get(b.getI64Type(), std::max<std::int64_t>(most, 1)));
     if (failed(dropUnused(main)) || failed(run.finish(list))) return failure();
     returnOnFailure(main, statuses);
-    main->setAttr(kLaunchesAttr, ArrayAttr::get(&getContext(), launches));
+    ir::LaunchesAttr::set(main, ArrayAttr::get(&getContext(), launches));
     return success();
   }
 

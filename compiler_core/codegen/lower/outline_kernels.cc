@@ -3,6 +3,7 @@
 #include "compiler_core/codegen/lower/passes.h"
 #include "compiler_core/codegen/lower/run_function.h"
 #include "compiler_core/codegen/lower/task_grid.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/memory/footprint.h"
 #include "compiler_core/schedule/lower/lowering.h"
@@ -58,7 +59,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
         argument && argument.getOwner() == &main.front())
       return buffers.piece(builder, op->getLoc(), argument.getArgNumber(), part->type, part->bytes);
     auto alloc = part->source.getDefiningOp<memref::AllocOp>();
-    auto offset = alloc ? alloc->getAttrOfType<IntegerAttr>("kiln.offset") : IntegerAttr();
+    auto offset = alloc ? ir::OffsetAttr::get(alloc) : IntegerAttr();
     if (!offset) return {};
     return buffers.planned(builder, op->getLoc(), part->type, {}, /*inScratch=*/false,
                            offset.getInt() + part->bytes);
@@ -74,7 +75,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
       copy = buffers.argument(builder, loc, argument.getArgNumber());
       if (!copy) return main.emitError("an argument is neither input, weight, output nor symbol");
     } else if (auto alloc = dyn_cast_or_null<memref::AllocOp>(op)) {
-      auto offset = alloc->getAttrOfType<IntegerAttr>("kiln.offset");
+      auto offset = ir::OffsetAttr::get(alloc);
       if (!offset) return alloc.emitError("not planned: run kiln-plan-memory first");
       SmallVector<Value> sizes;
       for (Value size : alloc.getDynamicSizes()) {
@@ -101,16 +102,19 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
   }
 
   // Allocations of the task itself lie in its slot's scratch.
-  void placeScratch(Region& body, Buffers& buffers) {
+  LogicalResult placeScratch(Region& body, Buffers& buffers) {
     SmallVector<memref::AllocOp> allocs;
     body.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
     for (memref::AllocOp alloc : allocs) {
       OpBuilder builder(alloc);
-      const auto offset = alloc->getAttrOfType<IntegerAttr>("kiln.offset").getInt();
+      const auto offset = ir::OffsetAttr::require(alloc);
+      if (failed(offset)) return failure();
       alloc.replaceAllUsesWith(buffers.planned(builder, alloc.getLoc(), alloc.getType(),
-                                               alloc.getDynamicSizes(), /*inScratch=*/true, offset));
+                                               alloc.getDynamicSizes(), /*inScratch=*/true,
+                                               offset->getInt()));
       alloc->erase();
     }
+    return success();
   }
 
   LogicalResult outline(scf::ForallOp loop, func::FuncOp main, Value environment, unsigned index) {
@@ -122,7 +126,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     OpBuilder b(loop);
     const OpFoldResult tasks = tasksOf(b, loop);
 
-    auto kernelInfo = loop->getAttrOfType<DictionaryAttr>(schedule::kKernelAttr);
+    auto kernelInfo = ir::KernelAttr::get(loop);
     const auto moved = static_cast<std::int64_t>(memory::movedBytes(loop, ir::limitsOf(main)));
     auto pointer = LLVM::LLVMPointerType::get(context);
     OpBuilder top(main);
@@ -131,9 +135,10 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     kernel.setPrivate();
     if (kernelInfo) {
       NamedAttrList attributes(kernelInfo);
-      attributes.set(kMovedBytesAttr, top.getI64IntegerAttr(moved));
-      if (auto number = getConstantIntValue(tasks)) attributes.set("tasks", top.getI64IntegerAttr(*number));
-      kernel->setAttr(schedule::kKernelAttr, attributes.getDictionary(context));
+      ir::kernel::kMovedBytes.set(attributes, top.getI64IntegerAttr(moved));
+      if (auto number = getConstantIntValue(tasks))
+        ir::kernel::kTasks.set(attributes, top.getI64IntegerAttr(*number));
+      ir::KernelAttr::set(kernel, attributes.getDictionary(context));
     }
     Block* entry = kernel.addEntryBlock();
     b.setInsertionPointToStart(entry);
@@ -163,7 +168,7 @@ struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<Module
     for (Operation& op : loop.getBody()->without_terminator()) b.clone(op, map);
     for (Value part : own.parts) retypeViews(part);
     func::ReturnOp::create(b, loc);
-    placeScratch(kernel.getBody(), buffers);
+    if (failed(placeScratch(kernel.getBody(), buffers))) return failure();
     if (!own.extra.empty()) environment = extended(b, loop, main, own.extra);
 
     // callbacks->parallel_for(callbacks->user, kernel, environment, tasks)

@@ -46,7 +46,6 @@ struct DeviceKernels;
 std::unique_ptr<mlir::Pass> createOutlineDeviceKernelsPass(Unit unit = {}, std::uint32_t space = 1,
                                                            DeviceKernels* kernels = nullptr);
 inline constexpr char kDeviceModule[] = "kiln_device";
-inline constexpr char kLaunchesAttr[] = "kiln.launches";
 
 // kiln-join-partitions: a @main of calls and transfers (ir/partition/partition_ops.h) becomes
 // @kiln_run_<profile>, which calls @kiln_run_<profile>_<partition> in turn, and @kiln_shapes_<profile>. Each
@@ -62,9 +61,6 @@ std::unique_ptr<mlir::Pass> createJoinPartitionsPass(unsigned profile = 0);
 // but the first say so in `kiln.code_of`. What a program costs to compile then grows with its distinct
 // layers.
 std::unique_ptr<mlir::Pass> createShareKernelsPass();
-// In a kernel's kiln.kernel: memory::movedBytes of its loop.
-inline constexpr char kMovedBytesAttr[] = "moved_bytes";
-inline constexpr char kCodeOfAttr[] = "kiln.code_of";  // on a kernel: the symbol of the first one
 
 // kiln-math-to-calls: every transcendental function that compiler_core/math has becomes a call of the math
 // library, in the widths it has; onlyScalars: one call for each lane, for devices without vector registers.

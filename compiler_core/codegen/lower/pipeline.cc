@@ -108,6 +108,32 @@ class PassRecorder : public PassInstrumentation {
   std::chrono::steady_clock::time_point start_;
 };
 
+// MLIR's diagnostics about a module, as long as this lives.
+class Messages {
+ public:
+  explicit Messages(ModuleOp module)
+      : handler_(module.getContext(), [this](Diagnostic& diagnostic) {
+          llvm::raw_string_ostream(text_) << diagnostic.getLocation() << ": " << diagnostic << "; ";
+          if (diagnostic.getSeverity() == DiagnosticSeverity::Error) ++errors_;
+          return success();
+        }) {}
+
+  // False if `look`, which reads what a stage left, misses something there.
+  bool withoutErrors(llvm::function_ref<void()> look) {
+    const unsigned before = errors_;
+    look();
+    return errors_ == before;
+  }
+  tl::unexpected<Error> failure(std::string_view stage) const {
+    return fail(Code::kInternal, std::string(stage) + ": " + text_);
+  }
+
+ private:
+  std::string text_;
+  unsigned errors_ = 0;
+  ScopedDiagnosticHandler handler_;
+};
+
 // The kernels go a way of their own.
 void takeDeviceModule(ModuleOp module, const PipelineOptions& options) {
   for (auto device : llvm::make_early_inc_range(module.getOps<gpu::GPUModuleOp>())) {
@@ -119,11 +145,7 @@ void takeDeviceModule(ModuleOp module, const PipelineOptions& options) {
 }  // namespace
 
 Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
-  std::string messages;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& diagnostic) {
-    llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "; ";
-    return success();
-  });
+  Messages messages(module);
   const Stage* first = std::begin(kStages);
   if (!options.from.empty()) first = std::ranges::find(kStages, options.from, &Stage::name);
   for (const Stage& stage : std::span(first, std::end(kStages))) {
@@ -131,8 +153,9 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
     PassManager passes(module.getContext());
     stage.add(passes, options);
     if (options.onPass) passes.addInstrumentation(std::make_unique<PassRecorder>(options));
-    if (failed(passes.run(module))) return fail(Code::kInternal, std::string(stage.name) + ": " + messages);
-    if (options.onIr) options.onIr(stage.name, module);
+    if (failed(passes.run(module))) return messages.failure(stage.name);
+    if (options.onIr && !messages.withoutErrors([&] { options.onIr(stage.name, module); }))
+      return messages.failure(stage.name);
     if (stage.name == "kernels" && options.device) takeDeviceModule(module, options);
     if (stage.name == options.last) break;
   }
@@ -140,17 +163,13 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
 }
 
 Status joinToLlvm(ModuleOp module, unsigned profile, const std::function<void(ModuleOp module)>& onJoined) {
-  std::string messages;
-  ScopedDiagnosticHandler handler(module.getContext(), [&](Diagnostic& diagnostic) {
-    llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "; ";
-    return success();
-  });
+  Messages messages(module);
   PassManager join(module.getContext()), lower(module.getContext());
   join.addPass(createJoinPartitionsPass(profile));
   addLowerToLlvm(lower);
-  if (failed(join.run(module))) return fail(Code::kInternal, "joining partitions: " + messages);
-  onJoined(module);
-  if (failed(lower.run(module))) return fail(Code::kInternal, "joined partitions: " + messages);
+  if (failed(join.run(module)) || !messages.withoutErrors([&] { onJoined(module); }))
+    return messages.failure("joining partitions");
+  if (failed(lower.run(module))) return messages.failure("joined partitions");
   return {};
 }
 

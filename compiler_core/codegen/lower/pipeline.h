@@ -35,7 +35,8 @@ struct PipelineOptions {
   // Sees the gpu.module of a device's unit, which may be emptied and is erased behind the stage "kernels".
   std::function<void(mlir::Operation& device)> onDeviceModule;
   std::vector<std::string> disabled;  // passes that are left out; only those of kOptionalPasses can be
-  // Called before a stage  and with the module's state after it; either may be empty.
+  // Called before a stage and with the module's state after it; either may be empty. An error that onIr emits
+  // about the module (a fact that the stage did not leave) is the stage's.
   std::function<void(std::string_view stage)> onStage;
   std::function<void(std::string_view stage, mlir::ModuleOp module)> onIr;
   // After each pass, and for each that was left out (0 seconds); may be empty.
@@ -47,7 +48,7 @@ struct PipelineOptions {
 Status lowerToLlvm(mlir::ModuleOp module, const PipelineOptions& options);
 
 // The same for what kiln-join-partitions makes of a @main that kiln-partition cut, from calls to the LLVM
-// dialect. `onJoined` sees the module in between.
+// dialect. `onJoined` sees the module in between; an error that it emits ends the work.
 Status joinToLlvm(mlir::ModuleOp module, unsigned profile,
                   const std::function<void(mlir::ModuleOp module)>& onJoined);
 

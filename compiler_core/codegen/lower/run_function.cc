@@ -1,5 +1,6 @@
 #include "compiler_core/codegen/lower/run_function.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/runtime/program_abi.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -14,7 +15,7 @@ std::string symbolFor(DictionaryAttr kernel, const Unit& unit, unsigned index) {
   std::string name = "kiln_" + (unit.profile ? "p" + std::to_string(unit.profile) + "_" : "") +
                      (unit.partition ? "s" + std::to_string(*unit.partition) + "_" : "") + "k" +
                      std::to_string(index);
-  if (auto nodes = kernel ? kernel.getAs<ArrayAttr>("nodes") : ArrayAttr())
+  if (auto nodes = kernel ? ir::kernel::kNodes.in(kernel) : ArrayAttr())
     for (Attribute node : nodes) {
       if (name.size() > 80) break;
       name += '_';
@@ -50,11 +51,11 @@ void RunFunction::addShapes() {
   // In output order, which the arguments need not have.
   SmallVector<ir::Shape> outputs;
   for (BlockArgument argument : main_.getArguments())
-    if (auto index = main_.getArgAttrOfType<IntegerAttr>(argument.getArgNumber(), "kiln.output")) {
+    if (auto index = ir::OutputAttr::get(main_, argument.getArgNumber())) {
       outputs.resize(std::max<std::size_t>(outputs.size(), index.getInt() + 1));
       ir::Shape& shape = outputs[index.getInt()];
       shape = ir::toShape(cast<MemRefType>(argument.getType()).getShape());
-      if (auto map = main_.getArgAttrOfType<AffineMapAttr>(argument.getArgNumber(), "kiln.shape"))
+      if (auto map = ir::ShapeAttr::get(main_, argument.getArgNumber()))
         for (auto [dim, expression] : llvm::zip_equal(shape, map.getValue().getResults()))
           dim = ir::Dim(expression);
     }
@@ -85,7 +86,7 @@ LogicalResult RunFunction::finish(Operation* top) {
   SmallVector<memref::AllocOp> allocs;
   main_.walk([&](memref::AllocOp alloc) { allocs.push_back(alloc); });
   for (memref::AllocOp alloc : allocs) {
-    auto offset = alloc->getAttrOfType<IntegerAttr>("kiln.offset");
+    auto offset = ir::OffsetAttr::get(alloc);
     if (!offset) return alloc.emitError("not planned: run kiln-plan-memory first");
     OpBuilder at(alloc);
     alloc.replaceAllUsesWith(buffers.planned(at, alloc.getLoc(), alloc.getType(), alloc.getDynamicSizes(),

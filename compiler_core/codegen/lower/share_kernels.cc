@@ -1,4 +1,5 @@
 #include "compiler_core/codegen/lower/passes.h"
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/Support/BLAKE3.h"
@@ -70,7 +71,7 @@ class Kernel {
   SmallVector<NamedAttribute> attributes() {
     SmallVector<NamedAttribute> result;
     for (NamedAttribute attribute : function_->getDiscardableAttrs())
-      if (attribute.getName() != schedule::kKernelAttr) result.push_back(attribute);
+      if (attribute.getName() != ir::KernelAttr::kName) result.push_back(attribute);
     return result;
   }
 
@@ -149,8 +150,7 @@ struct ShareKernelsPass : PassWrapper<ShareKernelsPass, OperationPass<ModuleOp>>
   void runOnOperation() override {
     std::vector<Kernel> kernels;
     for (auto function : getOperation().getOps<func::FuncOp>())
-      if (function->hasAttr(schedule::kKernelAttr) && function.getBody().hasOneBlock())
-        kernels.emplace_back(function);
+      if (ir::KernelAttr::isOn(function) && function.getBody().hasOneBlock()) kernels.emplace_back(function);
     llvm::StringMap<std::vector<std::size_t>> alike;
     for (auto [i, kernel] : llvm::enumerate(kernels)) alike[kernel.digest()].push_back(i);
     std::vector<const std::vector<std::size_t>*> groups(kernels.size());
@@ -164,7 +164,7 @@ struct ShareKernelsPass : PassWrapper<ShareKernelsPass, OperationPass<ModuleOp>>
       for (const std::size_t other : llvm::drop_begin(*group)) {
         kernels[other].dropCode();
         kernels[other].call(code);
-        kernels[other].function()->setAttr(kCodeOfAttr, b.getStringAttr(first.function().getName()));
+        ir::CodeOfAttr::set(kernels[other].function(), b.getStringAttr(first.function().getName()));
       }
     }
   }

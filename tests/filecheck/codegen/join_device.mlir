@@ -31,7 +31,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %r = kiln.transfer %a from "cuda:sm_90a" to "host" : tensor<4xf32>
   return %r : tensor<4xf32>
 }
-func.func private @partition_0(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cuda:sm_90a", kiln.arena_bytes = 4096 : i64}
+func.func private @partition_0(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cuda:sm_90a", kiln.arena_bytes = 4096 : i64, kiln.arena_live_bytes = 0 : i64, kiln.arena_total_bytes = 0 : i64, kiln.arena_buffers = 0 : i64}
 
 // -----
 
@@ -54,7 +54,7 @@ func.func @main(%x: tensor<4xf32>) -> tensor<4xf32> {
   %d = call @partition_3(%u, %c) : (tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32>
   return %d : tensor<4xf32>
 }
-func.func private @partition_0(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cpu:x86-64-v3"}
-func.func private @partition_1(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cuda:sm_90a"}
-func.func private @partition_2(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cpu:x86-64-v3"}
-func.func private @partition_3(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cpu:x86-64-v3"}
+func.func private @partition_0(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cpu:x86-64-v3", kiln.arena_bytes = 0 : i64, kiln.arena_live_bytes = 0 : i64, kiln.arena_total_bytes = 0 : i64, kiln.arena_buffers = 0 : i64}
+func.func private @partition_1(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cuda:sm_90a", kiln.arena_bytes = 0 : i64, kiln.arena_live_bytes = 0 : i64, kiln.arena_total_bytes = 0 : i64, kiln.arena_buffers = 0 : i64}
+func.func private @partition_2(tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cpu:x86-64-v3", kiln.arena_bytes = 0 : i64, kiln.arena_live_bytes = 0 : i64, kiln.arena_total_bytes = 0 : i64, kiln.arena_buffers = 0 : i64}
+func.func private @partition_3(tensor<4xf32>, tensor<4xf32>) -> tensor<4xf32> attributes {kiln.target = "cpu:x86-64-v3", kiln.arena_bytes = 0 : i64, kiln.arena_live_bytes = 0 : i64, kiln.arena_total_bytes = 0 : i64, kiln.arena_buffers = 0 : i64}
