@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/groups.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
@@ -31,7 +32,8 @@ struct FuseProducer : OpRewritePattern<linalg::GenericOp> {
       Operation* producer = operand->get().getDefiningOp();
       auto fused = linalg::fuseElementwiseOps(rewriter, operand);
       if (failed(fused)) continue;
-      for (StringRef name : {StringRef(kGroupAttr), StringRef(kExtentsAttr), StringRef(kPartialsAttr)})
+      for (StringRef name : {StringRef(ir::GroupAttr::kName), StringRef(ir::ExtentsAttr::kName),
+                             StringRef(ir::PartialsAttr::kName)})
         if (Attribute attribute = op->getAttr(name)) fused->fusedOp->setAttr(name, attribute);
       fused->fusedOp->setLoc(rewriter.getFusedLoc({producer->getLoc(), op.getLoc()}));
       // What the producer still gives to others stays there: only moves have other users.

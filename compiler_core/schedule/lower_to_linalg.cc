@@ -1,5 +1,6 @@
 #include <map>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/analysis/weight_arguments.h"
@@ -55,12 +56,12 @@ class Weights {
     if (!isNew) return place->second;
     Builder b(type.getContext());
     SmallVector<NamedAttribute> attributes = {
-        b.getNamedAttr(kWeightAttr, b.getI64IntegerAttr(static_cast<std::int64_t>(slots_.size()) - 1)),
-        b.getNamedAttr("kiln.source", b.getI64IntegerAttr(source))};
+        ir::WeightAttr::named(b.getI64IntegerAttr(static_cast<std::int64_t>(slots_.size()) - 1)),
+        ir::SourceAttr::named(b.getI64IntegerAttr(source))};
     if (!permutation.empty())
-      attributes.push_back(b.getNamedAttr(kPermutationAttr, b.getDenseI64ArrayAttr(permutation)));
+      attributes.push_back(ir::PermutationAttr::named(b.getDenseI64ArrayAttr(permutation)));
     if (!dotPacking.empty())
-      attributes.push_back(b.getNamedAttr("kiln.words", b.getDenseI64ArrayAttr(dotPacking)));
+      attributes.push_back(ir::DotLayoutAttr::named(b.getDenseI64ArrayAttr(dotPacking)));
     return place->second = arguments_.add(Lowering::convert(type), attributes, loc);
   }
 
@@ -168,8 +169,7 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     for (unsigned i = 0; i < profile.size(); ++i) {
       if (found.contains(i)) continue;
       lowering.defineSymbol(
-          i, arguments.add(b.getIndexType(), b.getNamedAttr("kiln.symbol", b.getI64IntegerAttr(i)),
-                           from.getLoc()));
+          i, arguments.add(b.getIndexType(), ir::SymbolAttr::named(b.getI64IntegerAttr(i)), from.getLoc()));
     }
   }
 
@@ -193,9 +193,10 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     for (unsigned i = 0; i < from.getNumArguments(); ++i) {
       SmallVector<NamedAttribute> attributes;
       if (DictionaryAttr given = from.getArgAttrDict(i)) llvm::append_range(attributes, given);
-      attributes.push_back(builder.getNamedAttr("kiln.input", builder.getI64IntegerAttr(i)));
-      if (Attribute shape = cast<RankedTensorType>(from.getArgumentTypes()[i]).getEncoding())
-        attributes.push_back(builder.getNamedAttr(kShapeAttr, shape));
+      attributes.push_back(ir::InputAttr::named(builder.getI64IntegerAttr(i)));
+      if (auto shape = dyn_cast_or_null<AffineMapAttr>(
+              cast<RankedTensorType>(from.getArgumentTypes()[i]).getEncoding()))
+        attributes.push_back(ir::ShapeAttr::named(shape));
       arguments.describe(attributes);
       lowering.lowering().map(from.getArgument(i), entry->getArgument(i));
     }
@@ -210,7 +211,7 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
       auto given = cast<RankedTensorType>(value.getType());
       results.push_back(lowering.lowering().values().lookup(value));
       NamedAttrList named;
-      if (Attribute shape = given.getEncoding()) named.set(kShapeAttr, shape);
+      if (auto shape = dyn_cast_or_null<AffineMapAttr>(given.getEncoding())) ir::ShapeAttr::set(named, shape);
       attributes.push_back(named.getDictionary(&getContext()));
       symbolic |= !given.hasStaticShape();
     }

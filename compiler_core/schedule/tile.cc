@@ -1,5 +1,6 @@
 #include <set>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/analysis/contraction_roles.h"
 #include "compiler_core/schedule/analysis/extents.h"
@@ -31,7 +32,7 @@ using namespace mlir;
 bool isContraction(linalg::LinalgOp op) {
   if (findProduct(op)) return true;
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
-      op->hasAttr(kPartialsAttr))
+      ir::PartialsAttr::isOn(op))
     return false;
   auto& body = op.getBlock()->getOperations();
   if (body.size() != 3) return false;
@@ -158,7 +159,7 @@ std::int64_t workOf(const Group& group) {
     auto linalgOp = cast<linalg::LinalgOp>(op);
     // A packed operand is one instruction, as a product of two numbers is.
     double steps =
-        linalgOp->hasAttr(kDotAttr) ? 3 : static_cast<double>(linalgOp.getBlock()->getOperations().size());
+        ir::DotAttr::isOn(linalgOp) ? 3 : static_cast<double>(linalgOp.getBlock()->getOperations().size());
     for (std::int64_t extent : estimatedExtents(linalgOp)) steps *= static_cast<double>(extent);
     work += steps;
   }
@@ -226,8 +227,8 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
       }
     Builder b(&getContext());
     NamedAttrList attributes(given ? info("given", given->schedule) : info(standard.rule, standard.schedule));
-    attributes.set(kSignatureAttr, b.getStringAttr(signature));
-    if (given && !given->entry.empty()) attributes.set(kEntryAttr, b.getStringAttr(given->entry));
+    ir::kernel::kSignature.set(attributes, b.getStringAttr(signature));
+    if (given && !given->entry.empty()) ir::kernel::kTuned.set(attributes, b.getStringAttr(given->entry));
     return attributes.getDictionary(&getContext());
   }
 
@@ -274,7 +275,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     const DictionaryAttr description = *described;
     if (site.isSingle) {
       // A device's blocks take the results in order: the operation stays whole.
-      root->setAttr(kKernelAttr, description);
+      ir::KernelAttr::set(root, description);
       return success();
     }
     SmallVector<OpFoldResult> sizes(root.getNumLoops(), rewriter.getIndexAttr(0));
@@ -306,7 +307,7 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
     for (OpResult value : root->getResults())
       if (Value replacement = result->replacements.lookup(value))
         rewriter.replaceAllUsesWith(value, replacement);
-    result->loops.front()->setAttr(kKernelAttr, description);
+    ir::KernelAttr::set(result->loops.front(), description);
     rewriter.eraseOp(root);
     if (device || llvm::is_contained(fixed, ShapedType::kDynamic))
       resolveSizes(result->loops.front(), rewriter);

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/dot.h"
 #include "compiler_core/schedule/analysis/kernel_info.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
@@ -42,7 +43,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   // The schedule of the kernel that the operation is part of.
   static Schedule scheduleAround(Operation* op) {
     for (; op; op = op->getParentOp())
-      if (auto info = op->getAttrOfType<DictionaryAttr>(kKernelAttr)) return scheduleOf(info);
+      if (auto info = ir::KernelAttr::get(op)) return scheduleOf(info);
     return {};
   }
 
@@ -54,7 +55,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     llvm::DenseSet<Operation*> taken;
     llvm::MapVector<Operation*, FusedProduct> products;
     for (linalg::LinalgOp op : ops) {
-      if (op->hasAttr(kPartialsAttr) || !findRoles(op, options.shape)) continue;
+      if (ir::PartialsAttr::isOn(op) || !findRoles(op, options.shape)) continue;
       FusedProduct product = findFused(op, taken);
       if (!product.init && !product.epilogue) continue;
       for (linalg::LinalgOp part : product.parts()) taken.insert(part);
@@ -62,7 +63,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
     }
     llvm::MapVector<Operation*, FusedReduction> sums;
     for (linalg::LinalgOp op : ops) {
-      if (!op->hasAttr(kPartialsAttr)) continue;
+      if (!ir::PartialsAttr::isOn(op)) continue;
       FusedReduction row = findFusedReduction(op, options.shape, taken);
       for (linalg::LinalgOp part : row.parts) taken.insert(part);
       sums[op] = std::move(row);
@@ -86,7 +87,7 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
       }
     }
     for (unsigned i = 0; i < getOperation().getNumArguments(); ++i)
-      if (getOperation().getArgAttr(i, kPanelsAttr)) return dropUnusedWeights(getOperation());
+      if (ir::PanelsAttr::isOn(getOperation(), i)) return dropUnusedWeights(getOperation());
   }
 
   // At the last of its parts.

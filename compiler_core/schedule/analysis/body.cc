@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/analysis/body.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/dot.h"
 #include "compiler_core/schedule/analysis/packed_dot.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,7 +36,7 @@ Value splat(OpBuilder& builder, Location loc, Value value, std::int64_t lanes) {
 
 SmallVector<Value> emitBody(OpBuilder& builder, linalg::LinalgOp op, ArrayRef<Value> arguments,
                             std::int64_t lanes, bool fuse, ArrayRef<Value> positions) {
-  if (auto kind = op->getAttrOfType<StringAttr>(kDotAttr))
+  if (auto kind = ir::DotAttr::get(op))
     return {emitDot(builder, op.getLoc(), kind.getValue(), arguments, lanes)};
   Block* body = op.getBlock();
   IRMapping map;

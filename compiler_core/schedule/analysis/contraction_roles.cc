@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/analysis/contraction_roles.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/packed_dot.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -62,11 +63,11 @@ Multiplicand multiplicandOf(Value value) {
 
 std::optional<Product> findProduct(linalg::LinalgOp op) {
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
-      op->hasAttr(kPartialsAttr))
+      ir::PartialsAttr::isOn(op))
     return std::nullopt;
   Block* body = op.getBlock();
   Product found;
-  if (op->hasAttr(kDotAttr)) {
+  if (ir::DotAttr::isOn(op)) {
     found.sum = body->getTerminator()->getOperand(0).getDefiningOp();
     for (unsigned i = 0; i < 2; ++i) found.factors[i] = body->getArgument(i);
     return found;

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -56,7 +57,7 @@ Value emitDot(OpBuilder& b, Location loc, StringRef kind, ArrayRef<Value> argume
 }
 
 bool emitDotPacking(RewriterBase& rewriter, linalg::LinalgOp op, const VectorShape& shape) {
-  if (!op->hasAttr(kDotPackingAttr) || !op.hasPureBufferSemantics()) return false;
+  if (!ir::PacksDotAttr::isOn(op) || !op.hasPureBufferSemantics()) return false;
   const Location loc = op.getLoc();
   const std::int64_t steps = op.getNumDpsInputs();
   Value from = op.getDpsInputs()[0], to = op.getDpsInits()[0];

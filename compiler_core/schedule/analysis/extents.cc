@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/profile.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -19,7 +20,7 @@ using Evaluate = llvm::function_ref<std::optional<std::int64_t>(const ir::Dim&)>
 
 SmallVector<std::int64_t> extentsOf(linalg::LinalgOp op, Evaluate evaluate, std::int64_t unknown) {
   SmallVector<std::int64_t> extents = op.getStaticLoopRanges();
-  auto map = op->getAttrOfType<AffineMapAttr>(kExtentsAttr);
+  auto map = ir::ExtentsAttr::get(op);
   for (auto [i, extent] : llvm::enumerate(extents)) {
     if (!ShapedType::isDynamic(extent)) continue;
     std::optional<std::int64_t> value;

@@ -3,7 +3,6 @@
 
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/analysis/attributes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace kiln::schedule {

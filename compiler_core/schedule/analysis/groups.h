@@ -1,8 +1,7 @@
 // Which linalg operations belong together. Private to compiler_core/schedule.
 #pragma once
 
-#include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/analysis/attributes.h"
+#include "compiler_core/ir/attributes.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace kiln::schedule {
@@ -10,7 +9,7 @@ namespace kiln::schedule {
 // The group of a linalg operation; -1 for anything else.
 inline std::int64_t groupOf(mlir::Operation* op) {
   if (!op) return -1;
-  auto group = op->getAttrOfType<mlir::IntegerAttr>(kGroupAttr);
+  auto group = ir::GroupAttr::get(op);
   return group ? group.getInt() : -1;
 }
 

@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/analysis/kernel_info.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "llvm/ADT/SetVector.h"
 #include "mlir/IR/BuiltinAttributes.h"
 
@@ -16,7 +17,7 @@ DictionaryAttr toAttribute(MLIRContext* context, const Schedule& schedule) {
 
 Schedule scheduleOf(DictionaryAttr info) {
   Schedule schedule;
-  const auto given = info ? info.getAs<DictionaryAttr>(kScheduleAttr) : DictionaryAttr();
+  const auto given = info ? ir::kernel::kSchedule.in(info) : DictionaryAttr();
   if (!given) return schedule;
   for (NamedAttribute knob : given)
     if (auto list = dyn_cast<DenseI64ArrayAttr>(knob.getValue()))
@@ -29,10 +30,10 @@ DictionaryAttr kernelInfo(MLIRContext* context, ArrayRef<std::string> nodes, Str
   Builder b(context);
   llvm::SetVector<Attribute> names;
   for (const std::string& node : nodes) names.insert(b.getStringAttr(node));
-  return b.getDictionaryAttr({b.getNamedAttr("nodes", b.getArrayAttr(names.getArrayRef())),
-                              b.getNamedAttr("rule", b.getStringAttr(rule)),
-                              b.getNamedAttr("loops", b.getDenseI64ArrayAttr(loops)),
-                              b.getNamedAttr(kScheduleAttr, toAttribute(context, schedule))});
+  return b.getDictionaryAttr({ir::kernel::kNodes.named(b.getArrayAttr(names.getArrayRef())),
+                              ir::kernel::kRule.named(b.getStringAttr(rule)),
+                              ir::kernel::kLoops.named(b.getDenseI64ArrayAttr(loops)),
+                              ir::kernel::kSchedule.named(toAttribute(context, schedule))});
 }
 
 }  // namespace kiln::schedule

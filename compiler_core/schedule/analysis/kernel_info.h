@@ -1,16 +1,11 @@
-// The attribute kiln.kernel: {nodes, rule, loops, schedule = {knob = value}}, and where there is one its
-// signature and the entry that its schedule came from. Later passes add "tasks" and, on devices, what is
-// found out there. Private to the compiler core.
+// The attribute kiln.kernel: {nodes, rule, loops, schedule = {knob = value}}; ir/attributes.h has the rest of
+// its members, which later passes add. Private to the compiler core.
 #pragma once
 
 #include "compiler_core/schedule/choice/schedule.h"
 #include "mlir/IR/Builders.h"
 
 namespace kiln::schedule {
-
-inline constexpr llvm::StringLiteral kScheduleAttr = "schedule";
-inline constexpr llvm::StringLiteral kSignatureAttr = "signature";  // "sha256:…" of signature.h
-inline constexpr llvm::StringLiteral kEntryAttr = "tuned";          // digest of the tuning entry
 
 mlir::DictionaryAttr kernelInfo(mlir::MLIRContext* context, llvm::ArrayRef<std::string> nodes,
                                 llvm::StringRef rule, llvm::ArrayRef<std::int64_t> loops,

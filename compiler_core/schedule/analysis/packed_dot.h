@@ -15,13 +15,9 @@ struct DotProducts {
   bool any() const { return bytes || bf16; }
 };
 
-// On linalg operations: a sum over products of packed operands, as one of the values below. The body says the
-// same in single steps.
-inline constexpr llvm::StringLiteral kDotAttr = "kiln.dot";
+// Kinds of sums over products of packed operands: what kiln.dot says.
 inline constexpr llvm::StringLiteral kUnsignedBySigned = "u8 by i8", kSignedByUnsigned = "i8 by u8",
                                      kBf16ByBf16 = "bf16";
-// On linalg operations: packs what lies side by side in memory, so that the bytes stay as they are.
-inline constexpr llvm::StringLiteral kDotPackingAttr = "kiln.words";
 
 // Steps of the sum in a packed operand.
 inline constexpr std::int64_t kByteSteps = 4, kBf16Steps = 2;

@@ -5,6 +5,7 @@
 // Element i of the innermost dimension is added to partial i mod kPartials, in order of i; outer reduced
 // dimensions run around that, in order. Then partial p takes partial p + 8, then p + 4, p + 2, p + 1. That
 // is the order on every target, under every schedule: vectors lie along the rows, whatever their width.
+// kiln.partials marks the linalg operations that are such sums.
 #pragma once
 
 #include "mlir/Dialect/Utils/StaticValueUtils.h"
@@ -13,10 +14,6 @@
 namespace kiln::schedule {
 
 inline constexpr std::int64_t kPartials = 16;
-
-// On a linalg operation that is such a sum: its last reduction loop runs along the innermost dimension. It
-// starts from a filled 0.
-inline constexpr llvm::StringLiteral kPartialsAttr = "kiln.partials";
 
 // Writes such sums with one value for each partial, at the builder's place: `zeros` begin them (one for each
 // of several sums that run side by side), `step` adds the elements at an index of the reduction loops,

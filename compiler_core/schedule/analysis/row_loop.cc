@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/analysis/row_loop.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/groups.h"
 #include "compiler_core/schedule/analysis/kernel_info.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
@@ -21,7 +22,7 @@ linalg::LinalgOp rowsOf(scf::ForallOp loop) {
   bool sums = false;
   for (linalg::LinalgOp op : loop.getBody()->getOps<linalg::LinalgOp>()) {
     if (isContraction(op) || op.hasDynamicShape()) return {};
-    sums |= op->hasAttr(kPartialsAttr);
+    sums |= ir::PartialsAttr::isOn(op);
   }
   return sums ? last : linalg::LinalgOp();
 }
@@ -29,12 +30,12 @@ linalg::LinalgOp rowsOf(scf::ForallOp loop) {
 }  // namespace
 
 LogicalResult loopOverRows(scf::ForallOp loop, RewriterBase& rewriter) {
-  auto info = loop->getAttrOfType<DictionaryAttr>(kKernelAttr);
+  auto info = ir::KernelAttr::get(loop);
   linalg::LinalgOp last = info ? rowsOf(loop) : linalg::LinalgOp();
   if (!last) return success();
   // Loops that tasks share out are those that every operation follows.
   const SmallVector<std::int64_t> extents = last.getStaticLoopRanges();
-  const auto whole = info.getAs<DenseI64ArrayAttr>("loops");
+  const auto whole = ir::kernel::kLoops.in(info);
   if (!whole || whole.size() != static_cast<std::int64_t>(extents.size())) return success();
   SmallVector<OpFoldResult> sizes(extents.size(), rewriter.getIndexAttr(0));
   bool any = false;

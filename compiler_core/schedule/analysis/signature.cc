@@ -1,7 +1,6 @@
 #include "compiler_core/schedule/analysis/signature.h"
 
-#include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/analysis/attributes.h"
+#include "compiler_core/ir/attributes.h"
 #include "manifest/base/digest.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -29,11 +28,11 @@ class Isolation {
     llvm::sort(members_, [](Operation* a, Operation* b) { return a->isBeforeInBlock(b); });
     ModuleOp module = *module_;
     const SmallVector<StringRef> features(environment.features.begin(), environment.features.end());
-    module->setAttr("kiln.target", b_.getStringAttr(environment.target));
-    module->setAttr("kiln.features", b_.getStrArrayAttr(features));
-    module->setAttr("kiln.contraction", b_.getBoolAttr(environment.contraction));
-    if (environment.tf32) module->setAttr("kiln.tf32", b_.getBoolAttr(true));
-    if (environment.reassociation) module->setAttr("kiln.reassociation", b_.getBoolAttr(true));
+    ir::TargetAttr::set(module, b_.getStringAttr(environment.target));
+    ir::FeaturesAttr::set(module, b_.getStrArrayAttr(features));
+    ir::ContractionAttr::set(module, b_.getBoolAttr(environment.contraction));
+    if (environment.tf32) ir::Tf32Attr::set(module, b_.getBoolAttr(true));
+    if (environment.reassociation) ir::ReassociationAttr::set(module, b_.getBoolAttr(true));
     b_.setInsertionPointToStart(module.getBody());
     main_ = func::FuncOp::create(b_, loc_, ir::kMain, b_.getFunctionType({}, root_->getResultTypes()));
     main_.addEntryBlock();
@@ -106,20 +105,20 @@ class Isolation {
     auto outer = dyn_cast<BlockArgument>(value);
     auto function = outer ? dyn_cast<func::FuncOp>(outer.getOwner()->getParentOp()) : func::FuncOp();
     const bool isWeight = matchPattern(value, m_Constant()) ||
-                          (function && function.getArgAttr(outer.getArgNumber(), "kiln.weight"));
+                          (function && ir::WeightAttr::isOn(function, outer.getArgNumber()));
     SmallVector<NamedAttribute> attributes;
     if (isWeight) {
-      attributes.push_back(b_.getNamedAttr("kiln.source", b_.getI64IntegerAttr(weights_)));
-      attributes.push_back(b_.getNamedAttr("kiln.weight", b_.getI64IntegerAttr(weights_++)));
+      attributes.push_back(ir::SourceAttr::named(b_.getI64IntegerAttr(weights_)));
+      attributes.push_back(ir::WeightAttr::named(b_.getI64IntegerAttr(weights_++)));
     } else {
-      attributes.push_back(b_.getNamedAttr("kiln.input", b_.getI64IntegerAttr(inputs_++)));
+      attributes.push_back(ir::InputAttr::named(b_.getI64IntegerAttr(inputs_++)));
     }
     (void)main_.insertArgument(index, type, b_.getDictionaryAttr(attributes), loc_);
     return main_.getArgument(index);
   }
 
   void strip(Operation* op) {
-    op->removeAttr(kGroupAttr);
+    ir::GroupAttr::remove(op);
     op->walk([&](Operation* inner) { inner->setLoc(loc_); });
   }
 

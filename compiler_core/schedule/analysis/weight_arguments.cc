@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/analysis/weight_arguments.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
 namespace kiln::schedule {
@@ -9,7 +10,7 @@ using namespace mlir;
 BlockArgument weightArgument(Value value) {
   auto argument = dyn_cast<BlockArgument>(value);
   auto function = argument ? dyn_cast<func::FuncOp>(argument.getOwner()->getParentOp()) : func::FuncOp();
-  return function && function.getArgAttr(argument.getArgNumber(), kWeightAttr) ? argument : BlockArgument();
+  return function && ir::WeightAttr::isOn(function, argument.getArgNumber()) ? argument : BlockArgument();
 }
 
 // The argument behind `weight` with these attributes; made at the first call.
@@ -17,7 +18,7 @@ static Value laidOut(BlockArgument weight, const NamedAttrList& attributes, Arra
   auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
   const DictionaryAttr wanted = attributes.getDictionary(function.getContext());
   const unsigned index = weight.getArgNumber() + 1;
-  for (unsigned i = index; i < function.getNumArguments() && function.getArgAttr(i, kPanelsAttr); ++i)
+  for (unsigned i = index; i < function.getNumArguments() && ir::PanelsAttr::isOn(function, i); ++i)
     if (function.getArgAttrDict(i) == wanted) return function.getArgument(i);
   const Type element = cast<MemRefType>(weight.getType()).getElementType();
   (void)function.insertArgument(index, MemRefType::get(shape, element), wanted, weight.getLoc());
@@ -28,14 +29,14 @@ Value inPanels(BlockArgument weight, std::int64_t lanes, ArrayRef<std::int64_t> 
   auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
   NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
   Builder b(function.getContext());
-  attributes.set(kPanelsAttr, b.getI64IntegerAttr(lanes));
+  ir::PanelsAttr::set(attributes, b.getI64IntegerAttr(lanes));
   if (!permutation.empty()) {
     // The entry's dimensions may be permuted already.
-    auto before = dyn_cast_or_null<DenseI64ArrayAttr>(attributes.get(kPermutationAttr));
+    auto before = ir::PermutationAttr::in(attributes);
     SmallVector<std::int64_t> whole;
     for (const std::int64_t dim : permutation)
       whole.push_back(before ? before[static_cast<std::size_t>(dim)] : dim);
-    attributes.set(kPermutationAttr, b.getDenseI64ArrayAttr(whole));
+    ir::PermutationAttr::set(attributes, b.getDenseI64ArrayAttr(whole));
   }
   auto type = cast<MemRefType>(weight.getType());
   const std::int64_t columns = type.getDimSize(permutation.empty() ? type.getRank() - 1 : permutation.back()),
@@ -47,8 +48,8 @@ Value inWinogradDomain(BlockArgument weight, std::int64_t m, std::int64_t lanes)
   auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
   NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
   Builder b(function.getContext());
-  attributes.set(kPanelsAttr, b.getI64IntegerAttr(lanes));
-  attributes.set(kWinogradAttr, b.getI64IntegerAttr(m));
+  ir::PanelsAttr::set(attributes, b.getI64IntegerAttr(lanes));
+  ir::WinogradAttr::set(attributes, b.getI64IntegerAttr(m));
   auto type = cast<MemRefType>(weight.getType());
   return laidOut(weight, attributes,
                  {type.getDimSize(0) / lanes, (m + 2) * (m + 2), type.getDimSize(1), lanes});
@@ -66,12 +67,12 @@ void dropUnusedWeights(func::FuncOp function) {
   std::int64_t slot = 0;
   for (unsigned i = 0; i < function.getNumArguments(); ++i) {
     NamedAttrList attributes(function.getArgAttrDict(i));
-    if (attributes.get(kWeightAttr)) {
+    if (ir::WeightAttr::in(attributes)) {
       if (function.getArgument(i).use_empty()) {
         unused.set(i);
         continue;
       }
-      attributes.set(kWeightAttr, b.getI64IntegerAttr(slot++));
+      ir::WeightAttr::set(attributes, b.getI64IntegerAttr(slot++));
     }
     kept.push_back(attributes.getDictionary(function.getContext()));
   }

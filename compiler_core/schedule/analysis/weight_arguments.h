@@ -7,11 +7,6 @@
 
 namespace kiln::schedule {
 
-inline constexpr llvm::StringLiteral kWeightAttr = "kiln.weight";
-inline constexpr llvm::StringLiteral kPermutationAttr = "kiln.permutation";
-inline constexpr llvm::StringLiteral kWinogradAttr = "kiln.winograd";  // results of a tile along a dimension
-inline constexpr llvm::StringLiteral kPanelsAttr = "kiln.panels";      // columns of a panel
-
 // The argument that `value` is, if that is a weight; null otherwise.
 mlir::BlockArgument weightArgument(mlir::Value value);
 

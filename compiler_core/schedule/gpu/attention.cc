@@ -2,6 +2,7 @@
 
 #include <limits>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/analysis/extents.h"
 #include "compiler_core/schedule/analysis/kernel_info.h"
@@ -106,7 +107,7 @@ class AttentionEmitter {
     auto blocks = scf::ForallOp::create(
         b_, loc_, ArrayRef<OpFoldResult>{zero, zero, zero}, ArrayRef(scores_.sizes).take_front(3),
         ArrayRef<OpFoldResult>{one, one, b_.getIndexAttr(shape_.queries)}, ValueRange(), std::nullopt);
-    blocks->setAttr(kKernelAttr, describe());
+    ir::KernelAttr::set(blocks, describe());
     b_.setInsertionPointToStart(blocks.getBody());
     batch_ = {blocks.getInductionVar(0), blocks.getInductionVar(1)};
     firstQuery_ = blocks.getInductionVar(2);
@@ -155,7 +156,7 @@ class AttentionEmitter {
   Value statistic() {
     auto alloc = memref::AllocOp::create(b_, loc_, MemRefType::get({shape_.queries}, b_.getF32Type()),
                                          b_.getI64IntegerAttr(64));
-    alloc->setAttr(kPanelAttr, b_.getUnitAttr());
+    ir::PanelAttr::set(alloc, b_.getUnitAttr());
     return alloc;
   }
 

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/gpu/emit.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -132,7 +133,7 @@ linalg::LinalgOp collapseLoops(OpBuilder& b, linalg::LinalgOp op) {
   result.getRegion().walk([&](linalg::IndexOp index) {
     index.setDim(cast<AffineDimExpr>(renumbered[index.getDim()]).getPosition());
   });
-  for (StringRef name : {StringRef(kInitialAttr), StringRef(kPartialsAttr)})
+  for (StringRef name : {StringRef(ir::InitialAttr::kName), StringRef(ir::PartialsAttr::kName)})
     if (Attribute attribute = op->getAttr(name)) result->setAttr(name, attribute);
   return result;
 }

@@ -21,11 +21,7 @@ struct GpuOptions {
   bool tf32 = false;        // products of f32 may round their factors to 10 bits of mantissa
 };
 
-// On an operation with one result: what each element is before the first step of its reduction, a number; the
-// buffer holds nothing yet.
-inline constexpr llvm::StringLiteral kInitialAttr = "kiln.initial";
-
-// Moves fills into the operations behind them that start from what was filled in.
+// Moves fills into the operations behind them that start from what was filled in, as kiln.initial.
 void foldFills(mlir::func::FuncOp function);
 
 // `op` with parallel loops made one where no operand sees a difference, at the insertion point; `op` itself

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/gpu/emit.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -54,7 +55,7 @@ void foldFills(func::FuncOp function) {
     if (llvm::any_of(op.getDpsInputOperands(),
                      [&](OpOperand* input) { return wholeBuffer(input->get()) == wholeBuffer(init->get()); }))
       continue;
-    op->setAttr(kInitialAttr, number);
+    ir::InitialAttr::set(op, number);
     fill->erase();
   }
 }

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/analysis/extents.h"
 #include "compiler_core/schedule/analysis/groups.h"
@@ -115,7 +116,7 @@ class Mapper {
   scf::ForallOp makeBlocks(Location loc, OpFoldResult count, std::int64_t step, DictionaryAttr info) {
     const OpFoldResult zero = b_.getIndexAttr(0), by = b_.getIndexAttr(step);
     auto block = scf::ForallOp::create(b_, loc, zero, count, by, ValueRange(), std::nullopt);
-    block->setAttr(kKernelAttr, info);
+    ir::KernelAttr::set(block, info);
     return block;
   }
 
@@ -142,12 +143,12 @@ class Mapper {
     for (unsigned dim : parallel)
       points =
           affine::makeComposedFoldedAffineApply(b_, op.getLoc(), d0 * s0, {points, loopExtent(b_, op, dim)});
-    auto info = op->getAttrOfType<DictionaryAttr>(kKernelAttr);
+    auto info = ir::KernelAttr::get(op);
     if (!info) {
       const DeviceShare share = chooseDeviceShare(pointsOf(op).value_or(0), workOf(op));
       info = describe({op.getOperation()}, share.rule, estimatedExtents(op), share.results, share.threads);
     }
-    op->removeAttr(kKernelAttr);
+    ir::KernelAttr::remove(op);
     distributeOverBlocks(op, points, info);
   }
 
@@ -175,7 +176,7 @@ class Mapper {
   // The phases of a block, with barriers between.
   void mapBlock(scf::ForallOp block) {
     if (!block.getOps<gpu::ThreadIdOp>().empty()) return;  // was written for threads
-    const auto info = block->getAttrOfType<DictionaryAttr>(kKernelAttr);
+    const auto info = ir::KernelAttr::get(block);
     GpuOptions options{static_cast<int>(numberOf(scheduleOf(info), kThreadsKnob, 256)), options_.contraction,
                        options_.arch, options_.tf32};
     SmallVector<Operation*> phases;

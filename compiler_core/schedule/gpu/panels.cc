@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/gpu/panels.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -75,7 +76,7 @@ Panel::Panel(OpBuilder& builder, Location loc, const PanelShape& shape, Type ele
   const std::int64_t sizes[] = {rowsInside ? shape.depth : shape.rows,
                                 (rowsInside ? shape.rows : shape.depth) + pad};
   auto alloc = memref::AllocOp::create(b_, loc_, MemRefType::get(sizes, element), b_.getI64IntegerAttr(64));
-  alloc->setAttr(kPanelAttr, b_.getUnitAttr());
+  ir::PanelAttr::set(alloc, b_.getUnitAttr());
   buffer_ = alloc.getMemref();
 }
 

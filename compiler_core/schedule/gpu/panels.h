@@ -8,9 +8,6 @@
 
 namespace kiln::schedule {
 
-// On an allocation: of those that do not fit shared memory together, the last to move out (kiln-plan-memory).
-inline constexpr llvm::StringLiteral kPanelAttr = "kiln.panel";
-
 // How the factors lie in a panel.
 enum class PanelOrder {
   kRowsInside,   // [depth][rows]: what each thread multiplies step by step

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/body.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/analysis/roles.h"
@@ -143,7 +144,7 @@ class PhaseEmitter {
       for (std::size_t lane = 0; lane < start.size(); ++lane)
         values[lane * op_.getNumDpsInits() + i] = start[lane];
     }
-    values = op_->hasAttr(kPartialsAttr) ? sum(values) : reduce(0, values);
+    values = ir::PartialsAttr::isOn(op_) ? sum(values) : reduce(0, values);
     for (auto [i, init] : llvm::enumerate(op_.getDpsInitsMutable())) {
       SmallVector<Value> own;
       for (std::size_t lane = 0; lane < static_cast<std::size_t>(lanes_); ++lane)
@@ -196,7 +197,7 @@ class PhaseEmitter {
 
   // What a result is before the first step.
   SmallVector<Value> before(OpOperand& init) {
-    if (auto start = op_->getAttrOfType<TypedAttr>(kInitialAttr))
+    if (auto start = ir::InitialAttr::get(op_))
       return SmallVector<Value>(static_cast<std::size_t>(lanes_),
                                 arith::ConstantOp::create(b_, loc_, start).getResult());
     return load(init);

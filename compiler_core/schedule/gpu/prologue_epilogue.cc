@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/gpu/prologue_epilogue.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/body.h"
 #include "compiler_core/schedule/analysis/groups.h"
 #include "compiler_core/schedule/gpu/emit.h"
@@ -110,7 +111,7 @@ Value bodyAt(OpBuilder& b, linalg::LinalgOp op, ArrayRef<OpFoldResult> loops, Va
 
 PrologueEpilogue::PrologueEpilogue(linalg::LinalgOp op) : op_(op) {
   Value buffer = op.getDpsInits()[0];
-  if (!op->hasAttr(kInitialAttr))
+  if (!ir::InitialAttr::isOn(op))
     if (auto before = nearest(op, false); before && fills(before, buffer)) before_ = before;
   SmallVector<Operation*> own = {op};
   if (before_) own.push_back(before_);
@@ -126,7 +127,7 @@ SmallVector<Operation*> PrologueEpilogue::absorbed() const {
 
 Value PrologueEpilogue::begin(OpBuilder& builder, ArrayRef<Value> indices) const {
   Value buffer = linalg::LinalgOp(op_).getDpsInits()[0];
-  if (auto number = op_->getAttrOfType<TypedAttr>(kInitialAttr))
+  if (auto number = ir::InitialAttr::get(op_))
     return arith::ConstantOp::create(builder, op_->getLoc(), number);
   if (!before_) return memref::LoadOp::create(builder, op_->getLoc(), buffer, indices);
   linalg::LinalgOp before = before_;

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/body.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/analysis/roles.h"
@@ -21,7 +22,7 @@ Operation* combinerOf(linalg::LinalgOp op) {
   Block* body = op.getBlock();
   BlockArgument before = body->getArguments().back();
   Operation* combiner = body->getTerminator()->getOperand(0).getDefiningOp();
-  const bool isSum = op->hasAttr(kPartialsAttr) && isa_and_nonnull<arith::AddFOp>(combiner);
+  const bool isSum = ir::PartialsAttr::isOn(op) && isa_and_nonnull<arith::AddFOp>(combiner);
   if ((!isSum && !isa_and_nonnull<arith::MaximumFOp, arith::MinimumFOp, arith::MaxSIOp, arith::MinSIOp,
                                   arith::MaxUIOp, arith::MinUIOp, arith::AddIOp, arith::MulIOp, arith::AndIOp,
                                   arith::OrIOp, arith::XOrIOp>(combiner)) ||
@@ -51,7 +52,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
   if (!neutral || reductions.empty() || points == 0 || points * steps > (std::int64_t{1} << 30)) return false;
   std::int64_t parts = 1;  // of one result
   while (parts * 2 * points <= options.threads && parts * 2 * kSteps <= steps) parts *= 2;
-  const bool isSum = op->hasAttr(kPartialsAttr);
+  const bool isSum = ir::PartialsAttr::isOn(op);
   if (isSum) {
     // A thread has one partial of a result; they are distributed along all of the steps.
     if (parts < kPartials || (reductions.size() > 1 && extents[reductions.back()] % kPartials)) return false;
@@ -132,7 +133,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
     at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
     place(at, parallel);
     Value start;
-    if (auto number = op->getAttrOfType<TypedAttr>(kInitialAttr))
+    if (auto number = ir::InitialAttr::get(op))
       start = arith::ConstantOp::create(b, loc, number);
     else
       start = memref::LoadOp::create(b, loc, init.get(), indices(init));

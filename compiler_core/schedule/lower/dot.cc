@@ -1,5 +1,6 @@
 // Products whose factors are bytes or bf16 become products of packed dot operands, on targets with such
 // instructions.
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -95,7 +96,7 @@ Value Lowering::packedDotOperand(const Factor& factor, unsigned axis, std::int64
         }
         return all;
       });
-  if (axis + 1 == rank) made.getDefiningOp()->setAttr(kDotPackingAttr, b_.getUnitAttr());
+  if (axis + 1 == rank) ir::PacksDotAttr::set(made.getDefiningOp(), b_.getUnitAttr());
   nextGroup();
   return packedOperands_[{factor.value, axis}] = made;
 }
@@ -105,7 +106,7 @@ Value Lowering::dotProduct(Value left, Value right, Value init, ArrayRef<AffineM
   Value made =
       generic({left, right}, init, maps, reductions,
               [&](OpBuilder& b, Location loc, ValueRange v) -> Value { return dotStep(b, loc, kind, v); });
-  made.getDefiningOp()->setAttr(kDotAttr, b_.getStringAttr(kind));
+  ir::DotAttr::set(made.getDefiningOp(), b_.getStringAttr(kind));
   return made;
 }
 

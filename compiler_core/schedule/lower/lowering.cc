@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/lower/lowering.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/profile.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -58,7 +59,7 @@ Value Lowering::scalar(Type element, double value) {
 }
 
 void Lowering::mark(linalg::LinalgOp op) {
-  op->setAttr(kGroupAttr, b_.getI64IntegerAttr(group_));
+  ir::GroupAttr::set(op, b_.getI64IntegerAttr(group_));
   ir::Shape extents(op.getNumLoops());
   for (OpOperand& operand : op->getOpOperands()) {
     if (!isa<RankedTensorType>(operand.get().getType())) continue;
@@ -67,7 +68,7 @@ void Lowering::mark(linalg::LinalgOp op) {
       if (auto loop = dyn_cast<AffineDimExpr>(expression)) extents[loop.getPosition()] = shape[i];
   }
   if (!ir::isStatic(extents))
-    op->setAttr(kExtentsAttr, AffineMapAttr::get(ir::symbolicMap(b_.getContext(), extents)));
+    ir::ExtentsAttr::set(op, AffineMapAttr::get(ir::symbolicMap(b_.getContext(), extents)));
 }
 
 Value Lowering::fill(Value scalar, const Extents& shape) {

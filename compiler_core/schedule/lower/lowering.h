@@ -7,7 +7,6 @@
 
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
-#include "compiler_core/schedule/analysis/attributes.h"
 #include "compiler_core/schedule/analysis/packed_dot.h"
 #include "compiler_core/schedule/lower/scalar.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -145,7 +144,7 @@ class Lowering {
   struct DotFactors {
     Factor left, right;
     std::int64_t steps;
-    llvm::StringLiteral kind;  // of kDotAttr
+    llvm::StringLiteral kind;  // of kiln.dot
   };
   std::optional<DotFactors> dotFactors(mlir::Value left, mlir::Value right);
   // `factor` as dot operands packed into i32 along `axis`, whose extent is known: the last one is filled up

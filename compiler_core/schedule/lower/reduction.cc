@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -38,7 +39,7 @@ Value Lowering::reduce(ir::ReduceKind kind, Value input, ArrayRef<std::int64_t> 
       });
   if (kind == ir::ReduceKind::Sum && isa<FloatType>(getElementTypeOrSelf(input.getType())) &&
       llvm::is_contained(axes, rank - 1))
-    result.getDefiningOp()->setAttr(kPartialsAttr, b_.getUnitAttr());
+    ir::PartialsAttr::set(result.getDefiningOp(), b_.getUnitAttr());
   return result;
 }
 

@@ -14,7 +14,7 @@ struct FusedReduction {
   llvm::SmallVector<bool> kept;                     // per part: its results are read elsewhere
 };
 
-// `op` has kPartialsAttr; nothing of `taken` becomes a part.
+// `op` has kiln.partials; nothing of `taken` becomes a part.
 FusedReduction findFusedReduction(mlir::linalg::LinalgOp op, const VectorShape& shape,
                                   const llvm::DenseSet<mlir::Operation*>& taken);
 

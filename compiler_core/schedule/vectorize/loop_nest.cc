@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/vectorize/loop_nest.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/packed_dot.h"
 #include "compiler_core/schedule/analysis/roles.h"
 #include "compiler_core/schedule/analysis/weight_arguments.h"
@@ -213,7 +214,7 @@ linalg::GenericOp emitNest(OpBuilder& b, linalg::LinalgOp op, const LoopNest& ne
                                IRMapping map;
                                op->getRegion(0).cloneInto(&region, map);
                              });
-  if (Attribute dot = op->getAttr(kDotAttr)) generic->setAttr(kDotAttr, dot);
+  if (auto dot = ir::DotAttr::get(op)) ir::DotAttr::set(generic, dot);
   return generic;
 }
 

@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/vectorize/non_temporal.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/groups.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -102,7 +103,7 @@ bool wantsNonTemporalStores(linalg::LinalgOp op, const VectorShape& shape) {
   if (!result || computesLong(op) || isRead(out->get(), op)) return false;
   auto main = cast<func::FuncOp>(result.getOwner()->getParentOp());
   auto type = cast<MemRefType>(result.getType());
-  return main.getArgAttr(result.getArgNumber(), "kiln.output") && type.hasStaticShape() &&
+  return ir::OutputAttr::isOn(main, result.getArgNumber()) && type.hasStaticShape() &&
          type.getLayout().isIdentity() && type.getNumElements() * 4 >= kMinBytes &&
          result.hasOneUse();  // by the task
 }

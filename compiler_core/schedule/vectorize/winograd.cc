@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/vectorize/winograd.h"
 
+#include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/contraction_roles.h"
 #include "compiler_core/schedule/analysis/packed_dot.h"
 #include "compiler_core/schedule/analysis/weight_arguments.h"
@@ -376,7 +377,7 @@ std::int64_t mayTakeWinograd(linalg::LinalgOp product, const VectorShape& regist
   const AffineMap window = AffineMap::get(7, 0, {dim(0), dim(4), dim(2) + dim(5), dim(3) + dim(6)}, context);
   if (product.getMatchingIndexingMap(product.getDpsInputOperand(0)) != window || shape.size() != 4 ||
       shape[2] != kWinogradWindow || shape[3] != kWinogradWindow || shape[1] != extents[4] ||
-      !getElementTypeOrSelf(product.getDpsInputs()[0].getType()).isF32() || product->hasAttr(kDotAttr))
+      !getElementTypeOrSelf(product.getDpsInputs()[0].getType()).isF32() || ir::DotAttr::isOn(product))
     return 0;
   return shape[1] % (registers.bits / kFloatBits) == 0 ? shape[1] : 0;
 }
