@@ -1,5 +1,6 @@
 // Checks of indices outside their dimension: ONNX calls it an error, a program goes on (in bounds of memory)
-// and counts. The counts are a result of @main behind the model's outputs, an i64 per node.
+// and counts. The counts are a result of @main behind the model's outputs, an i64 per node; kiln.index_checks
+// on it has the nodes' names. It is there only if there are any.
 #pragma once
 
 #include <string>
@@ -8,10 +9,6 @@
 #include "compiler_core/ir/ir.h"
 
 namespace kiln::ir {
-
-// On that result: an array of the nodes' names, each once. It is the last one, and there only if there are
-// any.
-inline constexpr llvm::StringLiteral kIndexChecksAttr = "kiln.index_checks";
 
 // At most so many nodes count for themselves.
 inline constexpr std::size_t kMaxIndexChecks = 4096;

@@ -23,14 +23,8 @@
 
 namespace kiln::ir {
 
-// Argument and result attribute of @main that holds the tensor's name in the source model.
-inline constexpr llvm::StringLiteral kNameAttr = "kiln.name";
 // The function that is the model.
 inline constexpr llvm::StringLiteral kMain = "main";
-// On the module, the symbols that types may name (dims.h), an array of dictionaries in the symbols' order:
-// {name, input, dim} a dimension of an input, {name, input, element} an element of an integer input, {name,
-// bound} a size that kiln.truncate finds out.
-inline constexpr llvm::StringLiteral kSymbolsAttr = "kiln.symbols";
 // Largest payload of a constant that is not a splat.
 inline constexpr std::int64_t kMaxConstantBytes = 1024;
 

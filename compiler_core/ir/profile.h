@@ -31,8 +31,6 @@ std::int64_t addSymbol(mlir::ModuleOp module, const Symbol& symbol);
 // Says how large one that the program finds out can get; what was said first stands.
 void boundSymbol(mlir::ModuleOp module, std::int64_t number, const Dim& bound, std::int64_t most);
 
-inline constexpr llvm::StringLiteral kProfileAttr = "kiln.profile";
-
 // Both ends included; `opt` is what the schedule is made for.
 struct SymbolRange {
   std::int64_t min = 0, opt = 0, max = 0;

@@ -1,7 +1,8 @@
 // Between kiln-partition and codegen, a model that runs on several targets is a @main of func.calls of
 // @partition_0, @partition_1 ... in the order of execution, and of kiln.transfers between them. Partitions on
 // the processor read @main's inputs where they are and write its results; what a device reads of the inputs
-// is transferred from "host", what it makes of the results to it.
+// is transferred from "host", what it makes of the results to it. kiln.target says of each partition what it
+// is compiled for.
 #pragma once
 
 #include "compiler_core/ir/ir.h"
@@ -10,9 +11,6 @@
 #include "compiler_core/ir/partition/partition_ops.h.inc"
 
 namespace kiln::ir {
-
-// A string: on an operation of @main, where it goes; on a partition's function, what it is compiled for.
-inline constexpr llvm::StringLiteral kTargetAttr = "kiln.target";
 
 // In kiln.transfer instead of a target: the caller's memory, which inputs come from and outputs go to.
 inline constexpr llvm::StringLiteral kCallerMemory = "host";
