@@ -30,3 +30,10 @@ function(kiln_tablegen out file)
       ${CMAKE_SOURCE_DIR}/${file} -o ${result}
     DEPENDS ${tds} ${CMAKE_SOURCE_DIR}/${file} VERBATIM)
 endfunction()
+
+# kiln_passes(NAME GROUP): the declarations of the passes in NAME.td of this folder, and registerGROUPPasses(), become
+# NAME.h.inc; it is a source of the library that has the passes.
+function(kiln_passes name group)
+  file(RELATIVE_PATH folder ${CMAKE_SOURCE_DIR} ${CMAKE_CURRENT_SOURCE_DIR})
+  kiln_tablegen(${folder}/${name}.h.inc ${folder}/${name}.td --gen-pass-decls -name=${group})
+endfunction()
