@@ -22,17 +22,37 @@
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
 
+// What CMake makes of each passes.td.
+namespace kiln::schedule {
+#define GEN_PASS_REGISTRATION
+#include "compiler_core/schedule/passes.h.inc"
+}  // namespace kiln::schedule
+namespace kiln::memory {
+#define GEN_PASS_REGISTRATION
+#include "compiler_core/memory/passes.h.inc"
+}  // namespace kiln::memory
+namespace kiln::codegen {
+#define GEN_PASS_REGISTRATION
+#include "compiler_core/codegen/lower/passes.h.inc"
+#define GEN_PASS_REGISTRATION
+#include "compiler_core/codegen/cuda/passes.h.inc"
+}  // namespace kiln::codegen
+namespace kiln::partition {
+#define GEN_PASS_REGISTRATION
+#include "compiler_core/partition/passes.h.inc"
+}  // namespace kiln::partition
+
 namespace {
 
 int run(int argc, char** argv) {
   mlir::registerTransformsPasses();
   kiln::ir::WeightTable weights;  // no model file stands beside the text: kiln-seed-weights fills it
   kiln::transforms::registerPasses(weights);
-  kiln::schedule::registerPasses();
-  kiln::memory::registerPasses();
-  kiln::codegen::registerPasses();
-  kiln::codegen::registerDevicePasses();
-  kiln::partition::registerPasses();
+  kiln::schedule::registerSchedulePasses();
+  kiln::memory::registerMemoryPasses();
+  kiln::codegen::registerLoweringPasses();
+  kiln::codegen::registerDeviceLoweringPasses();
+  kiln::partition::registerPartitionPasses();
   mlir::DialectRegistry registry;
   registry.insert<kiln::ir::KilnDialect, mlir::func::FuncDialect, mlir::arith::ArithDialect,
                   mlir::math::MathDialect, mlir::linalg::LinalgDialect, mlir::tensor::TensorDialect,
