@@ -5,6 +5,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_BYTEPRODUCTSPASS
+#include "compiler_core/transforms/weight_passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -241,13 +245,8 @@ class Narrowing {
   ir::WeightTable& weights_;
 };
 
-struct ByteProducts : PassWrapper<ByteProducts, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ByteProducts)
+struct ByteProducts : impl::ByteProductsPassBase<ByteProducts> {
   explicit ByteProducts(ir::WeightTable& weights) : weights_(&weights) {}
-  StringRef getArgument() const final { return "kiln-byte-products"; }
-  StringRef getDescription() const final {
-    return "Integer products of bytes less zero points become products of unsigned by signed bytes";
-  }
 
   void runOnOperation() final {
     SmallVector<Operation*> products;

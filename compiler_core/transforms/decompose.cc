@@ -6,6 +6,10 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_DECOMPOSEPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
 using mlir::Value;
@@ -105,14 +109,8 @@ struct Concat : mlir::OpRewritePattern<ir::ConcatOp> {
   }
 };
 
-class Decompose : public mlir::PassWrapper<Decompose, mlir::OperationPass<mlir::func::FuncOp>> {
+class Decompose : public impl::DecomposePassBase<Decompose> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Decompose)
-  llvm::StringRef getArgument() const final { return "kiln-decompose"; }
-  llvm::StringRef getDescription() const final {
-    return "Softmax, batch normalisation and long concatenations as simpler operations";
-  }
-
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<Softmax, BatchNorm, Concat>(&getContext());
@@ -121,9 +119,5 @@ class Decompose : public mlir::PassWrapper<Decompose, mlir::OperationPass<mlir::
 };
 
 }  // namespace
-
-std::unique_ptr<mlir::Pass> createDecomposePass() {
-  return std::make_unique<Decompose>();
-}
 
 }  // namespace kiln::transforms

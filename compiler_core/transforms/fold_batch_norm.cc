@@ -10,6 +10,10 @@
 #endif
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_FOLDBATCHNORMPASS
+#include "compiler_core/transforms/weight_passes.h.inc"
+
 namespace {
 
 using reference::HostTensor;
@@ -33,12 +37,9 @@ void foldInto(HostTensor& filter, HostTensor& bias, const HostTensor (&parameter
   }
 }
 
-class FoldBatchNorm : public mlir::PassWrapper<FoldBatchNorm, mlir::OperationPass<mlir::func::FuncOp>> {
+class FoldBatchNorm : public impl::FoldBatchNormPassBase<FoldBatchNorm> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldBatchNorm)
   explicit FoldBatchNorm(ir::WeightTable& weights) : weights_(&weights) {}
-  llvm::StringRef getArgument() const final { return "kiln-fold-batch-norm"; }
-  llvm::StringRef getDescription() const final { return "Fold batch normalisations into convolutions"; }
 
   void runOnOperation() final {
     llvm::SmallVector<ir::BatchNormOp> found;

@@ -6,14 +6,15 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_FOLDCONSTANTSPASS
+#include "compiler_core/transforms/weight_passes.h.inc"
+
 namespace {
 
-class FoldConstants : public mlir::PassWrapper<FoldConstants, mlir::OperationPass<mlir::func::FuncOp>> {
+class FoldConstants : public impl::FoldConstantsPassBase<FoldConstants> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FoldConstants)
   explicit FoldConstants(ir::WeightTable& weights) : weights_(&weights) {}
-  llvm::StringRef getArgument() const final { return "kiln-fold-constants"; }
-  llvm::StringRef getDescription() const final { return "Evaluate operations on constants"; }
 
   void runOnOperation() final {
     // Definitions come before uses, so one walk folds whole chains.

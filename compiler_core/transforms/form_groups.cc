@@ -4,6 +4,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_FORMGROUPSPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
 using mlir::Operation;
@@ -106,12 +110,8 @@ class Grouping {
   llvm::DenseMap<Operation*, std::size_t> groupOf_;  // looked up only, never iterated
 };
 
-class FormGroups : public mlir::PassWrapper<FormGroups, mlir::OperationPass<mlir::func::FuncOp>> {
+class FormGroups : public impl::FormGroupsPassBase<FormGroups> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FormGroups)
-  llvm::StringRef getArgument() const final { return "kiln-form-groups"; }
-  llvm::StringRef getDescription() const final { return "Group elementwise chains with what feeds them"; }
-
   void runOnOperation() final {
     llvm::SmallVector<mlir::Block*> blocks;  // those of functions and of control flow
     getOperation()->walk([&](mlir::Block* block) {
@@ -122,9 +122,5 @@ class FormGroups : public mlir::PassWrapper<FormGroups, mlir::OperationPass<mlir
 };
 
 }  // namespace
-
-std::unique_ptr<mlir::Pass> createFormGroupsPass() {
-  return std::make_unique<FormGroups>();
-}
 
 }  // namespace kiln::transforms

@@ -4,14 +4,14 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_HOISTINVARIANTSPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
-class HoistInvariants : public mlir::PassWrapper<HoistInvariants, mlir::OperationPass<mlir::func::FuncOp>> {
+class HoistInvariants : public impl::HoistInvariantsPassBase<HoistInvariants> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(HoistInvariants)
-  llvm::StringRef getArgument() const final { return "kiln-hoist-invariants"; }
-  llvm::StringRef getDescription() const final { return "What a loop repeats in vain is done before it"; }
-
   void runOnOperation() final {
     // Inner loops come first, so that what leaves them can leave the outer ones as well.
     getOperation().walk([](ir::LoopOp loop) { hoist(loop); });
@@ -31,9 +31,5 @@ class HoistInvariants : public mlir::PassWrapper<HoistInvariants, mlir::Operatio
 };
 
 }  // namespace
-
-std::unique_ptr<mlir::Pass> createHoistInvariantsPass() {
-  return std::make_unique<HoistInvariants>();
-}
 
 }  // namespace kiln::transforms

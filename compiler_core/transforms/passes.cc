@@ -4,20 +4,15 @@
 
 namespace kiln::transforms {
 
+#define GEN_PASS_REGISTRATION
+#include "compiler_core/transforms/passes.h.inc"
+
 void registerPasses(ir::WeightTable& weights) {
+  registerRewritePasses();
   ir::WeightTable* table = &weights;
   mlir::registerPass([table] { return createFoldConstantsPass(*table); });
   mlir::registerPass([table] { return createFoldBatchNormPass(*table); });
   mlir::registerPass([table] { return createByteProductsPass(*table); });
-  mlir::registerPass([] { return createQuantisedProductsPass(); });
-  mlir::registerPass([] { return createHoistInvariantsPass(); });
-  mlir::registerPass([] { return createSinkTransposesPass(); });
-  mlir::registerPass([] { return createSinkReshapesPass(); });
-  mlir::registerPass([] { return createRecogniseAttentionPass(); });
-  mlir::registerPass([] { return createWidenPass(); });
-  mlir::registerPass([] { return createDecomposePass(); });
-  mlir::registerPass([] { return createSimplifyPass(); });
-  mlir::registerPass([] { return createFormGroupsPass(); });
   mlir::registerPass([table] { return createSeedWeightsPass(*table); });
 }
 

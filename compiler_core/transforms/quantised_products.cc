@@ -5,6 +5,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_QUANTISEDPRODUCTSPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -112,13 +116,7 @@ void product(ir::ConvOp op) {
   op.erase();
 }
 
-struct QuantisedProducts : PassWrapper<QuantisedProducts, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(QuantisedProducts)
-  StringRef getArgument() const final { return "kiln-quantised-products"; }
-  StringRef getDescription() const final {
-    return "Products of dequantised factors become integer products, scaled behind";
-  }
-
+struct QuantisedProducts : impl::QuantisedProductsPassBase<QuantisedProducts> {
   void runOnOperation() final {
     SmallVector<Operation*> products;
     getOperation().walk([&](Operation* op) {
@@ -135,9 +133,5 @@ struct QuantisedProducts : PassWrapper<QuantisedProducts, OperationPass<func::Fu
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createQuantisedProductsPass() {
-  return std::make_unique<QuantisedProducts>();
-}
 
 }  // namespace kiln::transforms

@@ -6,6 +6,10 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_RECOGNISEATTENTIONPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
 using mlir::failure;
@@ -107,13 +111,8 @@ struct Recognise : mlir::OpRewritePattern<ir::MatmulOp> {
   }
 };
 
-class RecogniseAttention
-    : public mlir::PassWrapper<RecogniseAttention, mlir::OperationPass<mlir::func::FuncOp>> {
+class RecogniseAttention : public impl::RecogniseAttentionPassBase<RecogniseAttention> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(RecogniseAttention)
-  llvm::StringRef getArgument() const final { return "kiln-recognise-attention"; }
-  llvm::StringRef getDescription() const final { return "Product, softmax and product as one operation"; }
-
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<Recognise>(&getContext());
@@ -122,9 +121,5 @@ class RecogniseAttention
 };
 
 }  // namespace
-
-std::unique_ptr<mlir::Pass> createRecogniseAttentionPass() {
-  return std::make_unique<RecogniseAttention>();
-}
 
 }  // namespace kiln::transforms

@@ -5,14 +5,15 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_SEEDWEIGHTSPASS
+#include "compiler_core/transforms/weight_passes.h.inc"
+
 namespace {
 
-class SeedWeights : public mlir::PassWrapper<SeedWeights, mlir::OperationPass<mlir::ModuleOp>> {
+class SeedWeights : public impl::SeedWeightsPassBase<SeedWeights> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SeedWeights)
   explicit SeedWeights(ir::WeightTable& weights) : weights_(&weights) {}
-  llvm::StringRef getArgument() const final { return "kiln-seed-weights"; }
-  llvm::StringRef getDescription() const final { return "For kiln-opt: seeded values for kiln.weight"; }
 
   void runOnOperation() final {
     constexpr std::int64_t kMaxWeights = 1024, kMaxBytes = 64 << 20;

@@ -6,6 +6,10 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_SIMPLIFYPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
 using mlir::failure;
@@ -133,12 +137,8 @@ struct TransposeToReshape : mlir::OpRewritePattern<ir::TransposeOp> {
   }
 };
 
-class Simplify : public mlir::PassWrapper<Simplify, mlir::OperationPass<mlir::func::FuncOp>> {
+class Simplify : public impl::SimplifyPassBase<Simplify> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(Simplify)
-  llvm::StringRef getArgument() const final { return "kiln-simplify"; }
-  llvm::StringRef getDescription() const final { return "Exact algebraic identities"; }
-
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<DropNeutral, MaxToRelu, UnaryOfUnary, BroadcastOfBroadcast, TransposeToReshape>(
@@ -152,10 +152,6 @@ class Simplify : public mlir::PassWrapper<Simplify, mlir::OperationPass<mlir::fu
 
 void addTransposeOfTranspose(mlir::RewritePatternSet& patterns) {
   patterns.add<TransposeOfTranspose>(patterns.getContext());
-}
-
-std::unique_ptr<mlir::Pass> createSimplifyPass() {
-  return std::make_unique<Simplify>();
 }
 
 }  // namespace kiln::transforms

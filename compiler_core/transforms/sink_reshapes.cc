@@ -6,6 +6,10 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_SINKRESHAPESPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
 using mlir::failure;
@@ -108,14 +112,8 @@ struct Elementwise : mlir::RewritePattern {
   }
 };
 
-class SinkReshapes : public mlir::PassWrapper<SinkReshapes, mlir::OperationPass<mlir::func::FuncOp>> {
+class SinkReshapes : public impl::SinkReshapesPassBase<SinkReshapes> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkReshapes)
-  llvm::StringRef getArgument() const final { return "kiln-sink-reshapes"; }
-  llvm::StringRef getDescription() const final {
-    return "Reshapes move behind the elementwise operations that follow them";
-  }
-
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<Elementwise>(&getContext());
@@ -124,9 +122,5 @@ class SinkReshapes : public mlir::PassWrapper<SinkReshapes, mlir::OperationPass<
 };
 
 }  // namespace
-
-std::unique_ptr<mlir::Pass> createSinkReshapesPass() {
-  return std::make_unique<SinkReshapes>();
-}
 
 }  // namespace kiln::transforms

@@ -7,6 +7,10 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_SINKTRANSPOSESPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
 using mlir::failure;
@@ -151,14 +155,8 @@ struct Concat : mlir::OpRewritePattern<ir::ConcatOp> {
   }
 };
 
-class SinkTransposes : public mlir::PassWrapper<SinkTransposes, mlir::OperationPass<mlir::func::FuncOp>> {
+class SinkTransposes : public impl::SinkTransposesPassBase<SinkTransposes> {
  public:
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(SinkTransposes)
-  llvm::StringRef getArgument() const final { return "kiln-sink-transposes"; }
-  llvm::StringRef getDescription() const final {
-    return "Transposes move towards the results until they meet";
-  }
-
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<Elementwise, Softmax, Reduce, Concat>(&getContext());
@@ -168,9 +166,5 @@ class SinkTransposes : public mlir::PassWrapper<SinkTransposes, mlir::OperationP
 };
 
 }  // namespace
-
-std::unique_ptr<mlir::Pass> createSinkTransposesPass() {
-  return std::make_unique<SinkTransposes>();
-}
 
 }  // namespace kiln::transforms

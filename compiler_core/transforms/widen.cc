@@ -5,6 +5,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::transforms {
+
+#define GEN_PASS_DEF_WIDENPASS
+#include "compiler_core/transforms/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -73,14 +77,7 @@ bool comparesElements(Operation* op) {
   return pool && pool.getKind() == ir::PoolKind::Max;
 }
 
-struct WidenPass : PassWrapper<WidenPass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(WidenPass)
-  StringRef getArgument() const final { return "kiln-widen"; }
-  StringRef getDescription() const final {
-    return "Sums of 16-bit floats become sums in f32; what orders unsigned numbers orders signed ones";
-  }
-  void getDependentDialects(DialectRegistry& registry) const override { registry.insert<ir::KilnDialect>(); }
-
+struct WidenPass : impl::WidenPassBase<WidenPass> {
   void runOnOperation() override {
     SmallVector<Operation*> ops;
     getOperation().walk([&](Operation* op) {
@@ -99,9 +96,5 @@ struct WidenPass : PassWrapper<WidenPass, OperationPass<func::FuncOp>> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createWidenPass() {
-  return std::make_unique<WidenPass>();
-}
 
 }  // namespace kiln::transforms
