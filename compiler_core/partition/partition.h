@@ -70,17 +70,11 @@ struct PartitionResult {
 // that is not the primary. kUnimplemented: more falls back than the rules allow.
 Result<PartitionResult> partition(mlir::ModuleOp module, const PartitionOptions& options);
 
-// kiln-partition: @main whose operations are marked with kiln.target becomes calls of @partition_0 ... and
-// explicit kiln.transfers (ir/partition/partition_ops.h), also where all is on one device. Values without
-// inputs of their own (weights, constants) are copied to where they are used. A @main without marks stays as
-// it is.
+// passes.td says what it does.
 std::unique_ptr<mlir::Pass> createPartitionPass();
 
 // After kiln-partition: what was cut and what goes between. `evidence` has the targets and fallbacks.
 // kInternal: a partition has no kiln.target.
 Status describe(mlir::ModuleOp module, PartitionEvidence& evidence);
-
-// Makes the pass known to kiln-opt.
-void registerPasses();
 
 }  // namespace kiln::partition

@@ -9,6 +9,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::partition {
+
+#define GEN_PASS_DEF_PARTITIONPASS
+#include "compiler_core/partition/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -198,12 +202,7 @@ class Cutter {
   Operation* last_ = nullptr;
 };
 
-struct PartitionPass : PassWrapper<PartitionPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PartitionPass)
-  StringRef getArgument() const final { return "kiln-partition"; }
-  StringRef getDescription() const final {
-    return "Operations marked with targets become calls of partitions with transfers between them";
-  }
+struct PartitionPass : impl::PartitionPassBase<PartitionPass> {
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>(ir::kMain);
     if (!main || main.isExternal() || !main.getBody().hasOneBlock()) {
@@ -215,13 +214,5 @@ struct PartitionPass : PassWrapper<PartitionPass, OperationPass<ModuleOp>> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createPartitionPass() {
-  return std::make_unique<PartitionPass>();
-}
-
-void registerPasses() {
-  registerPass([] { return createPartitionPass(); });
-}
 
 }  // namespace kiln::partition
