@@ -23,6 +23,10 @@
 #include "mlir/Transforms/CSE.h"
 
 namespace kiln::memory {
+
+#define GEN_PASS_DEF_BUFFERIZEPASS
+#include "compiler_core/memory/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -195,15 +199,9 @@ void eraseSelfCopies(ModuleOp module, IRRewriter& rewriter) {
   for (linalg::GenericOp op : copies) rewriter.eraseOp(op);
 }
 
-struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(BufferizePass)
-  StringRef getArgument() const final { return "kiln-bufferize"; }
-  StringRef getDescription() const final {
-    return "Tensors become buffers; results are written in place of the caller";
-  }
+struct BufferizePass : impl::BufferizePassBase<BufferizePass> {
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<bufferization::BufferizationDialect, linalg::LinalgDialect, memref::MemRefDialect,
-                    scf::SCFDialect, affine::AffineDialect>();
+    Base::getDependentDialects(registry);
     arith::registerBufferizableOpInterfaceExternalModels(registry);
     linalg::registerBufferizableOpInterfaceExternalModels(registry);
     linalg::registerSubsetOpInterfaceExternalModels(registry);
@@ -241,14 +239,5 @@ struct BufferizePass : PassWrapper<BufferizePass, OperationPass<ModuleOp>> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createBufferizePass() {
-  return std::make_unique<BufferizePass>();
-}
-
-void registerPasses() {
-  registerPass([] { return createBufferizePass(); });
-  registerPass([] { return createPlanMemoryPass(); });
-}
 
 }  // namespace kiln::memory

@@ -13,6 +13,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::memory {
+
+#define GEN_PASS_DEF_PLANMEMORYPASS
+#include "compiler_core/memory/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -89,17 +93,8 @@ Buffer lifetime(memref::AllocOp alloc, std::uint64_t bytes, const BufferViewFlow
 
 constexpr std::size_t kAlivePoints = 64;  // enough for a line of a terminal
 
-struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(PlanMemoryPass)
-  explicit PlanMemoryPass(const PlanOptions& options = {}) { sharedBytes = options.sharedBytes; }
-  PlanMemoryPass(const PlanMemoryPass& other) : PassWrapper(other) {}
-  StringRef getArgument() const final { return "kiln-plan-memory"; }
-  StringRef getDescription() const final {
-    return "Give every buffer an offset in the arena or in its slot's scratch";
-  }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect, memref::MemRefDialect>();
-  }
+struct PlanMemoryPass : impl::PlanMemoryPassBase<PlanMemoryPass> {
+  using Base::Base;
 
   // `alive`, if given, gets the bytes alive over the time of the region (aliveOverTime).
   FailureOr<Plan> planRegion(Region& region, const BufferViewFlowAnalysis& views, Intervals& intervals,
@@ -197,16 +192,8 @@ struct PlanMemoryPass : PassWrapper<PlanMemoryPass, OperationPass<func::FuncOp>>
     ir::ArenaAliveAttr::set(function, DenseI64ArrayAttr::get(&getContext(), points));
     ir::ScratchBytesAttr::set(function, ir::toAttribute(&getContext(), scratch));
   }
-
-  Option<std::uint64_t> sharedBytes{*this, "shared-bytes",
-                                    llvm::cl::desc("What a block's buffers may take; 0: not for a device"),
-                                    llvm::cl::init(0)};
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createPlanMemoryPass(const PlanOptions& options) {
-  return std::make_unique<PlanMemoryPass>(options);
-}
 
 }  // namespace kiln::memory
