@@ -8,6 +8,10 @@
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::schedule {
+
+#define GEN_PASS_DEF_FUSEELEMENTWISEPASS
+#include "compiler_core/schedule/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -87,11 +91,7 @@ struct ReuseOperand : OpRewritePattern<linalg::GenericOp> {
   }
 };
 
-struct FuseElementwisePass : PassWrapper<FuseElementwisePass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(FuseElementwisePass)
-  StringRef getArgument() const final { return "kiln-fuse-elementwise"; }
-  StringRef getDescription() const final { return "Elementwise operations of one group become one"; }
-
+struct FuseElementwisePass : impl::FuseElementwisePassBase<FuseElementwisePass> {
   void runOnOperation() override {
     RewritePatternSet fusion(&getContext());
     fusion.add<FuseProducer, FoldFill>(&getContext());
@@ -105,9 +105,5 @@ struct FuseElementwisePass : PassWrapper<FuseElementwisePass, OperationPass<func
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createFuseElementwisePass() {
-  return std::make_unique<FuseElementwisePass>();
-}
 
 }  // namespace kiln::schedule

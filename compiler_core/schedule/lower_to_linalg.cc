@@ -16,6 +16,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::schedule {
+
+#define GEN_PASS_DEF_LOWERTOLINALGPASS
+#include "compiler_core/schedule/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -142,21 +146,8 @@ class FunctionLowering {
   Weights weights_;
 };
 
-struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToLinalgPass)
-  explicit LowerToLinalgPass(bool forDevice = false, DotProducts dots = {}) {
-    device = forDevice;
-    byteDots = dots.bytes;
-    bf16Dots = dots.bf16;
-  }
-  LowerToLinalgPass(const LowerToLinalgPass& other) : PassWrapper(other) {}
-  StringRef getArgument() const final { return "kiln-lower-to-linalg"; }
-  StringRef getDescription() const final { return "From the kiln dialect to linalg on tensors"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect, bufferization::BufferizationDialect,
-                    func::FuncDialect, linalg::LinalgDialect, math::MathDialect, scf::SCFDialect,
-                    tensor::TensorDialect>();
-  }
+struct LowerToLinalgPass : impl::LowerToLinalgPassBase<LowerToLinalgPass> {
+  using Base::Base;
 
   // One index argument for each symbol that the caller knows.
   static void addSymbols(func::FuncOp from, func::FuncOp to, Arguments& arguments, Lowering& lowering) {
@@ -231,21 +222,8 @@ struct LowerToLinalgPass : PassWrapper<LowerToLinalgPass, OperationPass<ModuleOp
     if (device || dots.any()) dropUnusedWeights(to);
     from.erase();
   }
-
-  Option<bool> device{*this, "device", llvm::cl::desc("For a device with tensor cores"),
-                      llvm::cl::init(false)};
-  Option<bool> byteDots{*this, "byte-dots",
-                        llvm::cl::desc("Products of bytes are products of packed dot operands"),
-                        llvm::cl::init(false)};
-  Option<bool> bf16Dots{*this, "bf16-dots",
-                        llvm::cl::desc("Products of bf16 are products of packed dot operands"),
-                        llvm::cl::init(false)};
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createLowerToLinalgPass(bool forDevice, DotProducts dots) {
-  return std::make_unique<LowerToLinalgPass>(forDevice, dots);
-}
 
 }  // namespace kiln::schedule

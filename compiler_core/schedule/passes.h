@@ -19,22 +19,12 @@ class Pass;
 
 namespace kiln::schedule {
 
-// kiln-lower-to-linalg: @main on kiln operations becomes @main on linalg. Its arguments are marked kiln.input
-// = i; each weight in use becomes a further argument marked kiln.weight = slot and kiln.source = index in the
-// weight table, with kiln.permutation where a transposed copy is wanted, kiln.words = [axis, steps] where
-// packed dot operands are. Bodies of kiln.fused are inlined and keep one `kiln.group`. forDevice: products
-// read f16 and bf16 as stored, for tensor cores. dots: products of what these take, as it is stored, are
-// products of packed dot operands.
-std::unique_ptr<mlir::Pass> createLowerToLinalgPass(bool forDevice = false, DotProducts dots = {});
+// createLowerToLinalgPass() with its options, and createFuseElementwisePass(): passes.td says what all of
+// them do.
+#define GEN_PASS_DECL_LOWERTOLINALGPASS
+#define GEN_PASS_DECL_FUSEELEMENTWISEPASS
+#include "compiler_core/schedule/passes.h.inc"
 
-// kiln-fuse-elementwise: within a group, elementwise operations become one; results reuse their operand's
-// buffer.
-std::unique_ptr<mlir::Pass> createFuseElementwisePass();
-
-// kiln-tile: each group becomes an scf.forall over tiles, with the schedule in its `kiln.kernel` attribute.
-// Schedules are chosen by shape alone, never by thread count. forDevice: a tile is what a block of threads
-// makes, and the schedule names their number ("threads"); a group that is one operation stays as it is, with
-// its schedule.
 struct TileOptions {
   bool forDevice = false;
   VectorShape registers;  // of a processor
@@ -54,9 +44,6 @@ struct VectorizeOptions {
   bool masks = false;              // whether part of a register is loaded and stored as fast as a whole one
   bool contraction = true;         // a * b + c in reductions is one fused operation
 };
-
-// kiln-vectorize: linalg on buffers becomes loops around blocks of vector registers, or plain loops where the
-// access pattern allows no vectors.
 std::unique_ptr<mlir::Pass> createVectorizePass(const VectorizeOptions& options = {});
 
 struct DeviceOptions {
@@ -64,14 +51,6 @@ struct DeviceOptions {
   bool contraction = true;  // a * b + c in reductions is one fused operation
   bool tf32 = false;        // products of f32 may be products of tf32
 };
-
-// kiln-map-to-gpu: what @main does becomes scf.forall loops over blocks of threads, with "threads" in
-// kiln.kernel. Inside one: gpu.thread_id x, gpu.barrier between the phases (one linalg operation each),
-// memref.alloc of block-local buffers, and no linalg any more. Operations beside the loops become loops of
-// their own. An error names what has no form for devices, and any effect that not exactly one thread has.
 std::unique_ptr<mlir::Pass> createMapToGpuPass(const DeviceOptions& options = {});
-
-// Makes all of them known to kiln-opt.
-void registerPasses();
 
 }  // namespace kiln::schedule

@@ -27,6 +27,10 @@
 
 namespace kiln::schedule {
 
+#define GEN_PASS_DECL_TILEPASS
+#define GEN_PASS_DEF_TILEPASS
+#include "compiler_core/schedule/passes.h.inc"
+
 using namespace mlir;
 
 bool isContraction(linalg::LinalgOp op) {
@@ -186,14 +190,10 @@ void eraseDead(Operation* loop, RewriterBase& rewriter) {
     if (op != loop && isOpTriviallyDead(op)) rewriter.eraseOp(op);
 }
 
-struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(TilePass)
+struct TilePass : impl::TilePassBase<TilePass> {
   explicit TilePass(const TileOptions& wanted = {}) : options(wanted) { device = wanted.forDevice; }
-  TilePass(const TilePass& other) : PassWrapper(other), options(other.options) {}
-  StringRef getArgument() const final { return "kiln-tile"; }
-  StringRef getDescription() const final { return "Each group becomes a parallel loop over tiles"; }
   void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect, scf::SCFDialect, tensor::TensorDialect>();
+    Base::getDependentDialects(registry);
     linalg::registerTilingInterfaceExternalModels(registry);
     tensor::registerTilingInterfaceExternalModels(registry);
   }
@@ -359,11 +359,6 @@ struct TilePass : PassWrapper<TilePass, OperationPass<func::FuncOp>> {
   }
 
   TileOptions options;
-  Option<bool> device{*this, "device", llvm::cl::desc("Tiles are what a block of a device's threads makes"),
-                      llvm::cl::init(false)};
-  Option<std::string> target{*this, "target", llvm::cl::desc("Kernels get signatures, as for this target")};
-  Option<bool> reassociation{*this, "reassociation", llvm::cl::desc("Schedules may change the order of sums"),
-                             llvm::cl::init(false)};
 };
 
 }  // namespace

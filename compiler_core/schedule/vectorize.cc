@@ -23,22 +23,17 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::schedule {
+
+#define GEN_PASS_DECL_VECTORIZEPASS
+#define GEN_PASS_DEF_VECTORIZEPASS
+#include "compiler_core/schedule/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
 
-struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(VectorizePass)
+struct VectorizePass : impl::VectorizePassBase<VectorizePass> {
   explicit VectorizePass(BlockOptions options = {}) : options(options) { masks = options.shape.masks; }
-  VectorizePass(const VectorizePass& other) : PassWrapper(other), options(other.options) {}
-  StringRef getArgument() const final { return "kiln-vectorize"; }
-  StringRef getDescription() const final {
-    return "Linalg on buffers becomes loops around blocks of vector registers";
-  }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect, linalg::LinalgDialect, LLVM::LLVMDialect,
-                    math::MathDialect, memref::MemRefDialect, scf::SCFDialect, vector::VectorDialect>();
-  }
 
   // The schedule of the kernel that the operation is part of.
   static Schedule scheduleAround(Operation* op) {
@@ -128,8 +123,6 @@ struct VectorizePass : PassWrapper<VectorizePass, OperationPass<func::FuncOp>> {
   }
 
   BlockOptions options;
-  Option<bool> masks{*this, "masks", llvm::cl::desc("Parts of registers are loaded and stored under a mask"),
-                     llvm::cl::init(false)};
 };
 
 }  // namespace

@@ -42,7 +42,8 @@ constexpr Stage kStages[] = {
      [](OpPassManager& passes, const PipelineOptions& options) {
        // Once more, for what did not come through the rewrite stage.
        passes.addNestedPass<func::FuncOp>(transforms::createWidenPass());
-       passes.addPass(schedule::createLowerToLinalgPass(options.device.has_value(), options.dots));
+       passes.addPass(schedule::createLowerToLinalgPass(
+           {options.device.has_value(), options.dots.bytes, options.dots.bf16}));
        addOptional(passes.nest<func::FuncOp>(), options, schedule::createFuseElementwisePass());
        passes.addPass(createCSEPass());
      }},

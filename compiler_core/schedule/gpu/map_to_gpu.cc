@@ -25,6 +25,11 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::schedule {
+
+#define GEN_PASS_DECL_MAPTOGPUPASS
+#define GEN_PASS_DEF_MAPTOGPUPASS
+#include "compiler_core/schedule/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -230,17 +235,8 @@ class Mapper {
   llvm::DenseMap<Operation*, Share> shares_;  // of operations that several blocks make together
 };
 
-struct MapToGpuPass : PassWrapper<MapToGpuPass, OperationPass<func::FuncOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MapToGpuPass)
+struct MapToGpuPass : impl::MapToGpuPassBase<MapToGpuPass> {
   explicit MapToGpuPass(DeviceOptions options = {}) : options(std::move(options)) {}
-  MapToGpuPass(const MapToGpuPass& other) : PassWrapper(other), options(other.options) {}
-  StringRef getArgument() const final { return "kiln-map-to-gpu"; }
-  StringRef getDescription() const final { return "Linalg on buffers becomes blocks of a device's threads"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<affine::AffineDialect, arith::ArithDialect, gpu::GPUDialect, linalg::LinalgDialect,
-                    LLVM::LLVMDialect, math::MathDialect, memref::MemRefDialect, NVVM::NVVMDialect,
-                    scf::SCFDialect, vector::VectorDialect>();
-  }
 
   void runOnOperation() override {
     if (getOperation().isExternal()) return;
@@ -250,8 +246,6 @@ struct MapToGpuPass : PassWrapper<MapToGpuPass, OperationPass<func::FuncOp>> {
   }
 
   DeviceOptions options;
-  Option<bool> tf32{*this, "tf32", llvm::cl::desc("Products of f32 may be products of tf32"),
-                    llvm::cl::init(false)};
 };
 
 }  // namespace
