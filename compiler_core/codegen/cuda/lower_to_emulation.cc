@@ -9,6 +9,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::codegen {
+
+#define GEN_PASS_DEF_LOWERTOEMULATIONPASS
+#include "compiler_core/codegen/cuda/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -125,15 +129,7 @@ class EmulatedLowering : public KernelLowering {
   Value collectiveInputs_, collectiveOutputs_;
 };
 
-struct LowerToEmulationPass : PassWrapper<LowerToEmulationPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToEmulationPass)
-  StringRef getArgument() const final { return "kiln-lower-to-emulation"; }
-  StringRef getDescription() const final {
-    return "Mapped kernels become functions that an emulated device runs thread by thread";
-  }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, memref::MemRefDialect>();
-  }
+struct LowerToEmulationPass : impl::LowerToEmulationPassBase<LowerToEmulationPass> {
   void runOnOperation() override {
     EmulatedLowering lowering;
     if (failed(lowerKernels(getOperation(), lowering))) signalPassFailure();
@@ -141,9 +137,5 @@ struct LowerToEmulationPass : PassWrapper<LowerToEmulationPass, OperationPass<Mo
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createLowerToEmulationPass() {
-  return std::make_unique<LowerToEmulationPass>();
-}
 
 }  // namespace kiln::codegen

@@ -6,6 +6,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::codegen {
+
+#define GEN_PASS_DEF_LOWERTONVVMPASS
+#include "compiler_core/codegen/cuda/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -71,14 +75,7 @@ class DeviceLowering : public KernelLowering {
   std::uint32_t threads_ = 0;
 };
 
-struct LowerToNvvmPass : PassWrapper<LowerToNvvmPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LowerToNvvmPass)
-  StringRef getArgument() const final { return "kiln-lower-to-nvvm"; }
-  StringRef getDescription() const final { return "Mapped kernels become functions for NVPTX"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<arith::ArithDialect, func::FuncDialect, LLVM::LLVMDialect, memref::MemRefDialect,
-                    NVVM::NVVMDialect>();
-  }
+struct LowerToNvvmPass : impl::LowerToNvvmPassBase<LowerToNvvmPass> {
   void runOnOperation() override {
     DeviceLowering lowering;
     if (failed(lowerKernels(getOperation(), lowering))) signalPassFailure();
@@ -86,14 +83,5 @@ struct LowerToNvvmPass : PassWrapper<LowerToNvvmPass, OperationPass<ModuleOp>> {
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createLowerToNvvmPass() {
-  return std::make_unique<LowerToNvvmPass>();
-}
-
-void registerDevicePasses() {
-  registerPass([] { return createLowerToNvvmPass(); });
-  registerPass([] { return createLowerToEmulationPass(); });
-}
 
 }  // namespace kiln::codegen

@@ -35,14 +35,8 @@ struct MappedKernel {
 // kiln.threads.
 Result<std::vector<MappedKernel>> mappedKernels(mlir::ModuleOp module);
 
-// kiln-lower-to-nvvm: special registers, bar.sync, one LLVM global in shared memory per kernel
-// (<kernel>_shared).
-std::unique_ptr<mlir::Pass> createLowerToNvvmPass();
-
-// kiln-lower-to-emulation: kernels take (argument words, kiln_emulated_thread) and read numbers, shared
-// memory, barriers and tensor cores from the latter (compiler_core/runtime/emulated/emulated_abi.h).
-std::unique_ptr<mlir::Pass> createLowerToEmulationPass();
-
-void registerDevicePasses();
+// createLowerToNvvmPass() and createLowerToEmulationPass(): passes.td says what they do.
+#define GEN_PASS_DECL
+#include "compiler_core/codegen/cuda/passes.h.inc"
 
 }  // namespace kiln::codegen

@@ -15,6 +15,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::codegen {
+
+#define GEN_PASS_DEF_JOINPARTITIONSPASS
+#include "compiler_core/codegen/lower/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -397,15 +401,8 @@ class Joiner {
   std::vector<std::uint64_t> arenaBytes_ = {0};                // by space
 };
 
-struct JoinPartitionsPass : PassWrapper<JoinPartitionsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(JoinPartitionsPass)
+struct JoinPartitionsPass : impl::JoinPartitionsPassBase<JoinPartitionsPass> {
   explicit JoinPartitionsPass(unsigned profile = 0) : profile(profile) {}
-  StringRef getArgument() const final { return "kiln-join-partitions"; }
-  StringRef getDescription() const final { return "A @main of partitions and transfers becomes @kiln_run_0"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect, affine::AffineDialect, arith::ArithDialect, cf::ControlFlowDialect,
-                    func::FuncDialect>();
-  }
   void runOnOperation() override {
     auto main = getOperation().lookupSymbol<func::FuncOp>(ir::kMain);
     if (!main) {

@@ -7,18 +7,15 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::codegen {
+
+#define GEN_PASS_DEF_LIBRARYCALLSPASS
+#include "compiler_core/codegen/lower/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
 
-struct LibraryCallsPass : PassWrapper<LibraryCallsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(LibraryCallsPass)
-  StringRef getArgument() const final { return "kiln-library-calls"; }
-  StringRef getDescription() const final { return "kiln.call becomes a call of the kernel library"; }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect>();
-  }
-
+struct LibraryCallsPass : impl::LibraryCallsPassBase<LibraryCallsPass> {
   void lower(ir::CallOp call, const LLVMTypeConverter& converter) {
     OpBuilder b(call);
     const Location loc = call.getLoc();
@@ -63,9 +60,5 @@ struct LibraryCallsPass : PassWrapper<LibraryCallsPass, OperationPass<ModuleOp>>
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createLibraryCallsPass() {
-  return std::make_unique<LibraryCallsPass>();
-}
 
 }  // namespace kiln::codegen

@@ -6,20 +6,16 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::codegen {
+
+#define GEN_PASS_DEF_MATHTOCALLSPASS
+#include "compiler_core/codegen/lower/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
 
-struct MathToCallsPass : PassWrapper<MathToCallsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(MathToCallsPass)
+struct MathToCallsPass : impl::MathToCallsPassBase<MathToCallsPass> {
   explicit MathToCallsPass(bool onlyScalars) : onlyScalars(onlyScalars) {}
-  StringRef getArgument() const final { return "kiln-math-to-calls"; }
-  StringRef getDescription() const final {
-    return "Transcendental functions become calls of Kiln's math library";
-  }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<func::FuncDialect, vector::VectorDialect>();
-  }
 
   // The library's function for `lanes` (0: scalar), declared on first use. Names:
   // compiler_core/math/kmath.cc.

@@ -25,6 +25,10 @@
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace kiln::codegen {
+
+#define GEN_PASS_DEF_OUTLINEDEVICEKERNELSPASS
+#include "compiler_core/codegen/lower/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -200,18 +204,9 @@ LogicalResult setSpace(Value buffer, Attribute space) {
   return success();
 }
 
-struct OutlineDeviceKernelsPass : PassWrapper<OutlineDeviceKernelsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineDeviceKernelsPass)
+struct OutlineDeviceKernelsPass : impl::OutlineDeviceKernelsPassBase<OutlineDeviceKernelsPass> {
   explicit OutlineDeviceKernelsPass(Unit unit = {}, std::uint32_t space = 1, DeviceKernels* known = nullptr)
       : unit(unit), space(space), known(known) {}
-  StringRef getArgument() const final { return "kiln-outline-device-kernels"; }
-  StringRef getDescription() const final {
-    return "Mapped parallel loops become functions of a gpu.module, @main becomes @kiln_run_0";
-  }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect, affine::AffineDialect, func::FuncDialect, arith::ArithDialect,
-                    cf::ControlFlowDialect, gpu::GPUDialect, memref::MemRefDialect>();
-  }
 
   // Allocations of the block become views of its shared memory.
   LogicalResult placeShared(gpu::GPUFuncOp kernel, std::int64_t bytes) {

@@ -18,20 +18,16 @@
 #include "mlir/Transforms/RegionUtils.h"
 
 namespace kiln::codegen {
+
+#define GEN_PASS_DEF_OUTLINEKERNELSPASS
+#include "compiler_core/codegen/lower/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
 
-struct OutlineKernelsPass : PassWrapper<OutlineKernelsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(OutlineKernelsPass)
+struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
   explicit OutlineKernelsPass(Unit unit = {}) : unit(unit) {}
-  StringRef getArgument() const final { return "kiln-outline-kernels"; }
-  StringRef getDescription() const final {
-    return "Parallel loops become kernels, @main becomes @kiln_run_0";
-  }
-  void getDependentDialects(DialectRegistry& registry) const override {
-    registry.insert<LLVM::LLVMDialect, affine::AffineDialect, func::FuncDialect, arith::ArithDialect>();
-  }
 
   // What a kernel uses from outside: repeated in the kernel where that has no effect, else (numbers only)
   // handed over in the environment, behind its pointers.

@@ -9,6 +9,10 @@
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::codegen {
+
+#define GEN_PASS_DEF_SHAREKERNELSPASS
+#include "compiler_core/codegen/lower/passes.h.inc"
+
 namespace {
 
 using namespace mlir;
@@ -142,11 +146,7 @@ class Kernel {
   std::vector<std::uintptr_t> words_;
 };
 
-struct ShareKernelsPass : PassWrapper<ShareKernelsPass, OperationPass<ModuleOp>> {
-  MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(ShareKernelsPass)
-  StringRef getArgument() const final { return "kiln-share-kernels"; }
-  StringRef getDescription() const final { return "Kernels that do the same call one function"; }
-
+struct ShareKernelsPass : impl::ShareKernelsPassBase<ShareKernelsPass> {
   void runOnOperation() override {
     std::vector<Kernel> kernels;
     for (auto function : getOperation().getOps<func::FuncOp>())
@@ -171,9 +171,5 @@ struct ShareKernelsPass : PassWrapper<ShareKernelsPass, OperationPass<ModuleOp>>
 };
 
 }  // namespace
-
-std::unique_ptr<Pass> createShareKernelsPass() {
-  return std::make_unique<ShareKernelsPass>();
-}
 
 }  // namespace kiln::codegen
