@@ -111,9 +111,10 @@ class Joiner {
           if (spaceOf(target) == 0 && isAsynchronous(user)) end = nextWait(user);
           last = std::max(last, steps[end]);
         }
-        const std::uint64_t bytes = mostBytes(result.getType());
-        add(target, result.getAsOpaquePointer(), bytes, bytes, steps[&op], last);
-        regions_[target].unshared += llvm::alignTo(bytes, memory::kAlignment);
+        const auto bytes = mostBytes(result.getType());
+        if (!bytes) return op.emitError("hands on a value that nothing bounds");
+        add(target, result.getAsOpaquePointer(), *bytes, *bytes, steps[&op], last);
+        regions_[target].unshared += llvm::alignTo(*bytes, memory::kAlignment);
         ++regions_[target].count;
       }
     }
@@ -156,11 +157,15 @@ class Joiner {
     return op;
   }
 
-  std::uint64_t mostBytes(Type type) const {
+  // nullopt where the profile does not bound the size.
+  std::optional<std::uint64_t> mostBytes(Type type) const {
     auto tensor = ir::tensorType(type);
     std::uint64_t bytes = (tensor.getElementTypeBitWidth() + 7) / 8;
-    for (const ir::Dim& dim : ir::shapeOf(tensor))
-      bytes *= static_cast<std::uint64_t>(ir::rangeOf(dim, limits_).value_or(ir::Range{}).max);
+    for (const ir::Dim& dim : ir::shapeOf(tensor)) {
+      const auto range = ir::rangeOf(dim, limits_);
+      if (!range) return std::nullopt;
+      bytes *= static_cast<std::uint64_t>(range->max);
+    }
     return bytes;
   }
 
