@@ -34,7 +34,7 @@ std::optional<std::int64_t> strideAlong(mlir::AffineMap map, mlir::Type type, un
 // stands.
 mlir::OpFoldResult loopExtent(mlir::OpBuilder& builder, mlir::linalg::LinalgOp op, unsigned loop);
 
-// Null when the operation cannot be emitted by BlockEmitter: buffers without strides, a body that reads
+// Null when the operation cannot be emitted as blocks: buffers without strides, a body that reads
 // indices or memory, a result that is not a permutation of the parallel loops.
 std::optional<Roles> findRoles(mlir::linalg::LinalgOp op, const VectorShape& shape);
 
