@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compiler_core/schedule/choice/winograd_tiles.h"
+#include "compiler_core/schedule/strategies/winograd/tiles.h"
 
 namespace kiln::tuner {
 namespace {

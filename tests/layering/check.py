@@ -23,10 +23,11 @@ RULES = {
     "coordinator": {"proto", "manifest", "storage", "signing", "worker/receipt", "api/gateway"},
     "api": {"proto", "manifest", "compiler_core/runtime", "compiler_core/frontend/onnx", "storage", "signing"},
 }
-# Headers that a folder must never see, whoever wraps them.
+# Headers that a folder must never see, whoever wraps them. The longest matching folder decides.
+BESIDE_FARM = r"^(grpc|grpcpp|libpq|postgresql|git2)[./]"
 FORBIDDEN = {
     "compiler_core/runtime": re.compile(r"^(mlir|llvm|lld|grpc|google)/"),
-    "compiler_core": re.compile(r"^(grpc|grpcpp|libpq|postgresql|git2)[./]"),
+    "compiler_core": re.compile(BESIDE_FARM),
     "manifest": re.compile(r"^(mlir|llvm|lld|grpc|grpcpp)/"),
     "signing": re.compile(r"^(mlir|llvm|lld)/"),
     "storage": re.compile(r"^(mlir|llvm|lld)/"),
@@ -34,6 +35,11 @@ FORBIDDEN = {
     "coordinator": re.compile(r"^(mlir|llvm|lld)/"),
     "api": re.compile(r"^(mlir|llvm|lld)/"),
 }
+# A strategy for processors is written without those of devices, and the other way round.
+STRATEGIES = "compiler_core/schedule/strategies"
+for room in FLOORS[STRATEGIES]:
+    other = "cpu" if room.startswith("gpu_") else "gpu"
+    FORBIDDEN[f"{STRATEGIES}/{room}"] = re.compile(BESIDE_FARM + rf"|^compiler_core/schedule/emit/{other}/")
 TOP_LEVEL = {"CMakeLists.txt", "coordinator", "worker", "compiler_core", "manifest", "signing", "storage", "api",
              "tests", "infra", "README.md", "CMakePresets.json", "LICENSE", "build"}
 OURS = ("coordinator/", "worker/", "compiler_core/", "manifest/", "signing/", "storage/", "api/", "tests/", "infra/")

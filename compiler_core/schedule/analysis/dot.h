@@ -2,7 +2,7 @@
 #pragma once
 
 #include "compiler_core/schedule/analysis/packed_dot.h"
-#include "compiler_core/schedule/choice/schedule.h"
+#include "compiler_core/schedule/knobs/schedule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace kiln::schedule {

@@ -2,7 +2,7 @@
 // its members, which later passes add. Private to the compiler core.
 #pragma once
 
-#include "compiler_core/schedule/choice/schedule.h"
+#include "compiler_core/schedule/knobs/schedule.h"
 #include "mlir/IR/Builders.h"
 
 namespace kiln::schedule {

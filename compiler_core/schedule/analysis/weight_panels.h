@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "compiler_core/schedule/choice/schedule.h"
+#include "compiler_core/schedule/knobs/schedule.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
 
 namespace kiln::schedule {

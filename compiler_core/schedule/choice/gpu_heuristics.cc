@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "compiler_core/schedule/choice/contraction_tiles.h"
+#include "compiler_core/schedule/strategies/gpu_product/contraction_tiles.h"
 
 namespace kiln::schedule {
 namespace {

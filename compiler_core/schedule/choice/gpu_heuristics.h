@@ -2,14 +2,11 @@
 // ../choice/heuristics.h, which knows the tasks of a CPU.
 #pragma once
 
-#include "compiler_core/schedule/choice/heuristics.h"
+#include <string_view>
+
+#include "compiler_core/schedule/knobs/kernel_shape.h"
 
 namespace kiln::schedule {
-
-struct DeviceTile {
-  Tile tile;                   // what one block makes
-  std::int64_t threads = 256;  // of the block
-};
 
 // A pure function of the shape.
 DeviceTile chooseDeviceTile(const KernelShape& shape);

@@ -2,44 +2,9 @@
 // this table.
 #pragma once
 
-#include <cstdint>
-#include <string_view>
-#include <vector>
+#include "compiler_core/schedule/knobs/kernel_shape.h"
 
 namespace kiln::schedule {
-
-enum class KernelKind {
-  kContraction,
-  kConvolution,
-  kAttention,
-  kReduction,
-  kElementwise,
-  kDepthwise,  // a convolution whose channels share nothing
-};
-
-// One parallel loop of a kernel.
-struct LoopInfo {
-  std::int64_t extent = 1;  // of a symbolic one the value the schedule is made for
-  bool divisible = true;    // tiling it repeats no work
-  bool symbolic = false;    // other extents occur as well: its last tile may be partial
-};
-
-struct KernelShape {
-  KernelKind kind = KernelKind::kElementwise;
-  std::vector<LoopInfo> loops;    // parallel, outermost first
-  std::int64_t workPerPoint = 1;  // scalar operations per point of the parallel loops
-  std::size_t window = 2;         // of a convolution: how many of the last loops are positions
-  std::int64_t kernel = 1;        // of a convolution: positions that one window sees
-  std::int64_t channelLanes = 0;  // of a convolution: of a panel of its weights; 0: they have no panels
-  bool hasWeight = false;         // of a product: its right factor is a weight that may lie in panels
-  // The input channels of a convolution that Winograd's tiles may compute; 0: they may not.
-  std::int64_t winogradChannels = 0;
-};
-
-struct Tile {
-  std::vector<std::int64_t> sizes;  // one per loop; divides its extent unless that is symbolic
-  std::string_view rule, reason;    // the row of the table that decided
-};
 
 // A pure function of the shape.
 Tile chooseTile(const KernelShape& shape);

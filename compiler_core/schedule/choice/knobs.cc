@@ -2,9 +2,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "compiler_core/schedule/choice/contraction_tiles.h"
 #include "compiler_core/schedule/choice/schedule.h"
-#include "compiler_core/schedule/choice/winograd_tiles.h"
+#include "compiler_core/schedule/strategies/gpu_product/contraction_tiles.h"
+#include "compiler_core/schedule/strategies/winograd/tiles.h"
 
 namespace kiln::schedule {
 namespace {

@@ -1,0 +1,399 @@
+#include "compiler_core/schedule/strategies/winograd/winograd.h"
+
+#include "compiler_core/ir/attributes.h"
+#include "compiler_core/schedule/analysis/contraction_roles.h"
+#include "compiler_core/schedule/analysis/packed_dot.h"
+#include "compiler_core/schedule/analysis/weight_arguments.h"
+#include "compiler_core/schedule/emit/cpu/channel_sums.h"
+#include "compiler_core/schedule/emit/cpu/transposed.h"
+#include "compiler_core/schedule/strategies/channel_lanes/channel_lanes.h"
+#include "compiler_core/schedule/strategies/winograd/tiles.h"
+#include "compiler_core/schedule/strategies/winograd/transform.h"
+#include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/Arith/Utils/Utils.h"
+#include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/Dialect/Vector/IR/VectorOps.h"
+#include "mlir/Interfaces/ViewLikeInterface.h"
+
+namespace kiln::schedule {
+namespace {
+
+using namespace mlir;
+
+constexpr std::int64_t kFloatBits = 32;
+constexpr std::int64_t kWindowElements = kWinogradWindow * kWinogradWindow;
+
+struct WinogradRoles {
+  unsigned window = 0, weight = 0, result = 0;              // operand numbers
+  unsigned channels = 0, steps = 0, rows = 0, columns = 0;  // loops: of the results, of the input, positions
+  SmallVector<unsigned> outer;                              // batch
+  std::int64_t lanes = 0;                                   // of a panel
+  BlockArgument argument;                                   // the weight
+};
+
+std::optional<WinogradRoles> findWinogradRoles(const FusedProduct& product, const LoopNest& nest,
+                                               const VectorShape& registers) {
+  linalg::LinalgOp op = product.op;
+  const auto contraction = findContraction(op);
+  if (!contraction || contraction->left.loops.size() != 1 || contraction->right.loops.size() < 2 ||
+      contraction->reductions.size() != 3)
+    return std::nullopt;
+  WinogradRoles found;
+  found.window = contraction->right.operand->getOperandNumber();
+  found.weight = contraction->left.operand->getOperandNumber();
+  found.result = op.getDpsInitOperand(0)->getOperandNumber();
+  found.channels = contraction->left.loops.front();
+  found.steps = contraction->reductions.front();
+  found.outer = contraction->batch;
+  llvm::append_range(found.outer, ArrayRef(contraction->right.loops).drop_back(2));
+  found.rows = contraction->right.loops[contraction->right.loops.size() - 2];
+  found.columns = contraction->right.loops.back();
+  for (OpOperand& operand : op->getOpOperands())
+    if (!getElementTypeOrSelf(operand.get().getType()).isF32()) return std::nullopt;
+
+  const auto& loops = nest.loops;
+  const unsigned down = contraction->reductions[1], across = contraction->reductions[2];
+  if (loops[down].extent != kWinogradWindow || loops[across].extent != kWinogradWindow ||
+      loops[found.rows].strides[found.window] != loops[down].strides[found.window] ||
+      loops[found.columns].strides[found.window] != 1 || loops[across].strides[found.window] != 1 ||
+      loops[found.columns].strides[found.result] != 1)
+    return std::nullopt;
+  // What the sums begin with is the same for all positions.
+  linalg::LinalgOp init = product.init;
+  for (std::size_t i = 0; i < init->getNumOperands(); ++i) {
+    const std::size_t operand = op->getNumOperands() + i;
+    if (i != init.getDpsInitOperand(0)->getOperandNumber() &&
+        (loops[found.rows].strides[operand] != 0 || loops[found.columns].strides[operand] != 0))
+      return std::nullopt;
+  }
+
+  Value root = contraction->left.operand->get();
+  while (auto view = root.getDefiningOp<ViewLikeOpInterface>()) root = view.getViewSource();
+  found.argument = weightArgument(root);
+  auto whole = found.argument ? dyn_cast<MemRefType>(root.getType()) : MemRefType();
+  const std::int64_t steps = loops[found.steps].extent;
+  if (!whole || !whole.hasStaticShape() || !whole.getLayout().isIdentity() || whole.getRank() != 4 ||
+      whole.getDimSize(1) != steps || whole.getDimSize(2) != kWinogradWindow ||
+      whole.getDimSize(3) != kWinogradWindow || steps % (registers.bits / kFloatBits) != 0 ||
+      loops[found.channels].strides[found.weight] != steps * kWindowElements ||
+      loops[found.steps].strides[found.weight] != kWindowElements ||
+      loops[down].strides[found.weight] != kWinogradWindow || loops[across].strides[found.weight] != 1)
+    return std::nullopt;
+  found.lanes = channelPanel(whole.getDimSize(0), registers);
+  if (found.lanes == 0 || loops[found.channels].extent % found.lanes != 0) return std::nullopt;
+  llvm::sort(found.outer);
+  return found;
+}
+
+class WinogradEmitter {
+ public:
+  WinogradEmitter(RewriterBase& builder, FusedProduct product, LoopNest nest, WinogradRoles roles,
+                  const BlockOptions& options)
+      : b_(builder),
+        product_(std::move(product)),
+        loc_(product_.op->getLoc()),
+        nest_(std::move(nest)),
+        roles_(std::move(roles)),
+        options_(options),
+        tiles_{numberOf(options.schedule, kWinogradKnob, 0), nest_.loops[roles_.rows].extent,
+               nest_.loops[roles_.columns].extent},
+        steps_(nest_.loops[roles_.steps].extent),
+        width_(options.shape.bits / kFloatBits),
+        vector_(VectorType::get({width_}, builder.getF32Type())) {
+    options_.pack = false;
+  }
+
+  bool fits() const { return tiles_.rows >= tiles_.results && tiles_.columns >= tiles_.results; }
+
+  void emit() {
+    weights_ = inWinogradDomain(roles_.argument, tiles_.results, roles_.lanes);
+    emitOuter(0);
+  }
+
+ private:
+  Value scratch(std::int64_t elements) {
+    return memref::AllocOp::create(b_, loc_, MemRefType::get({elements}, b_.getF32Type()), ValueRange{},
+                                   b_.getI64IntegerAttr(64));
+  }
+  Value number(std::int64_t value) { return arith::ConstantIndexOp::create(b_, loc_, value); }
+  AffineExpr d(unsigned i) { return b_.getAffineDimExpr(i); }
+  OpFoldResult apply(AffineExpr expression, ArrayRef<OpFoldResult> values) {
+    return affine::makeComposedFoldedAffineApply(b_, loc_, expression, values);
+  }
+  Value index(AffineExpr expression, ArrayRef<OpFoldResult> values) {
+    return getValueOrCreateConstantIndexOp(b_, loc_, apply(expression, values));
+  }
+  // body(iv) for iv from 0 to `to`, by `by`.
+  void loop(std::int64_t to, std::int64_t by, llvm::function_ref<void(OpFoldResult)> body) {
+    if (to <= by) return body(b_.getIndexAttr(0));
+    auto made = scf::ForOp::create(b_, loc_, number(0), number(to), number(by));
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(made.getBody());
+    body(made.getInductionVar());
+  }
+  // body(tile, row, column) for each tile, with the position of its first result.
+  void overTiles(llvm::function_ref<void(OpFoldResult, OpFoldResult, OpFoldResult)> body) {
+    auto first = [&](OpFoldResult tile, std::int64_t extent) {
+      const AffineMap map = AffineMap::get(
+          1, 0, {d(0) * tiles_.results, b_.getAffineConstantExpr(extent - tiles_.results)}, b_.getContext());
+      return affine::makeComposedFoldedAffineMin(b_, loc_, map, {tile});
+    };
+    loop(tiles_.down(), 1, [&](OpFoldResult down) {
+      const OpFoldResult row = first(down, tiles_.rows);
+      loop(tiles_.across(), 1, [&](OpFoldResult across) {
+        body(apply(d(0) * tiles_.across() + d(1), {down, across}), row, first(across, tiles_.columns));
+      });
+    });
+  }
+
+  void emitOuter(std::size_t depth) {
+    if (depth < roles_.outer.size()) {
+      const unsigned loop = roles_.outer[depth];
+      return walkLoop(b_, loc_, nest_, loop, {0, nest_.loops[loop].extent, 1}, [&] { emitOuter(depth + 1); });
+    }
+    emitInput();
+    products_ = scratch(tiles_.points() * tiles_.pitch(roles_.lanes));
+    sums_ = scratch(tiles_.rows * tiles_.columns * roles_.lanes);
+    start_ = scratch(roles_.lanes);
+    walkLoop(b_, loc_, nest_, roles_.channels, {0, nest_.loops[roles_.channels].extent, roles_.lanes}, [&] {
+      emitProducts();
+      emitResults();
+      emitTransposedSums();
+      if (!product_.epilogue) return;
+      LoopNest nest = nest_;
+      for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
+      emitEpilogue(b_, product_, nest, options_);
+    });
+  }
+
+  // Transforms the window's numbers into the Winograd domain, a register of channels at a time.
+  void emitInput() {
+    inputs_ = scratch(tiles_.points() * tiles_.pitch(steps_));
+    transposed_ = scratch(tiles_.windowRows() * tiles_.windowColumns() * width_);
+    loop(steps_, width_, [&](OpFoldResult channel) {
+      emitTransposedWindow(channel);
+      overTiles([&](OpFoldResult tile, OpFoldResult row, OpFoldResult column) {
+        SmallVector<Value> numbers;
+        const std::int64_t line = tiles_.windowColumns();
+        for (std::int64_t i = 0; i < tiles_.points(); ++i) {
+          const std::int64_t at = i / tiles_.side() * line + i % tiles_.side();
+          numbers.push_back(load(transposed_, index((d(0) * line + d(1) + at) * width_, {row, column})));
+        }
+        numbers = transformInput(b_, loc_, tiles_.results, numbers, options_.contraction);
+        for (auto [i, value] : llvm::enumerate(numbers))
+          store(value, inputs_,
+                index(d(0) * steps_ + d(1) + static_cast<std::int64_t>(i) * tiles_.pitch(steps_),
+                      {tile, channel}));
+      });
+    });
+  }
+
+  // The window of a register of channels as [row][column][channel].
+  void emitTransposedWindow(OpFoldResult channel) {
+    const auto& place = nest_.operands[roles_.window];
+    const std::int64_t plane = nest_.loops[roles_.steps].strides[roles_.window],
+                       line = nest_.loops[roles_.rows].strides[roles_.window];
+    const std::int64_t rows = tiles_.windowRows(), columns = tiles_.windowColumns();
+    const OpFoldResult first = apply(d(0) + d(1) * plane, {place.offset, channel});
+    // Lines without a gap between are one.
+    const std::int64_t lines = line == columns ? 1 : rows, length = rows * columns / lines;
+    loop(lines, 1, [&](OpFoldResult number) {
+      const OpFoldResult from = apply(d(0) + d(1) * line, {first, number});
+      auto layout = StridedLayoutAttr::get(b_.getContext(), ShapedType::kDynamic, {plane, 1});
+      Value view = memref::ReinterpretCastOp::create(
+          b_, loc_, MemRefType::get({width_, length}, b_.getF32Type(), layout), place.buffer,
+          OpFoldResult(getValueOrCreateConstantIndexOp(b_, loc_, from)),
+          getAsIndexOpFoldResult(b_.getContext(), {width_, length}),
+          getAsIndexOpFoldResult(b_.getContext(), {plane, 1}));
+      auto square = [&](OpFoldResult position, std::int64_t count) {
+        SmallVector<Value> values;
+        for (std::int64_t i = 0; i < width_; ++i) values.push_back(loadPart(view, i, position, count));
+        values = transposed(b_, loc_, std::move(values));
+        for (std::int64_t i = 0; i < count; ++i)
+          store(values[static_cast<std::size_t>(i)], transposed_,
+                index((d(0) * columns + d(1) + i) * width_, {number, position}));
+      };
+      // The last whole square may begin within the one before.
+      const std::int64_t whole = length / width_ * width_;
+      if (whole > 0) loop(whole, width_, [&](OpFoldResult position) { square(position, width_); });
+      if (whole == 0)
+        square(b_.getIndexAttr(0), length);
+      else if (whole < length)
+        square(b_.getIndexAttr(length - width_), width_);
+    });
+  }
+
+  // Multiplies with a panel of channels: one matrix product per point.
+  void emitProducts() {
+    const std::int64_t points = tiles_.points(), lanes = roles_.lanes;
+    const OpFoldResult panel =
+        apply(d(0).floorDiv(kWindowElements) * points, {nest_.operands[roles_.weight].offset});
+    const BlockOptions options = productOptions();
+    loop(points, 1, [&](OpFoldResult point) {
+      LoopNest nest;
+      nest.operands.resize(3);
+      nest.operands[roles_.window] = {inputs_, apply(d(0) * tiles_.pitch(steps_), {point})};
+      nest.operands[roles_.weight] = {weights_, apply(d(0) + d(1) * (steps_ * lanes), {panel, point})};
+      nest.operands[roles_.result] = {products_, apply(d(0) * tiles_.pitch(lanes), {point})};
+      auto add = [&](std::int64_t extent, utils::IteratorType type, std::int64_t window, std::int64_t weight,
+                     std::int64_t result) {
+        NestLoop loop{extent, type, SmallVector<std::int64_t>(3, 0)};
+        loop.strides[roles_.window] = window;
+        loop.strides[roles_.weight] = weight;
+        loop.strides[roles_.result] = result;
+        nest.loops.push_back(std::move(loop));
+      };
+      add(tiles_.count(), utils::IteratorType::parallel, steps_, 0, lanes);
+      add(lanes, utils::IteratorType::parallel, 0, 1, 1);
+      add(steps_, utils::IteratorType::reduction, 1, lanes, 0);
+      FusedProduct made;
+      made.op = cast<linalg::LinalgOp>(emitNest(b_, product_.op, nest).getOperation());
+      b_.setInsertionPoint(made.op);
+      made.init = zeros(made.op.getDpsInits()[0]);
+      b_.setInsertionPointAfter(made.op);
+      emitBlocks(b_, made, options);
+    });
+  }
+
+  // Each panel is read once per task. Where one is more than stays in L2, its next point is prefetched, by at
+  // least as many blocks of rows as a step has registers: each fetches one of these.
+  BlockOptions productOptions() const {
+    constexpr std::int64_t kStaysInL2 = 1 << 18;
+    BlockOptions options = options_;
+    options.prefetchNextBlock = tiles_.points() * steps_ * roles_.lanes > kStaysInL2;
+    const std::int64_t across = roles_.lanes / width_, held = options.shape.accumulators / across;
+    if (options.prefetchNextBlock && numberOf(options.schedule, kRowsKnob, 0) == 0 &&
+        numberOf(options.schedule, kVectorsKnob, 0) == 0 && tiles_.count() >= 2 * across &&
+        tiles_.count() < across * held) {
+      setNumber(options.schedule, kRowsKnob, (tiles_.count() + across - 1) / across);
+      setNumber(options.schedule, kVectorsKnob, across);
+    }
+    return options;
+  }
+
+  linalg::LinalgOp zeros(Value buffer) {
+    const AffineMap map = b_.getMultiDimIdentityMap(2);
+    const SmallVector<utils::IteratorType> types(2, utils::IteratorType::parallel);
+    auto made = linalg::GenericOp::create(b_, loc_, ValueRange{}, ValueRange{buffer}, ArrayRef{map}, types,
+                                          [&](OpBuilder& b, Location loc, ValueRange) {
+                                            Value zero =
+                                                arith::ConstantOp::create(b, loc, b.getF32FloatAttr(0));
+                                            linalg::YieldOp::create(b, loc, zero);
+                                          });
+    return cast<linalg::LinalgOp>(made.getOperation());
+  }
+
+  // From the points to sums, [position][channel].
+  void emitResults() {
+    emitStart();
+    loop(roles_.lanes, width_, [&](OpFoldResult lane) {
+      Value start = load(start_, index(d(0), {lane}));
+      overTiles([&](OpFoldResult tile, OpFoldResult row, OpFoldResult column) {
+        SmallVector<Value> values;
+        for (std::int64_t i = 0; i < tiles_.points(); ++i)
+          values.push_back(load(
+              products_, index(d(0) * roles_.lanes + d(1) + i * tiles_.pitch(roles_.lanes), {tile, lane})));
+        values = transformOutput(b_, loc_, tiles_.results, values, options_.contraction);
+        for (auto [i, value] : llvm::enumerate(values)) {
+          const std::int64_t at = static_cast<std::int64_t>(i) / tiles_.results * tiles_.columns +
+                                  static_cast<std::int64_t>(i) % tiles_.results;
+          store(arith::AddFOp::create(b_, loc_, start, value), sums_,
+                index((d(0) * tiles_.columns + d(1) + at) * roles_.lanes + d(2), {row, column, lane}));
+        }
+      });
+    });
+  }
+
+  // What the panel's sums begin with, one number per channel.
+  void emitStart() {
+    const std::size_t before = product_.op->getNumOperands(), count = product_.init->getNumOperands();
+    LoopNest own{{}, SmallVector<LoopNest::Place>(ArrayRef(nest_.operands).slice(before, count))};
+    const NestLoop& channels = nest_.loops[roles_.channels];
+    own.loops.push_back({channels.extent, channels.type,
+                         SmallVector<std::int64_t>(ArrayRef(channels.strides).slice(before, count))});
+    const unsigned result = product_.init.getDpsInitOperand(0)->getOperandNumber();
+    own.operands[result] = {start_, b_.getIndexAttr(0)};
+    own.loops.front().strides[result] = 1;
+    auto made = cast<linalg::LinalgOp>(emitNest(b_, product_.init, own).getOperation());
+    emitBlocks(b_, {made, {}, {}, {}}, options_);
+  }
+
+  void emitTransposedSums() {
+    const NestLoop& rows = nest_.loops[roles_.rows];
+    const std::int64_t stride = nest_.loops[roles_.channels].strides[roles_.result];
+    const bool isOnePiece = rows.strides[roles_.result] == tiles_.columns;
+    LoopNest nest{{{isOnePiece ? 1 : tiles_.rows,
+                    rows.type,
+                    {rows.strides[roles_.result], tiles_.columns * roles_.lanes}}},
+                  {nest_.operands[roles_.result], {sums_, b_.getIndexAttr(0)}}};
+    const std::int64_t positions = tiles_.rows * tiles_.columns / nest.loops.front().extent;
+    walkLoop(b_, loc_, nest, 0, {0, nest.loops.front().extent, 1}, [&] {
+      emitTransposed(b_, loc_, {sums_, roles_.lanes, width_, nest.operands[1].offset}, positions,
+                     nest.operands[0], stride);
+    });
+  }
+
+  Value load(Value buffer, Value at) { return vector::LoadOp::create(b_, loc_, vector_, buffer, at); }
+  void store(Value value, Value buffer, Value at) { vector::StoreOp::create(b_, loc_, value, buffer, at); }
+  // `count` elements of a line.
+  Value loadPart(Value view, std::int64_t line, OpFoldResult position, std::int64_t count) {
+    const SmallVector<Value> at = {number(line), getValueOrCreateConstantIndexOp(b_, loc_, position)};
+    if (count == width_) return vector::LoadOp::create(b_, loc_, vector_, view, at);
+    SmallVector<bool> held(static_cast<std::size_t>(width_), false);
+    std::fill_n(held.begin(), count, true);
+    Value mask = arith::ConstantOp::create(
+        b_, loc_, DenseElementsAttr::get(VectorType::get({width_}, b_.getI1Type()), held));
+    Value none = arith::ConstantOp::create(b_, loc_, b_.getZeroAttr(vector_));
+    return vector::MaskedLoadOp::create(b_, loc_, vector_, view, at, mask, none);
+  }
+
+  RewriterBase& b_;
+  FusedProduct product_;
+  Location loc_;
+  LoopNest nest_;
+  WinogradRoles roles_;
+  BlockOptions options_;
+  WinogradTiles tiles_;
+  std::int64_t steps_, width_;  // channels of the input, lanes of a register
+  VectorType vector_;
+  Value weights_;     // [panel][point][channel][lane]
+  Value transposed_;  // [row][column][lane]
+  Value inputs_;      // [point][tile][channel], points a pitch apart
+  Value products_;    // [point][tile][lane], likewise
+  Value start_;       // [lane]
+  Value sums_;        // [position][lane]
+};
+
+}  // namespace
+
+std::int64_t mayTakeWinograd(linalg::LinalgOp product, const VectorShape& registers) {
+  if (mayTakeChannelLanes(product, registers) == 0 || product.getNumLoops() != 7) return 0;
+  auto weight = weightArgument(product.getDpsInputs()[1]);
+  const ArrayRef<std::int64_t> shape = cast<RankedTensorType>(weight.getType()).getShape();
+  const SmallVector<std::int64_t> extents = product.getStaticLoopRanges();
+  MLIRContext* context = product->getContext();
+  const auto dim = [&](unsigned i) { return getAffineDimExpr(i, context); };
+  const AffineMap window = AffineMap::get(7, 0, {dim(0), dim(4), dim(2) + dim(5), dim(3) + dim(6)}, context);
+  if (product.getMatchingIndexingMap(product.getDpsInputOperand(0)) != window || shape.size() != 4 ||
+      shape[2] != kWinogradWindow || shape[3] != kWinogradWindow || shape[1] != extents[4] ||
+      !getElementTypeOrSelf(product.getDpsInputs()[0].getType()).isF32() || ir::DotAttr::isOn(product))
+    return 0;
+  return shape[1] % (registers.bits / kFloatBits) == 0 ? shape[1] : 0;
+}
+
+bool emitWinograd(RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
+  OpBuilder::InsertionGuard guard(rewriter);
+  if (!product.init) return false;  // the sums begin in scratch
+  auto nest = nestOf(rewriter, product);
+  if (!nest) return false;
+  auto roles = findWinogradRoles(product, *nest, options.shape);
+  if (!roles) return false;
+  WinogradEmitter emitter(rewriter, product, std::move(*nest), std::move(*roles), options);
+  if (!emitter.fits()) return false;
+  emitter.emit();
+  for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
+  return true;
+}
+
+}  // namespace kiln::schedule
