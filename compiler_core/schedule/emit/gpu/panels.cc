@@ -64,7 +64,7 @@ Value roundedToTf32(OpBuilder& b, Location loc, Value value) {
 
 }  // namespace
 
-SmallVector<OpFoldResult> LoopNest::sizesOf(ArrayRef<unsigned> loops) const {
+SmallVector<OpFoldResult> ProductLoops::sizesOf(ArrayRef<unsigned> loops) const {
   return llvm::map_to_vector(loops, [&](unsigned loop) { return sizes[loop]; });
 }
 
@@ -102,7 +102,7 @@ void Panel::write(Value factor, Value row, Value depth) const {
   memref::StoreOp::create(b_, loc_, converted(factor), buffer_, place(row, depth));
 }
 
-GatheredPanel::GatheredPanel(OpBuilder& builder, Location loc, const LoopNest& nest, PanelSource source,
+GatheredPanel::GatheredPanel(OpBuilder& builder, Location loc, const ProductLoops& nest, PanelSource source,
                              const PanelShape& shape, Value thread, std::int64_t threads)
     : Panel(builder, loc, shape, shape.codes ? Type(builder.getI16Type()) : source.factor),
       nest_(nest),

@@ -47,7 +47,7 @@ class Panel {
 
 // The loops of a product: a row of one factor, a step of the sum, a point of the batch is each a position in
 // several loops.
-struct LoopNest {
+struct ProductLoops {
   llvm::SmallVector<mlir::OpFoldResult> sizes;  // the extent of every loop
   llvm::SmallVector<unsigned> batch, reductions;
 
@@ -69,7 +69,7 @@ struct PanelSource {
 class GatheredPanel : public Panel {
  public:
   // `thread` counts up to `threads`; `nest` is kept.
-  GatheredPanel(mlir::OpBuilder& builder, mlir::Location loc, const LoopNest& nest, PanelSource source,
+  GatheredPanel(mlir::OpBuilder& builder, mlir::Location loc, const ProductLoops& nest, PanelSource source,
                 const PanelShape& shape, mlir::Value thread, std::int64_t threads);
 
   // Rows from `rowFrom` on, of one point of the batch loops.
@@ -97,7 +97,7 @@ class GatheredPanel : public Panel {
   mlir::Type loadedType() const;
   std::uint64_t accessBytes() const;  // of one access
 
-  const LoopNest& nest_;
+  const ProductLoops& nest_;
   PanelSource source_;
   mlir::Value thread_;
   std::int64_t threads_;

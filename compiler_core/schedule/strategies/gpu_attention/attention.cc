@@ -364,7 +364,7 @@ class AttentionEmitter {
   double scale_ = 1;
   std::optional<TensorCore> core_;
   AttentionShape shape_;
-  LoopNest scores_, values_;
+  ProductLoops scores_, values_;
   Value out_, thread_, firstQuery_;
   SmallVector<Value> batch_;
   std::optional<GatheredPanel> queries_, keys_, rows_;

@@ -276,7 +276,7 @@ class Emitter {
   std::optional<TensorCore> core_;
   Value thread_;
   const GpuOptions& options_;
-  LoopNest nest_;
+  ProductLoops nest_;
   OpFoldResult rows_, columns_, depth_;  // extents in all
   TileShape tile_;
   std::optional<GatheredPanel> left_, right_;
