@@ -9,10 +9,8 @@
 #include "compiler_core/schedule/analysis/packed_dot.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/analysis/row_loop.h"
-#include "compiler_core/schedule/analysis/weight_panels.h"
 #include "compiler_core/schedule/passes.h"
-#include "compiler_core/schedule/strategies/channel_lanes/channel_lanes.h"
-#include "compiler_core/schedule/strategies/winograd/winograd.h"
+#include "compiler_core/schedule/strategies/registry.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Linalg/Transforms/TilingInterfaceImpl.h"
@@ -257,12 +255,9 @@ struct TilePass : impl::TilePassBase<TilePass> {
       if (auto member = cast<linalg::LinalgOp>(op); isContraction(member)) {
         shape.window = member.getNumReductionLoops() - 1;
         shape.kernel = kernelOf(member);
-        shape.hasWeight =
-            !device && shape.kind == KernelKind::kContraction && mayTakePanels(member, options.registers);
-        if (shape.kind == KernelKind::kConvolution && !device) {
-          shape.channelLanes = mayTakeChannelLanes(member, options.registers);
-          shape.winogradChannels = mayTakeWinograd(member, options.registers);
-        }
+        if (device) continue;
+        for (const Strategy* strategy : strategies())
+          if (strategy->inspect) strategy->inspect(member, options.registers, shape);
       }
     const SmallVector<std::int64_t> extents = estimatedExtents(root), fixed = root.getStaticLoopRanges(),
                                     most = largestExtents(root);

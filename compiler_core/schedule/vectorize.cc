@@ -6,11 +6,9 @@
 #include "compiler_core/schedule/emit/cpu/block_emitter.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
-#include "compiler_core/schedule/strategies/channel_lanes/channel_lanes.h"
-#include "compiler_core/schedule/strategies/im2col/im2col.h"
 #include "compiler_core/schedule/strategies/min_max/min_max.h"
+#include "compiler_core/schedule/strategies/registry.h"
 #include "compiler_core/schedule/strategies/sums/sums.h"
-#include "compiler_core/schedule/strategies/winograd/winograd.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -91,20 +89,8 @@ struct VectorizePass : impl::VectorizePassBase<VectorizePass> {
     own.schedule = scheduleAround(product.op);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
     if (emitDotPacking(rewriter, product.op, options.shape)) return;
-    if (numberOf(own.schedule, kWinogradKnob, 0) != 0 && emitWinograd(rewriter, product, own)) return;
-    if (numberOf(own.schedule, kLanesKnob, 0) == 1 && emitChannelLanes(rewriter, product, own)) return;
-    SmallVector<Im2colStep> steps;
-    if (numberOf(own.schedule, kIm2colKnob, 1) != 0)
-      steps = emitIm2col(rewriter, product, numberOf(own.schedule, kStepsKnob, kMaxReduction));
-    if (!steps.empty()) {
-      own.pack = false;
-      for (const Im2colStep& step : steps) {
-        emitBlocks(rewriter, step.copy, *findRoles(step.copy, options.shape), own);
-        rewriter.setInsertionPoint(step.product.epilogue ? step.product.epilogue : step.product.op);
-        emitBlocks(rewriter, step.product, own);
-      }
-      return;
-    }
+    for (const Strategy* strategy : strategies())
+      if (strategy->emit && strategy->emit(rewriter, product, own)) return;
     FusedProduct joined = withJoinedLoops(rewriter, product);
     if (joined.parts().size() == 1 && emitMinMax(rewriter, joined.op, options.shape)) return;
     emitBlocks(rewriter, joined, own);

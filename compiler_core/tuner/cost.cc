@@ -2,60 +2,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
-#include "compiler_core/schedule/strategies/winograd/tiles.h"
+#include "compiler_core/schedule/strategies/registry.h"
 
 namespace kiln::tuner {
 namespace {
 
-constexpr double kNever = std::numeric_limits<double>::infinity();
+using schedule::cyclesPerResult;
+using schedule::kElementBytes;
+using schedule::kNever;
+
 constexpr double kTaskCycles = 2000;  // to hand a task out and to begin it
-constexpr double kElementBytes = 4;   // most kernels are of f32
 
 // A GPU.
 constexpr double kLanes = 128;         // of a multiprocessor
 constexpr double kBlockCycles = 1000;  // to begin a block, and what its first loads wait for
-
-// Cycles of one step of a register block, per result: two fused operations and two loads in a cycle, and a
-// chain of sums that takes four cycles per link.
-double cyclesPerResult(double rows, double vectors) {
-  const double sums = rows * vectors;
-  return std::max({sums / 2, (rows + vectors) / 2, 4.0}) / sums;
-}
-
-// Cycles of all tasks of a convolution by Winograd's tiles.
-double winogradCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
-                      double points, double rows, double vectors) {
-  // Cycles for a register of numbers: transposed; transformed, with what is loaded, computed and stored; and
-  // back.
-  constexpr double kTransposed = 4, kToPoint = 6, kFromPoint = 4, kResult = 6;
-  constexpr double kFarBytes = 10;  // of weights, from beyond the core's own caches, in a cycle
-  const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
-  const schedule::WinogradTiles tiles{schedule::numberOf(schedule, schedule::kWinogradKnob, 0),
-                                      tile[tile.size() - 2], tile.back()};
-  const auto inputs = static_cast<double>(site.shape.winogradChannels),
-             results = static_cast<double>(tile[tile.size() - 3]), count = static_cast<double>(tiles.count()),
-             each = static_cast<double>(tiles.points()),
-             positions = static_cast<double>(tiles.rows * tiles.columns),
-             window = static_cast<double>(tiles.windowRows() * tiles.windowColumns());
-  const double lanes = static_cast<double>(site.registers.bits) / 32;
-  // Rows are evened out over the tiles of a task.
-  const double block = std::ceil(count / std::ceil(count / rows));
-  const auto most = static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512));
-  constexpr double kMinSteps = 128;                           // worth trying
-  if (most > kMinSteps && most / 2 >= inputs) return kNever;  // half of them say the same
-  const double run = std::min(inputs, most);
-  double products = each * count * inputs * results / lanes * cyclesPerResult(block, vectors) * (1 + 4 / run);
-  if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) products *= 1.1;
-  products = std::max(products, each * inputs * results * kElementBytes / kFarBytes);
-  double cycles = products + inputs / lanes * (window * kTransposed + count * each * kToPoint) +
-                  results / lanes * (count * each * kFromPoint + positions * kResult);
-  if (static_cast<double>(tiles.scratchBytes(site.shape.winogradChannels, site.shape.channelLanes,
-                                             site.registers.bits / 32)) > static_cast<double>(machine.l2))
-    cycles *= 1.1;
-  return cycles * points / (positions * results);
-}
 
 double productCycles(const Schedule& schedule, const schedule::Site& site, const Machine& machine,
                      double points) {
@@ -68,8 +29,11 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
   if (rows == 0) rows = std::max(1.0, std::floor(accumulators / vectors));
   // A few registers beyond the accumulators hold operands; more than all of them spill.
   if (rows * vectors > accumulators * 1.2) return kNever;
-  if (schedule::numberOf(schedule, schedule::kWinogradKnob, 0) != 0)
-    return winogradCycles(schedule, site, machine, points, rows, vectors);
+  const auto l1 = static_cast<double>(machine.l1), l2 = static_cast<double>(machine.l2);
+  for (const schedule::Strategy* strategy : schedule::strategies())
+    if (strategy->cycles)
+      if (const auto cycles = strategy->cycles({schedule, site, l1, l2, points, rows, vectors}))
+        return *cycles;
   const double steps = std::max(1.0, static_cast<double>(site.shape.workPerPoint) / 3);
   double cycles = points * steps / lanes * cyclesPerResult(rows, vectors);
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
@@ -80,8 +44,8 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
     // Results come and go once per run of steps.
     cycles *= 1 + 4 / std::max(run, 1.0);
     // One panel of the right factor is read again for every block of rows, and all of them for every tile.
-    if (run * vectors * lanes * kElementBytes > static_cast<double>(machine.l1)) cycles *= 1.1;
-    if (run * width * kElementBytes > static_cast<double>(machine.l2)) cycles *= 1.3;
+    if (run * vectors * lanes * kElementBytes > l1) cycles *= 1.1;
+    if (run * width * kElementBytes > l2) cycles *= 1.3;
     // The panel is copied once for the rows of a tile; what lies in panels is not.
     const std::int64_t pack = schedule::numberOf(schedule, schedule::kPackKnob, 1);
     if (pack == 2) cycles *= 1 + 2 / std::max(height, 1.0);

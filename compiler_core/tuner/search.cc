@@ -1,11 +1,12 @@
 #include "compiler_core/tuner/search.h"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <functional>
 #include <tuple>
 #include <utility>
+
+#include "compiler_core/schedule/strategies/registry.h"
 
 namespace kiln::tuner {
 namespace {
@@ -16,14 +17,6 @@ constexpr double kSharedTasks = 16;
 // How many schedules of one way to compute a kernel the cost model looks at.
 constexpr std::size_t kMaxRated = std::size_t{1} << 16;
 
-// Knobs that say how a kernel is computed, and with each those that mean nothing where it is not 0: these
-// keep the default's value then.
-struct Way {
-  std::string_view knob;
-  std::array<std::string_view, 2> unused;
-};
-constexpr Way kWays[] = {{schedule::kWinogradKnob, {schedule::kLanesKnob, schedule::kIm2colKnob}}};
-
 // In how many knobs they differ.
 std::size_t differences(const Schedule& a, const Schedule& b) {
   std::size_t count = 0;
@@ -33,18 +26,19 @@ std::size_t differences(const Schedule& a, const Schedule& b) {
 
 using Knobs = std::vector<schedule::Knob>;
 
-// The knobs of each way: the default's first.
+// The knobs of each way to compute a kernel: the default's first. Those that mean nothing to a way keep the
+// default's value.
 std::vector<Knobs> waysOf(Knobs knobs) {
   std::vector<Knobs> others;
-  for (const Way& way : kWays) {
-    const auto knob = std::ranges::find(knobs, way.knob, &schedule::Knob::name);
+  for (const schedule::Strategy* strategy : schedule::strategies()) {
+    const auto knob = std::ranges::find(knobs, strategy->way, &schedule::Knob::name);
     if (knob == knobs.end()) continue;
     const auto values = std::exchange(knob->values, {{0}});
     for (const auto& value : values) {
       if (value == knob->values.front()) continue;
       for (schedule::Knob& other : others.emplace_back(knobs)) {
-        if (other.name == way.knob) other.values = {value};
-        if (std::ranges::find(way.unused, other.name) != way.unused.end()) other.values.resize(1);
+        if (other.name == strategy->way) other.values = {value};
+        if (std::ranges::find(strategy->unused, other.name) != strategy->unused.end()) other.values.resize(1);
       }
     }
   }

@@ -13,8 +13,7 @@ BlockArgument weightArgument(Value value) {
   return function && ir::WeightAttr::isOn(function, argument.getArgNumber()) ? argument : BlockArgument();
 }
 
-// The argument behind `weight` with these attributes; made at the first call.
-static Value laidOut(BlockArgument weight, const NamedAttrList& attributes, ArrayRef<std::int64_t> shape) {
+Value laidOut(BlockArgument weight, const NamedAttrList& attributes, ArrayRef<std::int64_t> shape) {
   auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
   const DictionaryAttr wanted = attributes.getDictionary(function.getContext());
   const unsigned index = weight.getArgNumber() + 1;
@@ -42,17 +41,6 @@ Value inPanels(BlockArgument weight, std::int64_t lanes, ArrayRef<std::int64_t> 
   const std::int64_t columns = type.getDimSize(permutation.empty() ? type.getRank() - 1 : permutation.back()),
                      rows = type.getNumElements() / columns, panels = llvm::divideCeil(columns, lanes);
   return laidOut(weight, attributes, {panels, rows, lanes});
-}
-
-Value inWinogradDomain(BlockArgument weight, std::int64_t m, std::int64_t lanes) {
-  auto function = cast<func::FuncOp>(weight.getOwner()->getParentOp());
-  NamedAttrList attributes(function.getArgAttrDict(weight.getArgNumber()));
-  Builder b(function.getContext());
-  ir::PanelsAttr::set(attributes, b.getI64IntegerAttr(lanes));
-  ir::WinogradAttr::set(attributes, b.getI64IntegerAttr(m));
-  auto type = cast<MemRefType>(weight.getType());
-  return laidOut(weight, attributes,
-                 {type.getDimSize(0) / lanes, (m + 2) * (m + 2), type.getDimSize(1), lanes});
 }
 
 void dropUnusedWeights(func::FuncOp function) {

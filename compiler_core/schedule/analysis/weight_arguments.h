@@ -16,10 +16,10 @@ mlir::BlockArgument weightArgument(mlir::Value value);
 mlir::Value inPanels(mlir::BlockArgument weight, std::int64_t lanes,
                      llvm::ArrayRef<std::int64_t> permutation = {});
 
-// The argument that has `weight`, a buffer [K, C, 3, 3], transformed into the domain of Winograd's F(m x m, 3
-// x 3), in panels of so many of the K: [panel][point][C][lane]. Made at the first call. K is a multiple of
-// `lanes`.
-mlir::Value inWinogradDomain(mlir::BlockArgument weight, std::int64_t m, std::int64_t lanes);
+// The argument of `shape` behind `weight` with these attributes, kiln.panels among them, for layouts that a
+// strategy defines. Made at the first call.
+mlir::Value laidOut(mlir::BlockArgument weight, const mlir::NamedAttrList& attributes,
+                    llvm::ArrayRef<std::int64_t> shape);
 
 // Erases the weights that turned out to be wanted in another layout alone, with what was made of them in
 // vain, and numbers the slots anew.

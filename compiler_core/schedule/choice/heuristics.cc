@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <limits>
 
+#include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+
 namespace kiln::schedule {
 namespace {
 
@@ -159,22 +161,6 @@ Tile chooseTile(const KernelShape& shape) {
   }
   evenOut(shape, tasks, tile);
   return tile;
-}
-
-bool putsChannelsAlongLanes(const KernelShape& shape) {
-  // With 7 x 7 positions a quarter of the lanes would be empty, with 14 x 14 a sixteenth, and their windows
-  // are copied once per task of channels. Up to 28 x 28 it pays without a window, and where few channels
-  // share a copy of it. Larger images fill their lanes, and a copy of their windows costs less than rows of
-  // registers that end with each row of the image.
-  constexpr std::int64_t kMinPositions = 4, kMaxPositions = 256, kMaxOfFew = 800, kFewPoints = 256,
-                         kFewWindows = 32;
-  if (shape.channelLanes == 0 || shape.loops.size() < shape.window + 1) return false;
-  const std::int64_t channels = shape.loops[shape.loops.size() - shape.window - 1].extent;
-  const bool fewChannels = channels <= (shape.kernel == 1 ? kFewPoints : kFewWindows);
-  std::int64_t positions = 1;
-  for (std::size_t i = shape.loops.size() - shape.window; i < shape.loops.size(); ++i)
-    positions *= shape.loops[i].extent;
-  return positions >= kMinPositions && positions <= (fewChannels ? kMaxOfFew : kMaxPositions);
 }
 
 }  // namespace kiln::schedule

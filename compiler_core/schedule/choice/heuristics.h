@@ -9,7 +9,4 @@ namespace kiln::schedule {
 // A pure function of the shape.
 Tile chooseTile(const KernelShape& shape);
 
-// Whether a convolution whose weights may lie in panels has channels along the lanes, not positions.
-bool putsChannelsAlongLanes(const KernelShape& shape);
-
 }  // namespace kiln::schedule

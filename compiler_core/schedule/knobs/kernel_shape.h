@@ -2,7 +2,10 @@
 // compiler core.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <map>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -32,8 +35,9 @@ struct KernelShape {
   std::int64_t kernel = 1;        // of a convolution: positions that one window sees
   std::int64_t channelLanes = 0;  // of a convolution: of a panel of its weights; 0: they have no panels
   bool hasWeight = false;         // of a product: its right factor is a weight that may lie in panels
-  // The input channels of a convolution that Winograd's tiles may compute; 0: they may not.
-  std::int64_t winogradChannels = 0;
+  // What strategies note of a kernel that they may compute, by the knob that chooses them: a number that the
+  // strategy's room explains.
+  std::map<std::string_view, std::int64_t> notes;
 };
 
 struct Tile {
@@ -45,6 +49,13 @@ struct DeviceTile {
   Tile tile;                   // what one block makes
   std::int64_t threads = 256;  // of the block
 };
+
+// Whether the kernel is a sum over products.
+bool isProduct(const KernelShape& shape);
+
+// The parallel loop along which rows of a register block lie: of a product the one before the columns, of a
+// convolution the channels.
+std::optional<std::size_t> rowLoop(const KernelShape& shape);
 
 // Scalar operations of one run of the kernel, estimated.
 double workOf(const KernelShape& shape);

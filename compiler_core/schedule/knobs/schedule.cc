@@ -20,6 +20,17 @@ void setList(Schedule& schedule, std::string_view knob, std::vector<std::int64_t
   schedule.insert_or_assign(std::string(knob), std::move(values));
 }
 
+bool isProduct(const KernelShape& shape) {
+  return shape.kind == KernelKind::kContraction || shape.kind == KernelKind::kConvolution ||
+         shape.kind == KernelKind::kDepthwise;
+}
+
+std::optional<std::size_t> rowLoop(const KernelShape& shape) {
+  const std::size_t behind = shape.kind == KernelKind::kConvolution ? shape.window + 1 : 2;
+  if (shape.loops.size() < behind) return std::nullopt;
+  return shape.loops.size() - behind;
+}
+
 double workOf(const KernelShape& shape) {
   auto work = static_cast<double>(shape.workPerPoint);
   for (const LoopInfo& loop : shape.loops) work *= static_cast<double>(loop.extent);

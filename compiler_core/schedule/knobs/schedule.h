@@ -33,10 +33,6 @@ inline constexpr std::string_view kIm2colKnob = "unfold";
 // What lies along the lanes of a convolution's registers: 0 neighbouring positions, 1 channels. The weights
 // then lie in panels in the artifact, and the window is read where it is, without a copy.
 inline constexpr std::string_view kLanesKnob = "lanes";
-// For a convolution of 3x3: results of a tile along a dimension that Winograd's transforms make, 2 or 4; 0:
-// none, every result is the sum of its products. Other sums, so only where numerics.reassociation is "on";
-// the weights then lie in the artifact in the Winograd domain (../strategies/winograd/tiles.h).
-inline constexpr std::string_view kWinogradKnob = "winograd";
 // Registers side by side of operations whose results share nothing.
 inline constexpr std::string_view kUnrollKnob = "unroll";
 // Threads of a block on a device.

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler_core/schedule/strategies/winograd/knobs.h"
 #include "compiler_core/tuner/bench.h"
 #include "compiler_core/tuner/results.h"
 #include "manifest/base/digest.h"

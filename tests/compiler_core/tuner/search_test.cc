@@ -5,6 +5,8 @@
 #include <cmath>
 #include <set>
 
+#include "compiler_core/schedule/strategies/winograd/knobs.h"
+
 namespace kiln::tuner {
 namespace {
 
@@ -47,7 +49,7 @@ TEST(Search, TheBestOfEachKindOfWinogradsTilesComesFirst) {
       {schedule::KernelKind::kConvolution, {{1, true}, {128, true}, {112, true}, {112, true}}, 3 * 1152},
       {512, 24, 4}};
   site.shape.channelLanes = 64;
-  site.shape.winogradChannels = 128;
+  site.shape.notes[schedule::kWinogradKnob] = 128;
   const auto winograd = [](const Schedule& schedule) {
     return schedule::numberOf(schedule, schedule::kWinogradKnob, 0);
   };

@@ -15,6 +15,12 @@ constexpr std::int64_t kMinRows = 8, kMinLanes = 4;  // that share and fill a co
 constexpr std::int64_t kCopyElements = 1 << 17;      // half of a core's L2 as f32
 constexpr std::int64_t kMaxElements = 1 << 19;       // beyond that windows are read where they are
 
+// One block of steps: the copy of the window's elements (im2col), and the product with it.
+struct Im2colStep {
+  linalg::LinalgOp copy;
+  FusedProduct product;
+};
+
 // What each loop of a contraction is to the copy.
 struct Im2colRoles {
   unsigned window = 0, other = 0;                   // operand numbers of the factors
@@ -121,10 +127,9 @@ class Im2colEmitter {
   SmallVector<Im2colStep> made_;
 };
 
-}  // namespace
-
-SmallVector<Im2colStep> emitIm2col(RewriterBase& rewriter, const FusedProduct& product,
-                                   std::int64_t maxSteps) {
+// The steps, in order, with the parts of `product` erased; empty where a window gains nothing: they stay.
+SmallVector<Im2colStep> im2colSteps(RewriterBase& rewriter, const FusedProduct& product,
+                                    std::int64_t maxSteps) {
   OpBuilder::InsertionGuard guard(rewriter);
   auto nest = nestOf(rewriter, product);
   if (!nest) return {};
@@ -133,6 +138,22 @@ SmallVector<Im2colStep> emitIm2col(RewriterBase& rewriter, const FusedProduct& p
   auto made = Im2colEmitter(rewriter, product, std::move(*nest), std::move(*roles), maxSteps).emit();
   for (linalg::LinalgOp part : llvm::reverse(product.parts())) rewriter.eraseOp(part);
   return made;
+}
+
+}  // namespace
+
+bool emitByIm2col(RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
+  if (numberOf(options.schedule, kIm2colKnob, 1) == 0) return false;
+  const SmallVector<Im2colStep> steps =
+      im2colSteps(rewriter, product, numberOf(options.schedule, kStepsKnob, kMaxReduction));
+  BlockOptions own = options;
+  own.pack = false;
+  for (const Im2colStep& step : steps) {
+    emitBlocks(rewriter, step.copy, *findRoles(step.copy, options.shape), own);
+    rewriter.setInsertionPoint(step.product.epilogue ? step.product.epilogue : step.product.op);
+    emitBlocks(rewriter, step.product, own);
+  }
+  return !steps.empty();
 }
 
 }  // namespace kiln::schedule

@@ -5,16 +5,11 @@
 
 namespace kiln::schedule {
 
-// The input channels of a convolution on tensors; 0: no schedule may write it so. It has a window of 3x3 with
-// unit strides and dilations, no groups, whole registers of channels, and a weight [K, C, 3, 3] that is an
-// argument of @main.
-std::int64_t mayTakeWinograd(mlir::linalg::LinalgOp product, const VectorShape& registers);
-
-// Writes such a convolution, whose schedule says so, with the weights that the artifact has as points
-// (../package/winograd.h): tiles of the input become points in scratch, [point][tile][channel]; for each
-// panel of output channels and each point, tiles and weights are multiplied; results come back from the
-// points. Sums are in no order of the model's, but in one that the schedule alone decides. Erases the parts
-// of `product`, at the builder's place; false where it has no such form: they stay.
+// Writes a convolution that roles.h finds, whose schedule says so, with the weights that the artifact has as
+// points (compiler_core/package/winograd.h): tiles of the input become points in scratch,
+// [point][tile][channel]; for each panel of output channels and each point, tiles and weights are multiplied;
+// results come back from the points. Sums are in no order of the model's, but in one that the schedule alone
+// decides. Erases the parts of `product`, at the builder's place; false where it has no such form: they stay.
 bool emitWinograd(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options);
 
 }  // namespace kiln::schedule

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler_core/schedule/choice/schedule.h"
+#include "compiler_core/schedule/strategies/winograd/knobs.h"
 
 namespace kiln::schedule {
 namespace {
@@ -155,7 +156,7 @@ TEST(Knobs, AWindowIsReadWhereItIsIfRowsOfTheImageAreWholeRegisters) {
 TEST(Knobs, WinogradsTilesAreThereWhereSumsMayBeReassociated) {
   Site site = convolution();
   site.shape.channelLanes = 64;
-  site.shape.winogradChannels = 64;
+  site.shape.notes[kWinogradKnob] = 64;
   const Schedule off = defaultSchedule(site).schedule;
   EXPECT_FALSE(off.contains(kWinogradKnob));
   const auto with = [&](std::int64_t results, std::vector<std::int64_t> tile) {
@@ -175,9 +176,9 @@ TEST(Knobs, WinogradsTilesAreThereWhereSumsMayBeReassociated) {
   EXPECT_NE(with(4, {1, 64, 2, 56}).find("'winograd' is 4, which needs tiles of at least 4 rows"),
             std::string::npos);
   EXPECT_EQ(with(2, {1, 64, 2, 56}), "");
-  site.shape.winogradChannels = 1024;
+  site.shape.notes[kWinogradKnob] = 1024;
   EXPECT_NE(with(2, {1, 64, 56, 56}).find("'winograd' is 2, which needs smaller tiles"), std::string::npos);
-  site.shape.winogradChannels = 0;
+  site.shape.notes[kWinogradKnob] = 0;
   EXPECT_FALSE(defaultSchedule(site).schedule.contains(kWinogradKnob));
 }
 

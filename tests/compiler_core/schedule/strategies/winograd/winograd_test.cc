@@ -6,6 +6,7 @@
 #include <optional>
 #include <tuple>
 
+#include "compiler_core/schedule/strategies/winograd/knobs.h"
 #include "tests/compiler_core/schedule/compiled.h"
 
 namespace kiln::testing {

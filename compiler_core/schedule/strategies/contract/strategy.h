@@ -1,0 +1,71 @@
+// What a way to compute kernels consists of, for whoever chooses, prices or writes them: its knobs, where it
+// applies, how it is written on processors, what it costs. One of these per room; ../registry.cc
+// lists them.
+// Private to the compiler core. All functions are pure but `emit` and `inspect`, which say what they change.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "compiler_core/schedule/knobs/cost_model.h"
+#include "compiler_core/schedule/knobs/schedule.h"
+
+namespace mlir {
+class RewriterBase;
+namespace linalg {
+class LinalgOp;
+}
+}  // namespace mlir
+
+namespace kiln::schedule {
+
+struct BlockOptions;
+struct FusedProduct;
+
+using Sizes = std::span<const std::int64_t>;  // of a tile, one per parallel loop
+
+// Legal values: from `least` to `most`, both included, where `unit` divides.
+struct KnobRange {
+  std::int64_t least = 1, most = 1, unit = 1;
+  bool holds(std::int64_t value) const { return value >= least && value <= most && value % unit == 0; }
+};
+
+// A knob that is one number.
+struct KnobRule {
+  std::string_view name;
+  // The default, with a tile of `sizes`; nothing where kernels of the site do not have the knob. Null: of
+  // devices, whose defaults are chosen with the tile.
+  std::optional<std::int64_t> (*standard)(const Site& site, Sizes sizes) = nullptr;
+  KnobRange (*range)(const Site& site) = nullptr;
+  Sizes tried;  // worth trying beside the default, where the range holds them
+  // Why a tile of `sizes` does not allow the value; "" where it does. Null: every tile allows all.
+  std::string (*trouble)(std::int64_t value, Sizes sizes, const Site& site) = nullptr;
+  bool triedWithDefaultTile = false;  // only values that the default's tile allows are tried
+  bool reassociates = false;          // it changes the order of sums
+};
+
+struct Strategy {
+  std::span<const KnobRule> knobs = {};
+  // Notes in `shape` what the strategy has to know of a contraction on tensors, part of a kernel for
+  // processors. `shape` has its kind already.
+  void (*inspect)(mlir::linalg::LinalgOp product, const VectorShape& registers, KernelShape& shape) = nullptr;
+  // Whether a tile of `sizes` is worth trying beside the default schedule.
+  bool (*keepsTile)(const Schedule& standard, Sizes sizes, const Site& site) = nullptr;
+  // Rows of an image that are worth trying as a tile's, where the site may be computed so; empty: no others
+  // than those of every convolution.
+  Sizes (*rowsTried)(const Site& site) = nullptr;
+  // Writes a product on buffers whose schedule (of `options`) chooses the strategy, at the builder's place,
+  // and erases its parts. False where the schedule does not, or the product has no such form: they stay.
+  bool (*emit)(mlir::RewriterBase& rewriter, const FusedProduct& product,
+               const BlockOptions& options) = nullptr;
+  // Cycles of all tasks; nothing where the schedule does not choose the strategy.
+  std::optional<double> (*cycles)(const CostInputs& inputs) = nullptr;
+  // The knob that chooses the strategy, where kernels so computed are searched apart from others. Knobs that
+  // mean nothing to it (`unused`) keep the default's value then.
+  std::string_view way = {};
+  std::span<const std::string_view> unused = {};
+};
+
+}  // namespace kiln::schedule

@@ -1,0 +1,32 @@
+#include "compiler_core/schedule/strategies/im2col/strategy.h"
+
+#include "compiler_core/schedule/strategies/im2col/im2col.h"
+
+namespace kiln::schedule {
+namespace {
+
+// Whether each row of a convolution's image is whole registers, enough to stand side by side: its window is
+// then read where it is, since a copy of it would fill no more lanes.
+bool rowsFillRegisters(const Site& site) {
+  const LoopInfo& row = site.shape.loops.back();
+  const std::int64_t width = site.registers.bits / 32;
+  return !row.symbolic && row.extent % width == 0 && row.extent >= site.registers.across * width;
+}
+
+constexpr std::int64_t kTried[] = {0, 1};
+
+constexpr KnobRule kKnobs[] = {{
+    .name = kIm2colKnob,
+    .standard = [](const Site& site, Sizes) -> std::optional<std::int64_t> {
+      if (site.shape.kind != KernelKind::kConvolution) return std::nullopt;
+      return rowsFillRegisters(site) ? 0 : 1;
+    },
+    .range = [](const Site&) { return KnobRange{0, 1}; },
+    .tried = kTried,
+}};
+
+}  // namespace
+
+constexpr Strategy kIm2colStrategy = {.knobs = kKnobs, .emit = emitByIm2col};
+
+}  // namespace kiln::schedule

@@ -1,0 +1,10 @@
+// Convolutions as products with copies of their windows, as a strategy. Private to compiler_core/schedule.
+#pragma once
+
+#include "compiler_core/schedule/strategies/contract/strategy.h"
+
+namespace kiln::schedule {
+
+extern const Strategy kIm2colStrategy;
+
+}  // namespace kiln::schedule

@@ -1,0 +1,88 @@
+#include "compiler_core/schedule/strategies/product/strategy.h"
+
+#include "compiler_core/schedule/analysis/weight_panels.h"
+#include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+
+namespace kiln::schedule {
+
+bool fitsPanels(Sizes tile, const Site& site) {
+  return tile.back() == site.shape.loops.back().extent || tile.back() % (site.registers.bits / 32) == 0;
+}
+
+namespace {
+
+constexpr std::int64_t kDefaultSteps = 512;  // with a tile's rows and columns, panels that stay in L2
+constexpr std::int64_t kStepsInL1 = 128;     // a panel of four registers of channels
+constexpr std::int64_t kMaxRegisters = 8;    // side by side
+
+bool multipliesMatrices(const Site& site) {
+  return site.shape.kind == KernelKind::kContraction || site.shape.kind == KernelKind::kAttention;
+}
+
+std::optional<std::int64_t> standardSteps(const Site& site, Sizes tile) {
+  if (multipliesMatrices(site)) return kDefaultSteps;
+  if (site.shape.kind != KernelKind::kConvolution) return std::nullopt;
+  return takesChannelLanes(tile, site) ? kStepsInL1 : kDefaultSteps;
+}
+
+std::optional<std::int64_t> standardPack(const Site& site, Sizes tile) {
+  if (!multipliesMatrices(site)) return std::nullopt;
+  return site.shape.hasWeight && fitsPanels(tile, site) ? kPackedWeight : 1;
+}
+
+std::string packTrouble(std::int64_t value, Sizes tile, const Site& site) {
+  return value != kPackedWeight || fitsPanels(tile, site) ? "" : "needs tiles of whole registers of columns";
+}
+
+// As many as the registers hold.
+std::optional<std::int64_t> standardBlock(const Site& site, Sizes) {
+  return isProduct(site.shape) ? std::optional<std::int64_t>(0) : std::nullopt;
+}
+
+std::optional<std::int64_t> standardUnroll(const Site& site, Sizes) {
+  return isProduct(site.shape) ? std::nullopt : std::optional<std::int64_t>(1);
+}
+
+constexpr std::int64_t kRowsTried[] = {1, 2, 3, 4, 6, 8, 10, 12, 14}, kVectorsTried[] = {1, 2, 3, 4, 6},
+                       kStepsTried[] = {128, 256, 1024, 4096}, kPackTried[] = {0, 1, 2, kPackedWeight},
+                       kUnrollTried[] = {1, 2, 4};
+
+constexpr KnobRule kKnobs[] = {
+    {.name = kRowsKnob,
+     .standard = standardBlock,
+     .range = [](const Site& site) { return KnobRange{0, 4 * site.registers.accumulators}; },
+     .tried = kRowsTried},
+    {.name = kVectorsKnob,
+     .standard = standardBlock,
+     .range = [](const Site&) { return KnobRange{0, kMaxRegisters}; },
+     .tried = kVectorsTried},
+    {.name = kStepsKnob,
+     .standard = standardSteps,
+     .range = [](const Site&) { return KnobRange{16, 1 << 20}; },
+     .tried = kStepsTried},
+    {.name = kPackKnob,
+     .standard = standardPack,
+     .range = [](const Site& site) { return KnobRange{0, site.shape.hasWeight ? kPackedWeight : 2}; },
+     .tried = kPackTried,
+     .trouble = packTrouble,
+     .triedWithDefaultTile = true},
+    {.name = kUnrollKnob,
+     .standard = standardUnroll,
+     .range = [](const Site&) { return KnobRange{1, kMaxRegisters}; },
+     .tried = kUnrollTried},
+};
+
+void inspect(mlir::linalg::LinalgOp product, const VectorShape& registers, KernelShape& shape) {
+  shape.hasWeight = shape.kind == KernelKind::kContraction && mayTakePanels(product, registers);
+}
+
+// Where the default reads panels of the artifact, others do.
+bool keepsTile(const Schedule& standard, Sizes tile, const Site& site) {
+  return numberOf(standard, kPackKnob, 0) != kPackedWeight || fitsPanels(tile, site);
+}
+
+}  // namespace
+
+constexpr Strategy kProductStrategy = {.knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile};
+
+}  // namespace kiln::schedule
