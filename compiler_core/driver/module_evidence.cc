@@ -20,14 +20,14 @@ FailureOr<package::WeightUse> useOf(func::FuncOp main, unsigned argument) {
   if (auto dotPacking = ir::DotLayoutAttr::get(main, argument))
     use.dotPacking = package::DotPacking{dotPacking[0], dotPacking[1]};
   if (auto panels = ir::PanelsAttr::get(main, argument)) use.panelLanes = panels.getInt();
-  if (auto winograd = ir::WinogradAttr::get(main, argument)) use.winogradResults = winograd.getInt();
+  if (auto winograd = ir::WinogradAttr::get(main, argument)) use.filterTransform = winograd.getInt();
   return use;
 }
 
 // Rewrites make weights for each profile anew; the bytes tell which are the same.
 bool sameWeight(const package::WeightUse& a, const package::WeightUse& b, const ir::WeightTable& weights) {
   if (a.permutation != b.permutation || a.dotPacking != b.dotPacking || a.space != b.space ||
-      a.panelLanes != b.panelLanes || a.winogradResults != b.winogradResults)
+      a.panelLanes != b.panelLanes || a.filterTransform != b.filterTransform)
     return false;
   if (a.source == b.source) return true;
   const ir::Weight *first = weights.find(a.source), *second = weights.find(b.source);

@@ -6,8 +6,8 @@
 #include <numeric>
 
 #include "compiler_core/package/files.h"
+#include "compiler_core/package/filter_transform.h"
 #include "compiler_core/package/panels.h"
-#include "compiler_core/package/winograd.h"
 
 namespace kiln::package {
 
@@ -91,10 +91,7 @@ std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use) {
             static_cast<std::uint64_t>(packed * use.dotPacking->steps);
     extent = packed;
   }
-  if (use.winogradResults != 0) {
-    const std::int64_t side = use.winogradResults + 2;
-    return bytes / 9 * static_cast<std::uint64_t>(side * side);
-  }
+  if (use.filterTransform != 0) return transformedFilterBytes(bytes, use.filterTransform);
   if (use.panelLanes == 0 || shape.empty()) return bytes;
   const auto columns = use.permutation.empty() ? shape.back() : shape[use.permutation.back()];
   const auto padded = (columns + use.panelLanes - 1) / use.panelLanes * use.panelLanes;
@@ -114,10 +111,10 @@ Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const Weight
     width = 4;
   }
   const Bytes bytes = use.permutation.empty() && !use.dotPacking ? weight.bytes : Bytes(rearranged);
-  if (use.winogradResults != 0) {
+  if (use.filterTransform != 0) {
     if (weight.dtype != DType::kF32 || shape.size() != 4 || use.dotPacking)
       return fail(Code::kInternal, fmt::format("weight {}: no windows of f32", weight.name));
-    return transformFilters(bytes, shape[0], shape[1], use.winogradResults, use.panelLanes);
+    return transformFilters(bytes, shape[0], shape[1], use.filterTransform, use.panelLanes);
   }
   if (use.panelLanes == 0) return std::vector<std::uint8_t>(bytes.begin(), bytes.end());
   if (shape.empty()) return fail(Code::kInternal, fmt::format("weight {}: panels of a number", weight.name));

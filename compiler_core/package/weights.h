@@ -20,15 +20,15 @@ struct DotPacking {
 // One pointer of kiln_run's `weights`: an entry of the table, with its dimensions permuted when the program
 // reads them in another order (result dimension i is dimension permutation[i] of the entry; empty: as they
 // are), or as packed dot operands; then, its last dimension as columns, in panels of so many columns
-// (panels.h; 0: as it is). With winogradResults, an entry [K, C, 3, 3] after the permutation, not packed, is
-// transformed into the Winograd domain, in panels of so many of its K (winograd.h).
+// (panels.h; 0: as it is). With filterTransform, an entry [K, C, 3, 3] after the permutation, not packed, is
+// transformed as a strategy of the schedule wants it, in panels of so many of its K (filter_transform.h).
 struct WeightUse {
   std::int64_t source = 0;
   std::vector<std::int64_t> permutation;
   std::optional<DotPacking> dotPacking;
   std::uint32_t space = 0;  // whose memory the program wants it in (program_abi.h)
   std::int64_t panelLanes = 0;
-  std::int64_t winogradResults = 0;  // of a tile along a dimension; 0: as it is
+  std::int64_t filterTransform = 0;  // which; 0: none
 };
 
 struct WeightFile {

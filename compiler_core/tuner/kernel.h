@@ -46,9 +46,9 @@ struct KernelWeight {
   // is.
   std::uint64_t columns = 0, panelLanes = 0;
   std::uint64_t transposed = 0;  // 1: the kernel's weight has the columns as its first dimension
-  // Filters in the Winograd domain (../package/winograd.h) in panels of `panelLanes` of `columns`, which are
-  // the kernel's weight's first dimension of four: results of a tile along a dimension. 0: it lies otherwise.
-  std::uint64_t winogradResults = 0;
+  // Filters transformed (../package/filter_transform.h) in panels of `panelLanes` of `columns`, which are
+  // the kernel's weight's first dimension of four: which transform. 0: none.
+  std::uint64_t filterTransform = 0;
   auto operator<=>(const KernelWeight&) const = default;
 };
 

@@ -166,13 +166,13 @@ FailureOr<std::vector<KernelWeight>> weightsOf(func::FuncOp main, func::FuncOp i
     weight.panelLanes = panels.getValue().getZExtValue();
     weight.transposed = ir::PermutationAttr::isOn(main, i) ? 1 : 0;
     if (const auto winograd = ir::WinogradAttr::get(main, i))
-      weight.winogradResults = winograd.getValue().getZExtValue();
+      weight.filterTransform = winograd.getValue().getZExtValue();
     for (unsigned j = 0; j < isolated.getNumArguments(); ++j)
       if (ir::WeightAttr::get(isolated, j) == *source) {
         const ArrayRef<std::int64_t> shape =
             cast<RankedTensorType>(isolated.getArgumentTypes()[j]).getShape();
         weight.columns = static_cast<std::uint64_t>(
-            weight.transposed || weight.winogradResults ? shape.front() : shape.back());
+            weight.transposed || weight.filterTransform ? shape.front() : shape.back());
       }
   }
   return weights;

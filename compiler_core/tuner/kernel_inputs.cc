@@ -6,8 +6,8 @@
 #include <cstring>
 #include <random>
 
+#include "compiler_core/package/filter_transform.h"
 #include "compiler_core/package/panels.h"
-#include "compiler_core/package/winograd.h"
 #include "compiler_core/runtime/program_abi.h"
 
 namespace kiln::tuner {
@@ -108,9 +108,9 @@ Result<std::vector<std::uint8_t>> laidOut(const std::uint8_t* plain, const Kerne
   const package::MatrixSize size{static_cast<std::int64_t>(tensor.elements / weight.columns),
                                  static_cast<std::int64_t>(weight.columns), tensor.bytes() / tensor.elements};
   const auto lanes = static_cast<std::int64_t>(weight.panelLanes);
-  if (weight.winogradResults != 0)
+  if (weight.filterTransform != 0)
     return package::transformFilters({plain, tensor.bytes()}, size.columns, size.rows / 9,
-                                     static_cast<std::int64_t>(weight.winogradResults), lanes);
+                                     static_cast<std::int64_t>(weight.filterTransform), lanes);
   const std::vector<std::uint8_t> matrix = weight.transposed != 0
                                                ? transposed({plain, tensor.bytes()}, size)
                                                : std::vector<std::uint8_t>(plain, plain + tensor.bytes());
@@ -123,7 +123,7 @@ Result<std::vector<std::vector<const void*>>> KernelInputs::weights(const std::v
   std::vector<std::vector<const void*>> all(weightCopies_);
   for (const KernelWeight& weight : wanted) {
     if (weight.number >= weightTensors_.size() || (weight.columns == 0) != (weight.panelLanes == 0) ||
-        weight.transposed > 1 || (weight.winogradResults != 0 && weight.panelLanes == 0) ||
+        weight.transposed > 1 || (weight.filterTransform != 0 && weight.panelLanes == 0) ||
         (weight.columns != 0 && weightTensors_[weight.number].elements % weight.columns != 0))
       return fail(Code::kInvalidArgument, "a program reads a weight that its kernel does not have");
     std::vector<const void*>& made = weights_[weight];

@@ -151,7 +151,7 @@ std::string pack(const MeasureRequest& request) {
   packer.number(request.program.weights.size());
   for (const KernelWeight& weight : request.program.weights)
     for (const std::uint64_t part :
-         {weight.number, weight.columns, weight.panelLanes, weight.transposed, weight.winogradResults})
+         {weight.number, weight.columns, weight.panelLanes, weight.transposed, weight.filterTransform})
       packer.number(part);
   packer.text(request.program.image);
   packer.number(request.program.imageKernels.size());
@@ -172,7 +172,7 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
   request.program.weights.resize(unpacker.count(kMaxTensors));
   for (KernelWeight& weight : request.program.weights)
     for (std::uint64_t* part :
-         {&weight.number, &weight.columns, &weight.panelLanes, &weight.transposed, &weight.winogradResults})
+         {&weight.number, &weight.columns, &weight.panelLanes, &weight.transposed, &weight.filterTransform})
       *part = unpacker.number();
   request.program.image = unpacker.text();
   request.program.imageKernels.resize(unpacker.count(kMaxKernels));

@@ -125,7 +125,7 @@ TEST_F(Weights, AsWinogradsPointsPanelsOfResultsHaveThePointsOfAllChannels) {
   const std::vector<std::vector<float>> middle = {{0, 0.5F, -0.5F, 0},
                                                   {0, -1 / 6.F, 1 / 6.F, 1 / 12.F, -1 / 12.F, 0}};
   for (const std::int64_t m : {2, 4}) {
-    const WeightUse use{.source = 0, .panelLanes = 2, .winogradResults = m};
+    const WeightUse use{.source = 0, .panelLanes = 2, .filterTransform = m};
     const auto result = laidOut(*table.find(0), use);
     ASSERT_TRUE(result);
     const std::int64_t side = m + 2;
@@ -149,9 +149,9 @@ TEST_F(Weights, WinogradTransformsTheEntryAsTheProgramTransposesIt) {
   table.addOwned("w", DType::kF32, {2, 3, 3, 1}, one(2, 9 + 5));
   table.addOwned("transposed", DType::kF32, {1, 3, 3, 2}, one(2, 5 * 2 + 1));
   const auto plain = laidOut(
-      *table.find(0), {.source = 0, .permutation = {0, 3, 1, 2}, .panelLanes = 2, .winogradResults = 4});
+      *table.find(0), {.source = 0, .permutation = {0, 3, 1, 2}, .panelLanes = 2, .filterTransform = 4});
   const auto transposed = laidOut(
-      *table.find(1), {.source = 1, .permutation = {3, 0, 1, 2}, .panelLanes = 2, .winogradResults = 4});
+      *table.find(1), {.source = 1, .permutation = {3, 0, 1, 2}, .panelLanes = 2, .filterTransform = 4});
   ASSERT_TRUE(plain && transposed);
   EXPECT_EQ(*plain, *transposed);
 }
@@ -161,10 +161,10 @@ TEST_F(Weights, WhatIsNoFilterIsNotTransformed) {
   table.addOwned("w", DType::kF32, {4, 2, 3, 3}, one(8, 0));
   table.addOwned("matrix", DType::kF32, {4, 18}, one(8, 0));
   table.addOwned("large", DType::kF32, {4, 2, 3, 4}, bytes(384));
-  for (const WeightUse& use : {WeightUse{.source = 0, .panelLanes = 3, .winogradResults = 2},
-                               {.source = 0, .panelLanes = 2, .winogradResults = 3},
-                               {.source = 1, .panelLanes = 2, .winogradResults = 2},
-                               {.source = 2, .panelLanes = 2, .winogradResults = 2}})
+  for (const WeightUse& use : {WeightUse{.source = 0, .panelLanes = 3, .filterTransform = 2},
+                               {.source = 0, .panelLanes = 2, .filterTransform = 3},
+                               {.source = 1, .panelLanes = 2, .filterTransform = 2},
+                               {.source = 2, .panelLanes = 2, .filterTransform = 2}})
     EXPECT_EQ(laidOut(*table.find(use.source), use).error().code, Code::kInternal);
 }
 

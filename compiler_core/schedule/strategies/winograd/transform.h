@@ -1,5 +1,5 @@
 // The transforms of Winograd's F(m x m, 3 x 3) on vectors, with the points 0, 1, -1, infinity (m = 2) and 2,
-// -2 between them (m = 4). Those of the weights are in ../package/winograd.h. Private to
+// -2 between them (m = 4). Those of the weights are in ../package/filter_transform.h. Private to
 // compiler_core/schedule.
 #pragma once
 

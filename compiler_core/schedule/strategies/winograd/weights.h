@@ -1,5 +1,5 @@
-// Weights in the Winograd domain, as arguments of @main. The bytes: compiler_core/package/winograd.h. Private
-// to compiler_core/schedule.
+// Weights in the Winograd domain, as arguments of @main. The bytes: compiler_core/package/filter_transform.h.
+// Private to compiler_core/schedule.
 #pragma once
 
 #include "compiler_core/schedule/analysis/weight_arguments.h"

@@ -6,7 +6,7 @@
 namespace kiln::schedule {
 
 // Writes a convolution that roles.h finds, whose schedule says so, with the weights that the artifact has as
-// points (compiler_core/package/winograd.h): tiles of the input become points in scratch,
+// points (compiler_core/package/filter_transform.h): tiles of the input become points in scratch,
 // [point][tile][channel]; for each panel of output channels and each point, tiles and weights are multiplied;
 // results come back from the points. Sums are in no order of the model's, but in one that the schedule alone
 // decides. Erases the parts of `product`, at the builder's place; false where it has no such form: they stay.

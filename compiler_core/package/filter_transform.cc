@@ -1,4 +1,4 @@
-#include "compiler_core/package/winograd.h"
+#include "compiler_core/package/filter_transform.h"
 
 #include <fmt/format.h>
 
@@ -28,8 +28,8 @@ double sumOf(const Row& row, double a, double b, double c) {
 
 }  // namespace
 
-std::uint64_t transformedFilterBytes(std::int64_t results, std::int64_t channels, std::int64_t m) {
-  return static_cast<std::uint64_t>(results * channels * (m + 2) * (m + 2)) * sizeof(float);
+std::uint64_t transformedFilterBytes(std::uint64_t bytes, std::int64_t m) {
+  return bytes / (kWindow * kWindow) * static_cast<std::uint64_t>((m + 2) * (m + 2));
 }
 
 Result<std::vector<std::uint8_t>> transformFilters(Bytes weight, std::int64_t results, std::int64_t channels,
@@ -40,7 +40,7 @@ Result<std::vector<std::uint8_t>> transformFilters(Bytes weight, std::int64_t re
                                              weight.size(), results, channels, lanes));
   const Row* const g = m == 2 ? kTwo : kFour;
   const std::int64_t side = m + 2;
-  std::vector<std::uint8_t> made(transformedFilterBytes(results, channels, m));
+  std::vector<std::uint8_t> made(transformedFilterBytes(weight.size(), m));
   for (std::int64_t result = 0; result < results; ++result)
     for (std::int64_t channel = 0; channel < channels; ++channel) {
       float window[kWindow][kWindow];
