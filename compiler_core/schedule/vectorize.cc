@@ -87,6 +87,7 @@ struct VectorizePass : impl::VectorizePassBase<VectorizePass> {
   void emit(IRRewriter& rewriter, const FusedProduct& product) {
     BlockOptions own = options;
     own.schedule = scheduleAround(product.op);
+    own.knobs = BlockKnobs::of(own.schedule);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
     if (emitDotPacking(rewriter, product.op, options.shape)) return;
     for (const Strategy* strategy : strategies())

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "compiler_core/schedule/strategies/channel_lanes/knobs.h"
 #include "compiler_core/schedule/strategies/registry.h"
 
 namespace kiln::tuner {
@@ -22,8 +23,8 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
                      double points) {
   const auto accumulators = static_cast<double>(site.registers.accumulators);
   const double lanes = static_cast<double>(site.registers.bits) / 32;
-  auto rows = static_cast<double>(schedule::numberOf(schedule, schedule::kRowsKnob, 0));
-  auto vectors = static_cast<double>(schedule::numberOf(schedule, schedule::kVectorsKnob, 0));
+  const auto knobs = schedule::BlockKnobs::of(schedule);
+  auto rows = static_cast<double>(knobs.rows), vectors = static_cast<double>(knobs.vectors);
   if (vectors == 0 && rows != 0) return kNever;  // another pair says the same
   if (vectors == 0) vectors = static_cast<double>(site.registers.across);
   if (rows == 0) rows = std::max(1.0, std::floor(accumulators / vectors));
@@ -32,14 +33,13 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
   const auto l1 = static_cast<double>(machine.l1), l2 = static_cast<double>(machine.l2);
   for (const schedule::Strategy* strategy : schedule::strategies())
     if (strategy->cycles)
-      if (const auto cycles = strategy->cycles({schedule, site, l1, l2, points, rows, vectors}))
+      if (const auto cycles = strategy->cycles({schedule, site, knobs, l1, l2, points, rows, vectors}))
         return *cycles;
   const double steps = std::max(1.0, static_cast<double>(site.shape.workPerPoint) / 3);
   double cycles = points * steps / lanes * cyclesPerResult(rows, vectors);
   const std::span<const std::int64_t> tile = schedule::listOf(schedule, schedule::kTileKnob);
   if (site.shape.kind == schedule::KernelKind::kContraction && tile.size() >= 2) {
-    const double run =
-        std::min(steps, static_cast<double>(schedule::numberOf(schedule, schedule::kStepsKnob, 512)));
+    const double run = std::min(steps, static_cast<double>(knobs.steps));
     const auto height = static_cast<double>(tile[tile.size() - 2]), width = static_cast<double>(tile.back());
     // Results come and go once per run of steps.
     cycles *= 1 + 4 / std::max(run, 1.0);
@@ -47,9 +47,8 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
     if (run * vectors * lanes * kElementBytes > l1) cycles *= 1.1;
     if (run * width * kElementBytes > l2) cycles *= 1.3;
     // The panel is copied once for the rows of a tile; what lies in panels is not.
-    const std::int64_t pack = schedule::numberOf(schedule, schedule::kPackKnob, 1);
-    if (pack == 2) cycles *= 1 + 2 / std::max(height, 1.0);
-    if (pack == schedule::kPackedWeight) cycles *= 0.95;
+    if (knobs.pack == schedule::kAlwaysPack) cycles *= 1 + 2 / std::max(height, 1.0);
+    if (knobs.pack == schedule::kPackedWeight) cycles *= 0.95;
     // What does not fill a block.
     cycles *= std::ceil(width / (vectors * lanes)) * vectors * lanes / std::max(width, 1.0);
   }
@@ -58,7 +57,7 @@ double productCycles(const Schedule& schedule, const schedule::Site& site, const
     for (std::size_t i = tile.size() - std::min(tile.size(), site.shape.window); i < tile.size(); ++i)
       positions *= static_cast<double>(tile[i]);
     // Results of channels are transposed, positions may leave lanes empty.
-    cycles *= schedule::numberOf(schedule, schedule::kLanesKnob, 0) == 1
+    cycles *= schedule::ChannelLanesKnobs::of(schedule).channels
                   ? 1 + 16 / steps
                   : std::ceil(positions / lanes) * lanes / std::max(positions, 1.0);
   }

@@ -112,7 +112,7 @@ FLOORS = {
         "min_max": "",
         "product": "channel_lanes contract",
         "sums": "",
-        "winograd": "channel_lanes contract",
+        "winograd": "channel_lanes contract im2col",
         "gpu_attention": "",
         "gpu_library": "",
         "gpu_pointwise": "",

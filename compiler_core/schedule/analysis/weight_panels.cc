@@ -3,6 +3,7 @@
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/schedule/analysis/roles.h"
 #include "compiler_core/schedule/analysis/weight_arguments.h"
+#include "compiler_core/schedule/knobs/block_knobs.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
@@ -51,7 +52,7 @@ bool mayTakePanels(linalg::LinalgOp product, const VectorShape& registers) {
 
 std::optional<WeightPanels> findWeightPanels(OpBuilder& b, linalg::LinalgOp product, const Schedule& schedule,
                                              const VectorShape& registers) {
-  if (numberOf(schedule, kPackKnob, 0) != kPackedWeight) return std::nullopt;
+  if (BlockKnobs::of(schedule).pack != kPackedWeight) return std::nullopt;
   OpOperand* factor = rightFactor(product);
   if (!factor) return std::nullopt;
   Value root = factor->get();

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <limits>
 
-#include "compiler_core/schedule/knobs/schedule.h"
+#include "compiler_core/schedule/knobs/block_knobs.h"
 
 namespace kiln::schedule {
 
@@ -16,9 +16,10 @@ inline constexpr double kElementBytes = 4;                                 // mo
 struct CostInputs {
   const Schedule& schedule;
   const Site& site;
-  double l1, l2;         // bytes of a core's caches
-  double points;         // results of the kernel
-  double rows, vectors;  // of a register block
+  const BlockKnobs& knobs;  // of the schedule
+  double l1, l2;            // bytes of a core's caches
+  double points;            // results of the kernel
+  double rows, vectors;     // of a register block
 };
 
 // Cycles of one step of a register block, per result: two fused operations and two loads in a cycle, and a

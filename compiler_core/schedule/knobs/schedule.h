@@ -13,28 +13,12 @@
 
 namespace kiln::schedule {
 
+// Knobs as they stand in signed records. Those of a single strategy are in its room's knobs.h.
 // Sizes of a tile, one per parallel loop from the outermost. Every other knob is one number.
 inline constexpr std::string_view kTileKnob = "tile";
-// For a sum over products: results that a block of registers holds at most, as rows of `vectors` registers
-// side by side; rows are evened out over the tile. 0: as many as the registers hold, once it is known which
-// loops are one.
-inline constexpr std::string_view kRowsKnob = "rows";
-inline constexpr std::string_view kVectorsKnob = "vectors";
-// For a sum over products along one loop: how many products are added before results go back to memory. For a
-// convolution: the most steps of the sum that one copy of its window holds.
-inline constexpr std::string_view kStepsKnob = "steps";
-// Whether the operand of long rows is copied to panels: 0 never, 1 where that is expected to pay, 2 always;
-// 3: it is a weight, and lies in panels in the artifact (weight_panels.h), so that no run copies it.
-inline constexpr std::string_view kPackKnob = "pack";
-inline constexpr std::int64_t kPackedWeight = 3;
-// Whether a convolution becomes a product with copies of what its window sees, where it gains from that: 0
-// never.
-inline constexpr std::string_view kIm2colKnob = "unfold";
-// What lies along the lanes of a convolution's registers: 0 neighbouring positions, 1 channels. The weights
-// then lie in panels in the artifact, and the window is read where it is, without a copy.
-inline constexpr std::string_view kLanesKnob = "lanes";
-// Registers side by side of operations whose results share nothing.
-inline constexpr std::string_view kUnrollKnob = "unroll";
+// BlockKnobs (block_knobs.h).
+inline constexpr std::string_view kRowsKnob = "rows", kVectorsKnob = "vectors", kStepsKnob = "steps",
+                                  kPackKnob = "pack", kUnrollKnob = "unroll";
 // Threads of a block on a device.
 inline constexpr std::string_view kThreadsKnob = "threads";
 

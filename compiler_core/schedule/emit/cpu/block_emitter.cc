@@ -28,7 +28,7 @@ void emitRows(OpBuilder& b, const BlockKernel& kernel, const LoopPosition& at, c
   // Narrower than a whole block: what the registers hold.
   const auto side = static_cast<std::int64_t>(pieces.size());
   const std::int64_t held = std::max<std::int64_t>(1, kernel.options.shape.accumulators / side);
-  const std::int64_t given = side == block.registers ? numberOf(kernel.options.schedule, kRowsKnob, 0) : 0;
+  const std::int64_t given = side == block.registers ? kernel.options.knobs.rows : 0;
   const std::int64_t most = given ? given : held;
   std::int64_t step = most;
   if (const auto rows = fixedExtent(extent); rows && *rows > 0) {
@@ -48,16 +48,15 @@ std::int64_t registersBesideRows(const BlockKernel& kernel) {
   const VectorShape& shape = kernel.options.shape;
   const std::int64_t rows =
       kernel.roles.rows ? std::max<std::int64_t>(1, kernel.likely[*kernel.roles.rows]) : 1;
-  const std::int64_t given = numberOf(kernel.options.schedule, kVectorsKnob, 0);
+  const std::int64_t given = kernel.options.knobs.vectors;
   return given ? given : std::clamp<std::int64_t>(shape.accumulators / rows, shape.across, 8);
 }
 
 void emitLanes(OpBuilder& b, const BlockKernel& kernel, const LoopPosition& at) {
   const Roles& roles = kernel.roles;
   const OpFoldResult extent = roles.lanes ? kernel.sizes[*roles.lanes] : OpFoldResult(b.getIndexAttr(1));
-  std::int64_t registers = roles.rows || kernel.isRowTimesMatrix()
-                               ? registersBesideRows(kernel)
-                               : numberOf(kernel.options.schedule, kUnrollKnob, 1);
+  std::int64_t registers =
+      roles.rows || kernel.isRowTimesMatrix() ? registersBesideRows(kernel) : kernel.options.knobs.unroll;
   const SmallVector<LaneRun> runs = laneRuns(b, kernel, extent, registers);
   if (!runs.empty()) registers = (runs.front().lanes + roles.width - 1) / roles.width;
   OpOperand* const packable = kernel.weight ? nullptr : findPackable(kernel, at);
@@ -86,7 +85,7 @@ void emitReductionBlocks(OpBuilder& b, const BlockKernel& kernel, const LoopPosi
   const Roles& roles = kernel.roles;
   if (roles.reductions.size() != 1 || !roles.rows) return emitLanes(b, kernel, at);
   const OpFoldResult extent = kernel.sizes[roles.reductions[0]];
-  const std::int64_t block = numberOf(kernel.options.schedule, kStepsKnob, kMaxReduction);
+  const std::int64_t block = kernel.options.knobs.steps;
   if (!mayReach(extent, block + 1)) return emitLanes(b, kernel, at);
   LoopPosition here = at;
   if (!fixedExtent(extent)) {

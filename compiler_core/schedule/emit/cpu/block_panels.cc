@@ -15,10 +15,11 @@ OpOperand* findPackable(const BlockKernel& kernel, const LoopPosition& at) {
   constexpr std::int64_t kMinRows = 24, kMinSteps = 32, kMinStrideBytes = 1024;
   const Roles& roles = kernel.roles;
   linalg::LinalgOp op = kernel.op;
-  const std::int64_t given = kernel.options.pack ? numberOf(kernel.options.schedule, kPackKnob, 1) : 0,
-                     pack = given == kPackedWeight ? 1 : given;
-  if (roles.reductions.size() != 1 || !roles.rows || pack == 0) return nullptr;
-  if (pack == 1 && (kernel.likely[*roles.rows] < kMinRows || !mayReach(at.reductionSize[0], kMinSteps)))
+  const std::int64_t given = kernel.options.pack ? kernel.options.knobs.pack : kNeverPack,
+                     pack = given == kPackedWeight ? kPackWhereItPays : given;
+  if (roles.reductions.size() != 1 || !roles.rows || pack == kNeverPack) return nullptr;
+  if (pack == kPackWhereItPays &&
+      (kernel.likely[*roles.rows] < kMinRows || !mayReach(at.reductionSize[0], kMinSteps)))
     return nullptr;
   for (OpOperand* input : op.getDpsInputOperands()) {
     auto type = dyn_cast<MemRefType>(input->get().getType());
@@ -27,7 +28,8 @@ OpOperand* findPackable(const BlockKernel& kernel, const LoopPosition& at) {
         map.isFunctionOfDim(*roles.rows) || !map.isFunctionOfDim(roles.reductions[0]))
       continue;
     const auto stride = strideAlong(map, type, roles.reductions[0]);
-    if (stride && (pack == 2 || *stride * type.getElementTypeBitWidth() / 8 >= kMinStrideBytes)) return input;
+    if (stride && (pack == kAlwaysPack || *stride * type.getElementTypeBitWidth() / 8 >= kMinStrideBytes))
+      return input;
   }
   return nullptr;
 }

@@ -127,7 +127,7 @@ class ChannelEmitter {
 
   void emitPanel() {
     const FusedProduct sums{product_.op, product_.init, {}, {}};
-    const std::int64_t steps = numberOf(options_.schedule, kStepsKnob, kMaxReduction);
+    const std::int64_t steps = options_.knobs.steps;
     walkSteps(b_, sums, nest_, roles_.steps, steps, [&](bool isFirst, bool) { emitSums(sums, isFirst); });
     const unsigned result = product_.op.getDpsInitOperand(0)->getOperandNumber();
     emitTransposed(b_, loc_, {sums_, roles_.lanes, options_.shape.bits / kFloatBits, b_.getIndexAttr(0)},

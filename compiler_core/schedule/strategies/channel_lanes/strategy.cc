@@ -1,6 +1,7 @@
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
 
 #include "compiler_core/schedule/strategies/channel_lanes/channel_lanes.h"
+#include "compiler_core/schedule/strategies/channel_lanes/knobs.h"
 
 namespace kiln::schedule {
 
@@ -58,7 +59,7 @@ bool keepsTile(const Schedule& standard, Sizes tile, const Site& site) {
 }
 
 bool emit(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
-  return numberOf(options.schedule, kLanesKnob, 0) == 1 && emitChannelLanes(rewriter, product, options);
+  return ChannelLanesKnobs::of(options.schedule).channels && emitChannelLanes(rewriter, product, options);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "compiler_core/schedule/strategies/im2col/im2col.h"
 
 #include "compiler_core/schedule/analysis/contraction_roles.h"
+#include "compiler_core/schedule/strategies/im2col/knobs.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
@@ -143,9 +144,8 @@ SmallVector<Im2colStep> im2colSteps(RewriterBase& rewriter, const FusedProduct& 
 }  // namespace
 
 bool emitByIm2col(RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
-  if (numberOf(options.schedule, kIm2colKnob, 1) == 0) return false;
-  const SmallVector<Im2colStep> steps =
-      im2colSteps(rewriter, product, numberOf(options.schedule, kStepsKnob, kMaxReduction));
+  if (!Im2colKnobs::of(options.schedule).copies) return false;
+  const SmallVector<Im2colStep> steps = im2colSteps(rewriter, product, options.knobs.steps);
   BlockOptions own = options;
   own.pack = false;
   for (const Im2colStep& step : steps) {

@@ -1,6 +1,7 @@
 #include "compiler_core/schedule/strategies/im2col/strategy.h"
 
 #include "compiler_core/schedule/strategies/im2col/im2col.h"
+#include "compiler_core/schedule/strategies/im2col/knobs.h"
 
 namespace kiln::schedule {
 namespace {

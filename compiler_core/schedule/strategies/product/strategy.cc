@@ -1,6 +1,7 @@
 #include "compiler_core/schedule/strategies/product/strategy.h"
 
 #include "compiler_core/schedule/analysis/weight_panels.h"
+#include "compiler_core/schedule/knobs/block_knobs.h"
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
 
 namespace kiln::schedule {
@@ -27,7 +28,7 @@ std::optional<std::int64_t> standardSteps(const Site& site, Sizes tile) {
 
 std::optional<std::int64_t> standardPack(const Site& site, Sizes tile) {
   if (!multipliesMatrices(site)) return std::nullopt;
-  return site.shape.hasWeight && fitsPanels(tile, site) ? kPackedWeight : 1;
+  return site.shape.hasWeight && fitsPanels(tile, site) ? kPackedWeight : kPackWhereItPays;
 }
 
 std::string packTrouble(std::int64_t value, Sizes tile, const Site& site) {
@@ -44,7 +45,8 @@ std::optional<std::int64_t> standardUnroll(const Site& site, Sizes) {
 }
 
 constexpr std::int64_t kRowsTried[] = {1, 2, 3, 4, 6, 8, 10, 12, 14}, kVectorsTried[] = {1, 2, 3, 4, 6},
-                       kStepsTried[] = {128, 256, 1024, 4096}, kPackTried[] = {0, 1, 2, kPackedWeight},
+                       kStepsTried[] = {128, 256, 1024, 4096},
+                       kPackTried[] = {kNeverPack, kPackWhereItPays, kAlwaysPack, kPackedWeight},
                        kUnrollTried[] = {1, 2, 4};
 
 constexpr KnobRule kKnobs[] = {
@@ -62,7 +64,10 @@ constexpr KnobRule kKnobs[] = {
      .tried = kStepsTried},
     {.name = kPackKnob,
      .standard = standardPack,
-     .range = [](const Site& site) { return KnobRange{0, site.shape.hasWeight ? kPackedWeight : 2}; },
+     .range =
+         [](const Site& site) {
+           return KnobRange{kNeverPack, site.shape.hasWeight ? kPackedWeight : kAlwaysPack};
+         },
      .tried = kPackTried,
      .trouble = packTrouble,
      .triedWithDefaultTile = true},
@@ -78,7 +83,7 @@ void inspect(mlir::linalg::LinalgOp product, const VectorShape& registers, Kerne
 
 // Where the default reads panels of the artifact, others do.
 bool keepsTile(const Schedule& standard, Sizes tile, const Site& site) {
-  return numberOf(standard, kPackKnob, 0) != kPackedWeight || fitsPanels(tile, site);
+  return BlockKnobs::of(standard).pack != kPackedWeight || fitsPanels(tile, site);
 }
 
 }  // namespace

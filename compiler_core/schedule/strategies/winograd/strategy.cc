@@ -3,7 +3,9 @@
 #include <array>
 #include <cmath>
 
+#include "compiler_core/schedule/strategies/channel_lanes/knobs.h"
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+#include "compiler_core/schedule/strategies/im2col/knobs.h"
 #include "compiler_core/schedule/strategies/winograd/knobs.h"
 #include "compiler_core/schedule/strategies/winograd/roles.h"
 #include "compiler_core/schedule/strategies/winograd/tiles.h"
@@ -85,7 +87,7 @@ std::optional<double> cycles(const CostInputs& inputs) {
   const double lanes = static_cast<double>(site.registers.bits) / 32;
   // Rows are evened out over the tiles of a task.
   const double block = std::ceil(count / std::ceil(count / inputs.rows));
-  const auto most = static_cast<double>(numberOf(inputs.schedule, kStepsKnob, 512));
+  const auto most = static_cast<double>(inputs.knobs.steps);
   constexpr double kMinSteps = 128;                             // worth trying
   if (most > kMinSteps && most / 2 >= channels) return kNever;  // half of them say the same
   const double run = std::min(channels, most);

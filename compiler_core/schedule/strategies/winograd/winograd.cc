@@ -195,11 +195,10 @@ class WinogradEmitter {
     BlockOptions options = options_;
     options.prefetchNextBlock = tiles_.points() * steps_ * roles_.lanes > kStaysInL2;
     const std::int64_t across = roles_.lanes / width_, held = options.shape.accumulators / across;
-    if (options.prefetchNextBlock && numberOf(options.schedule, kRowsKnob, 0) == 0 &&
-        numberOf(options.schedule, kVectorsKnob, 0) == 0 && tiles_.count() >= 2 * across &&
-        tiles_.count() < across * held) {
-      setNumber(options.schedule, kRowsKnob, (tiles_.count() + across - 1) / across);
-      setNumber(options.schedule, kVectorsKnob, across);
+    if (options.prefetchNextBlock && options.knobs.rows == 0 && options.knobs.vectors == 0 &&
+        tiles_.count() >= 2 * across && tiles_.count() < across * held) {
+      options.knobs.rows = (tiles_.count() + across - 1) / across;
+      options.knobs.vectors = across;
     }
     return options;
   }

@@ -3,6 +3,9 @@
 #include <algorithm>
 
 #include "compiler_core/schedule/choice/schedule.h"
+#include "compiler_core/schedule/knobs/block_knobs.h"
+#include "compiler_core/schedule/strategies/channel_lanes/knobs.h"
+#include "compiler_core/schedule/strategies/im2col/knobs.h"
 #include "compiler_core/schedule/strategies/winograd/knobs.h"
 
 namespace kiln::schedule {
