@@ -5,6 +5,7 @@
 #include "compiler_core/schedule/analysis/packed_dot.h"
 #include "compiler_core/schedule/analysis/weight_arguments.h"
 #include "compiler_core/schedule/strategies/channel_lanes/channel_lanes.h"
+#include "compiler_core/schedule/strategies/winograd/tile_writer.h"
 #include "mlir/Interfaces/ViewLikeInterface.h"
 
 namespace kiln::schedule {

@@ -8,7 +8,6 @@
 
 namespace kiln::schedule {
 
-inline constexpr std::int64_t kFloatBits = 32;
 inline constexpr std::int64_t kWindowElements = kWinogradWindow * kWinogradWindow;
 
 // The input channels of a convolution on tensors; 0: no schedule may write it so. It has a window of 3x3 with

@@ -1,10 +1,10 @@
 #include "compiler_core/schedule/strategies/winograd/winograd.h"
 
 #include "compiler_core/schedule/emit/cpu/channel_sums.h"
-#include "compiler_core/schedule/emit/cpu/transposed.h"
+#include "compiler_core/schedule/strategies/winograd/input.h"
 #include "compiler_core/schedule/strategies/winograd/knobs.h"
 #include "compiler_core/schedule/strategies/winograd/roles.h"
-#include "compiler_core/schedule/strategies/winograd/tiles.h"
+#include "compiler_core/schedule/strategies/winograd/tile_writer.h"
 #include "compiler_core/schedule/strategies/winograd/transform.h"
 #include "compiler_core/schedule/strategies/winograd/weights.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -18,21 +18,19 @@ namespace {
 
 using namespace mlir;
 
-class WinogradEmitter {
+class WinogradEmitter : TileWriter {
  public:
-  WinogradEmitter(RewriterBase& builder, FusedProduct product, LoopNest nest, WinogradRoles roles,
+  WinogradEmitter(RewriterBase& builder, const FusedProduct& product, LoopNest nest, WinogradRoles roles,
                   const BlockOptions& options)
-      : b_(builder),
-        product_(std::move(product)),
-        loc_(product_.op->getLoc()),
+      : TileWriter(builder, linalg::LinalgOp(product.op).getLoc(),
+                   {WinogradKnobs::of(options.schedule).results, nest.loops[roles.rows].extent,
+                    nest.loops[roles.columns].extent},
+                   options.shape.bits / kFloatBits),
+        product_(product),
         nest_(std::move(nest)),
         roles_(std::move(roles)),
         options_(options),
-        tiles_{WinogradKnobs::of(options.schedule).results, nest_.loops[roles_.rows].extent,
-               nest_.loops[roles_.columns].extent},
-        steps_(nest_.loops[roles_.steps].extent),
-        width_(options.shape.bits / kFloatBits),
-        vector_(VectorType::get({width_}, builder.getF32Type())) {
+        steps_(nest_.loops[roles_.steps].extent) {
     options_.pack = false;
   }
 
@@ -44,47 +42,12 @@ class WinogradEmitter {
   }
 
  private:
-  Value scratch(std::int64_t elements) {
-    return memref::AllocOp::create(b_, loc_, MemRefType::get({elements}, b_.getF32Type()), ValueRange{},
-                                   b_.getI64IntegerAttr(64));
-  }
-  Value number(std::int64_t value) { return arith::ConstantIndexOp::create(b_, loc_, value); }
-  AffineExpr d(unsigned i) { return b_.getAffineDimExpr(i); }
-  OpFoldResult apply(AffineExpr expression, ArrayRef<OpFoldResult> values) {
-    return affine::makeComposedFoldedAffineApply(b_, loc_, expression, values);
-  }
-  Value index(AffineExpr expression, ArrayRef<OpFoldResult> values) {
-    return getValueOrCreateConstantIndexOp(b_, loc_, apply(expression, values));
-  }
-  // body(iv) for iv from 0 to `to`, by `by`.
-  void loop(std::int64_t to, std::int64_t by, llvm::function_ref<void(OpFoldResult)> body) {
-    if (to <= by) return body(b_.getIndexAttr(0));
-    auto made = scf::ForOp::create(b_, loc_, number(0), number(to), number(by));
-    OpBuilder::InsertionGuard guard(b_);
-    b_.setInsertionPointToStart(made.getBody());
-    body(made.getInductionVar());
-  }
-  // body(tile, row, column) for each tile, with the position of its first result.
-  void overTiles(llvm::function_ref<void(OpFoldResult, OpFoldResult, OpFoldResult)> body) {
-    auto first = [&](OpFoldResult tile, std::int64_t extent) {
-      const AffineMap map = AffineMap::get(
-          1, 0, {d(0) * tiles_.results, b_.getAffineConstantExpr(extent - tiles_.results)}, b_.getContext());
-      return affine::makeComposedFoldedAffineMin(b_, loc_, map, {tile});
-    };
-    loop(tiles_.down(), 1, [&](OpFoldResult down) {
-      const OpFoldResult row = first(down, tiles_.rows);
-      loop(tiles_.across(), 1, [&](OpFoldResult across) {
-        body(apply(d(0) * tiles_.across() + d(1), {down, across}), row, first(across, tiles_.columns));
-      });
-    });
-  }
-
   void emitOuter(std::size_t depth) {
     if (depth < roles_.outer.size()) {
       const unsigned loop = roles_.outer[depth];
       return walkLoop(b_, loc_, nest_, loop, {0, nest_.loops[loop].extent, 1}, [&] { emitOuter(depth + 1); });
     }
-    emitInput();
+    inputs_ = emitInput(*this, nest_, roles_, options_.contraction);
     products_ = scratch(tiles_.points() * tiles_.pitch(roles_.lanes));
     sums_ = scratch(tiles_.rows * tiles_.columns * roles_.lanes);
     start_ = scratch(roles_.lanes);
@@ -96,63 +59,6 @@ class WinogradEmitter {
       LoopNest nest = nest_;
       for (unsigned i : roles_.outer) nest.loops[i].extent = 1;
       emitEpilogue(b_, product_, nest, options_);
-    });
-  }
-
-  // Transforms the window's numbers into the Winograd domain, a register of channels at a time.
-  void emitInput() {
-    inputs_ = scratch(tiles_.points() * tiles_.pitch(steps_));
-    transposed_ = scratch(tiles_.windowRows() * tiles_.windowColumns() * width_);
-    loop(steps_, width_, [&](OpFoldResult channel) {
-      emitTransposedWindow(channel);
-      overTiles([&](OpFoldResult tile, OpFoldResult row, OpFoldResult column) {
-        SmallVector<Value> numbers;
-        const std::int64_t line = tiles_.windowColumns();
-        for (std::int64_t i = 0; i < tiles_.points(); ++i) {
-          const std::int64_t at = i / tiles_.side() * line + i % tiles_.side();
-          numbers.push_back(load(transposed_, index((d(0) * line + d(1) + at) * width_, {row, column})));
-        }
-        numbers = transformInput(b_, loc_, tiles_.results, numbers, options_.contraction);
-        for (auto [i, value] : llvm::enumerate(numbers))
-          store(value, inputs_,
-                index(d(0) * steps_ + d(1) + static_cast<std::int64_t>(i) * tiles_.pitch(steps_),
-                      {tile, channel}));
-      });
-    });
-  }
-
-  // The window of a register of channels as [row][column][channel].
-  void emitTransposedWindow(OpFoldResult channel) {
-    const auto& place = nest_.operands[roles_.window];
-    const std::int64_t plane = nest_.loops[roles_.steps].strides[roles_.window],
-                       line = nest_.loops[roles_.rows].strides[roles_.window];
-    const std::int64_t rows = tiles_.windowRows(), columns = tiles_.windowColumns();
-    const OpFoldResult first = apply(d(0) + d(1) * plane, {place.offset, channel});
-    // Lines without a gap between are one.
-    const std::int64_t lines = line == columns ? 1 : rows, length = rows * columns / lines;
-    loop(lines, 1, [&](OpFoldResult number) {
-      const OpFoldResult from = apply(d(0) + d(1) * line, {first, number});
-      auto layout = StridedLayoutAttr::get(b_.getContext(), ShapedType::kDynamic, {plane, 1});
-      Value view = memref::ReinterpretCastOp::create(
-          b_, loc_, MemRefType::get({width_, length}, b_.getF32Type(), layout), place.buffer,
-          OpFoldResult(getValueOrCreateConstantIndexOp(b_, loc_, from)),
-          getAsIndexOpFoldResult(b_.getContext(), {width_, length}),
-          getAsIndexOpFoldResult(b_.getContext(), {plane, 1}));
-      auto square = [&](OpFoldResult position, std::int64_t count) {
-        SmallVector<Value> values;
-        for (std::int64_t i = 0; i < width_; ++i) values.push_back(loadPart(view, i, position, count));
-        values = transposed(b_, loc_, std::move(values));
-        for (std::int64_t i = 0; i < count; ++i)
-          store(values[static_cast<std::size_t>(i)], transposed_,
-                index((d(0) * columns + d(1) + i) * width_, {number, position}));
-      };
-      // The last whole square may begin within the one before.
-      const std::int64_t whole = length / width_ * width_;
-      if (whole > 0) loop(whole, width_, [&](OpFoldResult position) { square(position, width_); });
-      if (whole == 0)
-        square(b_.getIndexAttr(0), length);
-      else if (whole < length)
-        square(b_.getIndexAttr(length - width_), width_);
     });
   }
 
@@ -265,35 +171,16 @@ class WinogradEmitter {
     });
   }
 
-  Value load(Value buffer, Value at) { return vector::LoadOp::create(b_, loc_, vector_, buffer, at); }
-  void store(Value value, Value buffer, Value at) { vector::StoreOp::create(b_, loc_, value, buffer, at); }
-  // `count` elements of a line.
-  Value loadPart(Value view, std::int64_t line, OpFoldResult position, std::int64_t count) {
-    const SmallVector<Value> at = {number(line), getValueOrCreateConstantIndexOp(b_, loc_, position)};
-    if (count == width_) return vector::LoadOp::create(b_, loc_, vector_, view, at);
-    SmallVector<bool> held(static_cast<std::size_t>(width_), false);
-    std::fill_n(held.begin(), count, true);
-    Value mask = arith::ConstantOp::create(
-        b_, loc_, DenseElementsAttr::get(VectorType::get({width_}, b_.getI1Type()), held));
-    Value none = arith::ConstantOp::create(b_, loc_, b_.getZeroAttr(vector_));
-    return vector::MaskedLoadOp::create(b_, loc_, vector_, view, at, mask, none);
-  }
-
-  RewriterBase& b_;
   FusedProduct product_;
-  Location loc_;
   LoopNest nest_;
   WinogradRoles roles_;
   BlockOptions options_;
-  WinogradTiles tiles_;
-  std::int64_t steps_, width_;  // channels of the input, lanes of a register
-  VectorType vector_;
-  Value weights_;     // [panel][point][channel][lane]
-  Value transposed_;  // [row][column][lane]
-  Value inputs_;      // [point][tile][channel], points a pitch apart
-  Value products_;    // [point][tile][lane], likewise
-  Value start_;       // [lane]
-  Value sums_;        // [position][lane]
+  std::int64_t steps_;  // channels of the input
+  Value weights_;       // [panel][point][channel][lane]
+  Value inputs_;        // [point][tile][channel], points a pitch apart
+  Value products_;      // [point][tile][lane], likewise
+  Value start_;         // [lane]
+  Value sums_;          // [position][lane]
 };
 
 }  // namespace
