@@ -2,12 +2,10 @@
 
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
-#include "compiler_core/schedule/analysis/contraction_roles.h"
 #include "compiler_core/schedule/analysis/extents.h"
 #include "compiler_core/schedule/analysis/groups.h"
+#include "compiler_core/schedule/analysis/kernel_group.h"
 #include "compiler_core/schedule/analysis/kernel_info.h"
-#include "compiler_core/schedule/analysis/packed_dot.h"
-#include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/analysis/row_loop.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/strategies/registry.h"
@@ -31,154 +29,7 @@ namespace kiln::schedule {
 
 using namespace mlir;
 
-bool isContraction(linalg::LinalgOp op) {
-  if (findProduct(op)) return true;
-  if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
-      ir::PartialsAttr::isOn(op))
-    return false;
-  auto& body = op.getBlock()->getOperations();
-  if (body.size() != 3) return false;
-  Operation& product = body.front();
-  Operation& sum = *std::next(body.begin());
-  return isa<arith::MulFOp, arith::MulIOp>(product) && isa<arith::AddFOp, arith::AddIOp>(sum);
-}
-
 namespace {
-
-// What is known about a group before it is tiled.
-struct Group {
-  llvm::SetVector<Operation*> members;  // the root first, then the producers to be fused into its tiles
-  llvm::SmallBitVector divisible;       // loops of the root that every member follows
-  llvm::DenseMap<Operation*, std::int64_t> copies;  // of each member: uses that lead from the root to it
-};
-
-// Fusion makes one copy of a producer for each use, and of what is behind it for each copy; CSE leaves one at
-// the end. Without a bound, values that are used twice by values that are used twice ... take exponential
-// time.
-constexpr std::int64_t kMaxCopies = 16;
-constexpr std::size_t kMaxMembers = 64;
-
-// Groups that hold a contraction or a window: they stay as they are.
-using Anchored = llvm::DenseSet<std::int64_t>;
-
-bool isAnchor(linalg::LinalgOp op) {
-  return isContraction(op) ||
-         llvm::any_of(op.getIndexingMapsArray(), [](AffineMap map) { return !map.isProjectedPermutation(); });
-}
-
-// Whether a producer of another group should join: a row of a softmax or a mean then never reaches memory.
-// There must be enough tiles left to share out, and one tile's worth of a row must fit a slot's scratch.
-bool worthJoining(linalg::LinalgOp root, const llvm::SmallBitVector& divisible) {
-  constexpr double kTiles = 16, kTileElements = 1 << 16, kSmall = 1 << 14;
-  double tiles = 1, points = 1;
-  const SmallVector<std::int64_t> extents = estimatedExtents(root);
-  for (unsigned i = 0; i < extents.size(); ++i) {
-    points *= static_cast<double>(extents[i]);
-    if (divisible.test(i)) tiles *= static_cast<double>(extents[i]);
-  }
-  return points <= kSmall || (tiles >= kTiles && points / tiles <= kTileElements);
-}
-
-// Walks from `op` to its producers. `loops` gives for each loop of `op` the root's loop it is, or -1.
-void collect(linalg::LinalgOp op, ArrayRef<int> loops, const Anchored& anchored, Group& group) {
-  for (OpOperand& operand : op->getOpOperands()) {
-    auto producer = operand.get().getDefiningOp<linalg::LinalgOp>();
-    if (!producer || producer->getNumResults() != 1 || group.members.contains(producer)) continue;
-    if (producer->getBlock() != op->getBlock()) continue;  // outside a loop it runs once
-    if (!llvm::all_of(producer->getUsers(), [&](Operation* user) { return group.members.contains(user); }))
-      continue;
-    // Result dimension -> loop of op -> loop of the root.
-    SmallVector<int> ofResult;
-    llvm::SmallBitVector followed(group.divisible.size());
-    for (AffineExpr expression : op.getMatchingIndexingMap(&operand).getResults()) {
-      auto dim = dyn_cast<AffineDimExpr>(expression);
-      ofResult.push_back(dim ? loops[dim.getPosition()] : -1);
-      if (ofResult.back() >= 0) followed.set(ofResult.back());
-    }
-    followed &= group.divisible;
-    if (groupOf(producer) != groupOf(op)) {
-      if (anchored.contains(groupOf(producer)) || anchored.contains(groupOf(op))) continue;
-      if (!worthJoining(cast<linalg::LinalgOp>(group.members.front()), followed)) continue;
-    }
-    std::int64_t copies = 0;
-    for (Operation* user : producer->getUsers()) copies += group.copies.lookup(user);
-    if (copies > kMaxCopies || group.members.size() >= kMaxMembers) continue;
-    group.members.insert(producer);
-    group.copies[producer] = copies;
-    group.divisible = followed;
-    SmallVector<int> ofLoop(producer.getNumLoops(), -1);
-    AffineMap out = producer.getMatchingIndexingMap(producer.getDpsInitOperand(0));
-    for (auto [i, expression] : llvm::enumerate(out.getResults()))
-      if (auto dim = dyn_cast<AffineDimExpr>(expression)) ofLoop[dim.getPosition()] = ofResult[i];
-    collect(producer, ofLoop, anchored, group);
-  }
-}
-
-// Whether both factors of a product are read for several results each.
-bool sharesRows(linalg::LinalgOp op) {
-  SmallVector<unsigned> parallel;
-  op.getParallelDims(parallel);
-  const AffineMap left = op.getMatchingIndexingMap(op.getDpsInputOperand(0)),
-                  right = op.getMatchingIndexingMap(op.getDpsInputOperand(1));
-  auto spared = [&](AffineMap map, AffineMap other) {
-    return llvm::any_of(
-        parallel, [&](unsigned dim) { return !map.isFunctionOfDim(dim) && other.isFunctionOfDim(dim); });
-  };
-  return spared(left, right) && spared(right, left);
-}
-
-KernelKind kindOf(const Group& group, bool forDevice) {
-  KernelKind kind = KernelKind::kElementwise;
-  unsigned contractions = 0;
-  for (Operation* op : group.members) {
-    auto linalgOp = cast<linalg::LinalgOp>(op);
-    if (isContraction(linalgOp)) {
-      // One product feeds another.
-      if (contractions++ > 0) return KernelKind::kAttention;
-      kind = linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction
-             : forDevice || sharesRows(linalgOp)  ? KernelKind::kConvolution
-                                                  : KernelKind::kDepthwise;
-    }
-    if (!isPointwise(linalgOp) && contractions == 0) kind = KernelKind::kReduction;
-  }
-  return kind;
-}
-
-// Positions that a window of a convolution sees: its sum runs over channels, then over these.
-std::int64_t kernelOf(linalg::LinalgOp op) {
-  SmallVector<unsigned> steps;
-  op.getReductionDims(steps);
-  const SmallVector<std::int64_t> extents = estimatedExtents(op);
-  std::int64_t positions = 1;
-  for (unsigned dim : llvm::drop_begin(steps)) positions *= extents[dim];
-  return positions;
-}
-
-// Scalar operations of the whole group per point of the root.
-std::int64_t workOf(const Group& group) {
-  double work = 0, points = 1;
-  for (Operation* op : group.members) {
-    auto linalgOp = cast<linalg::LinalgOp>(op);
-    // A packed operand is one instruction, as a product of two numbers is.
-    double steps =
-        ir::DotAttr::isOn(linalgOp) ? 3 : static_cast<double>(linalgOp.getBlock()->getOperations().size());
-    for (std::int64_t extent : estimatedExtents(linalgOp)) steps *= static_cast<double>(extent);
-    work += steps;
-  }
-  auto root = cast<linalg::LinalgOp>(group.members.front());
-  SmallVector<unsigned> parallel;
-  root.getParallelDims(parallel);
-  const SmallVector<std::int64_t> extents = estimatedExtents(root);
-  for (unsigned dim : parallel) points *= static_cast<double>(extents[dim]);
-  return static_cast<std::int64_t>(std::max(1.0, work / std::max(1.0, points)));
-}
-
-// Nothing is shared between the results of the group: one operation, and what fills its result before.
-bool isSingle(const Group& group, KernelKind kind) {
-  return (kind == KernelKind::kElementwise || kind == KernelKind::kReduction) &&
-         llvm::all_of(ArrayRef(group.members.getArrayRef()).drop_front(),
-                      [](Operation* op) { return isa<linalg::FillOp>(op); });
-}
 
 // Fusing leaves the slices that it replaced.
 void eraseDead(Operation* loop, RewriterBase& rewriter) {
@@ -197,7 +48,7 @@ struct TilePass : impl::TilePassBase<TilePass> {
   }
 
   // The schedule of a kernel, and what is said about it; failure where a given one is refused.
-  FailureOr<DictionaryAttr> describe(const Group& group, const Site& site) {
+  FailureOr<DictionaryAttr> describe(const KernelGroup& group, const Site& site) {
     llvm::SetVector<std::string, std::vector<std::string>, std::set<std::string>> names;
     for (Operation* op : llvm::reverse(group.members)) names.insert_range(ir::nodeNames(op->getLoc()));
     const std::vector<std::string> nodes = names.takeVector();
@@ -242,19 +93,13 @@ struct TilePass : impl::TilePassBase<TilePass> {
     SmallVector<unsigned> parallel;
     root.getParallelDims(parallel);
     if (parallel.empty()) return success();  // one number: the calling thread makes it
-    Group group;
-    group.members.insert(root);
-    group.copies[root] = 1;
-    group.divisible.resize(root.getNumLoops(), true);
-    SmallVector<int> identity(root.getNumLoops());
-    for (unsigned i = 0; i < identity.size(); ++i) identity[i] = static_cast<int>(i);
-    collect(root, identity, anchored, group);
+    KernelGroup group = collectKernel(root, anchored);
 
     KernelShape shape{kindOf(group, device), {}, workOf(group)};
     for (Operation* op : group.members)
       if (auto member = cast<linalg::LinalgOp>(op); isContraction(member)) {
         shape.window = member.getNumReductionLoops() - 1;
-        shape.kernel = kernelOf(member);
+        shape.kernel = windowPositions(member);
         if (device) continue;
         for (const Strategy* strategy : strategies())
           if (strategy->inspect) strategy->inspect(member, options.registers, shape);
@@ -336,9 +181,7 @@ struct TilePass : impl::TilePassBase<TilePass> {
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> ops;  // those in bodies of control flow before those behind it
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });
-    Anchored anchored;
-    for (linalg::LinalgOp op : ops)
-      if (isAnchor(op)) anchored.insert(groupOf(op));
+    const Anchored anchored = findAnchored(ops);
     for (linalg::LinalgOp op : llvm::reverse(ops)) {
       if (op->use_empty()) {
         rewriter.eraseOp(op);
