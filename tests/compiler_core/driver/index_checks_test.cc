@@ -52,11 +52,12 @@ class CountedIndices : public ::testing::Test {
     auto request = requestFor(path, *spec, fs::path(KILN_TOOLCHAIN_LIB).parent_path());
     if (!request) return fail(request.error().error);
     request->out = directory_ / "artifact";
-    request->emulation = directory_ / "emulation";
+    CompileObserver observer;
+    observer.emulation = directory_ / "emulation";
     fs::remove_all(request->out);
     fs::create_directories(request->out);
-    fs::create_directories(request->emulation);
-    KILN_ASSIGN(result_, compile(*request));
+    fs::create_directories(observer.emulation);
+    KILN_ASSIGN(result_, compile(*request, observer));
     KILN_TRY(writeDocuments(*spec, result_, request->out));
     KILN_ASSIGN(artifact_, runtime::Artifact::open(request->out));
     return {};
