@@ -24,8 +24,8 @@ namespace {
 constexpr std::int64_t kMaxElements = std::int64_t{1} << 32;
 
 tl::unexpected<Error> bad(const std::string& what) {
-  return fail(Code::kInvalidArgument,
-              "the planned kernel " + what + "; make the plan again with kiln-cc plan");
+  return fail(Code::kInvalidArgument, "the planned kernel " + what +
+                                          ", so it keeps its default; make the plan again with kiln-cc plan");
 }
 
 Result<KernelTensor> tensorOf(Type type) {
@@ -91,7 +91,7 @@ void loadDialects(MLIRContext& context) {
 Result<OwningOpRef<ModuleOp>> parsed(const std::string& isolated, MLIRContext& context) {
   std::string messages;
   ScopedDiagnosticHandler handler(&context, [&](Diagnostic& diagnostic) {
-    messages += diagnostic.str() + "; ";
+    messages += (messages.empty() ? "" : "; ") + diagnostic.str();
     return success();
   });
   auto module = parseSourceString<ModuleOp>(isolated, &context);

@@ -190,7 +190,9 @@ class Tuner {
       return fail(Code::kInvalidArgument,
                   "the kernel of " + planned.signature + " has another digest; make the plan again");
     auto opened = KernelCompiler::open(text, request_.tools);
-    if (!opened && opened.error().code == Code::kUnimplemented) {
+    // A kernel that this compiler cannot make does not stop the others.
+    if (!opened &&
+        (opened.error().code == Code::kUnimplemented || opened.error().code == Code::kInvalidArgument)) {
       progress("kernel {}/{} {}: {}", number + 1, request_.plan.kernels.size(), planned.templateName,
                opened.error().message);
       return false;

@@ -1,6 +1,7 @@
 // kiln-cc entries: takes from tuning records what the kernels of a plan need.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <map>
 
 #include "compiler_core/driver/commands/command.h"
@@ -21,7 +22,14 @@ CommandResult entriesCommand(const EntriesArguments& arguments) {
                                fmt::format("{}: the record is for {}, the plan is for {}", path,
                                            printable(record->target, 100), plan->target),
                                {}});
-    // Records may be of other models: what the plan does not have is left out.
+    // Records may be of other models that share kernels: what the plan does not have is left out.
+    const auto isPlanned = [&](const TunedKernel& kernel) { return plan->find(kernel.signature) != nullptr; };
+    if (!record->kernels.empty() && std::ranges::none_of(record->kernels, isPlanned))
+      return stop(kExitUsage,
+                  {Code::kInvalidArgument,
+                   fmt::format("{}: none of its kernels is in the plan {}; give the plan that was measured",
+                               path, arguments.plan),
+                   {}});
     for (const TuningEntry& entry : entriesOf(*record).entries)
       if (plan->find(entry.signature)) chosen[entry.signature] = entry;
   }

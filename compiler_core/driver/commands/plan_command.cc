@@ -1,6 +1,7 @@
 // kiln-cc plan: lists the kernels of a program that can be measured by themselves, with their texts.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <map>
 
@@ -40,7 +41,8 @@ CommandResult planCommand(const PlanArguments& arguments) {
         package::writeFile(arguments.out + "/" + moduleFile(found.signature), asBytes(found.isolated));
     if (!file && written) written = fail(file.error());
   };
-  if (auto result = compile(*request, observer); !result) return stop(result.error());
+  const auto result = compile(*request, observer);
+  if (!result) return stop(result.error());
   if (!written) return stop(exitCodeOf(written.error().code), written.error());
   KernelPlan plan{spec->target, {}};
   for (auto& [signature, kernel] : kernels) plan.kernels.push_back(std::move(kernel));
@@ -49,8 +51,17 @@ CommandResult planCommand(const PlanArguments& arguments) {
                                    fmt::format("the program has {} different kernels, a plan at most {}",
                                                plan.kernels.size(), kMaxPlannedKernels),
                                    {}});
-  if (auto done = writeDocument(arguments.out + "/" + kKernelPlanFile, plan.toJson()); !done)
-    return stop(exitCodeOf(done.error().code), done.error());
+  const std::pair<const char*, Json> documents[] = {{kPlannedSpecFile, spec->toJson()},
+                                                    {kKernelPlanFile, plan.toJson()}};
+  for (const auto& [name, document] : documents)
+    if (auto done = writeDocument(arguments.out + "/" + name, document); !done)
+      return stop(exitCodeOf(done.error().code), done.error());
+  if (const auto unplanned =
+          std::ranges::count_if(result->schedule.kernels, &std::string::empty, &KernelEvidence::signature))
+    fmt::print(stderr,
+               "plan: {} of {} kernels cannot be measured by themselves, as where a size is known to a run "
+               "alone: they keep their default schedules\n",
+               unplanned, result->schedule.kernels.size());
   return {};
 }
 

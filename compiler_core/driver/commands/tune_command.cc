@@ -68,11 +68,7 @@ CommandResult tuneCommand(const TuneArguments& arguments) {
   if (!spec) return tl::make_unexpected(spec.error());
   auto plan = readPlan(arguments.plan);
   if (!plan) return tl::make_unexpected(plan.error());
-  if (plan->target != spec->target)
-    return stop(kExitUsage,
-                {Code::kInvalidArgument,
-                 fmt::format("the plan is for {}, the spec is for {}", plan->target, spec->target),
-                 {}});
+  if (auto fits = checkPlannedFor(arguments.plan, *plan, *spec); !fits) return fits;
   const auto budget = parseBudget(arguments.budget);
   if (!budget)
     return stop(kExitUsage,
@@ -111,8 +107,14 @@ CommandResult tuneCommand(const TuneArguments& arguments) {
             std::fflush(stderr);
           }};
   fmt::print(stderr, "stage: tune\n");
-  if (auto record = tuner::tune(request); !record) return stop(record.error());
-  return {};
+  auto record = tuner::tune(request);
+  if (record) return {};
+  // There is no model here: what is wrong is the plan. A record of what was refused would pass for figures.
+  const Code code = record.error().code;
+  if (code != Code::kInvalidArgument && code != Code::kNotFound) return stop(record.error());
+  std::error_code ignored;
+  std::filesystem::remove(arguments.out, ignored);
+  return stop(kExitUsage, record.error());
 }
 
 }  // namespace kiln::driver

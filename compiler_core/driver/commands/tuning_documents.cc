@@ -32,6 +32,26 @@ tl::expected<KernelPlan, CommandError> readPlan(const std::string& directory) {
     plan.error() = {kExitUsage, Error{Code::kInvalidArgument, plan.error().error.message, {}}};
   return plan;
 }
+CommandResult checkPlannedFor(const std::string& directory, const KernelPlan& plan, const CompileSpec& spec) {
+  if (plan.target != spec.target)
+    return stop(kExitUsage, {Code::kInvalidArgument,
+                             fmt::format("the plan is for {}, the spec is for {}", plan.target, spec.target),
+                             {}});
+  const std::string path = directory + "/" + kPlannedSpecFile;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  auto planned = readSpec(path);
+  if (!planned) return tl::make_unexpected(planned.error());
+  if (*planned == spec) return {};
+  const char* other = planned->files == spec.files ? "with other options" : "for another model";
+  return stop(kExitUsage,
+              {Code::kInvalidArgument,
+               fmt::format("the plan was made {}, see {}; give that spec, or make a plan of this one with "
+                           "kiln-cc plan",
+                           other, path),
+               {}});
+}
+
 tl::expected<TuningRecord, CommandError> readRecord(const std::string& path) {
   return read<TuningRecord>(path, kMaxTuningRecordBytes, "give a record of kiln-cc tune");
 }

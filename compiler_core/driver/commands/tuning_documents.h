@@ -12,6 +12,10 @@ namespace kiln::driver {
 
 // Every failure to read is one of usage and names the file.
 tl::expected<KernelPlan, CommandError> readPlan(const std::string& directory);
+// What the plan was made for stands beside it, so that a spec of another model is not measured as this one's.
+// A farm hands a tuner plans without it.
+inline constexpr char kPlannedSpecFile[] = "planned-spec.json";
+CommandResult checkPlannedFor(const std::string& directory, const KernelPlan& plan, const CompileSpec& spec);
 tl::expected<TuningRecord, CommandError> readRecord(const std::string& path);
 tl::expected<TuningEntries, CommandError> readEntries(const std::string& path);
 

@@ -41,6 +41,8 @@ class Isolation {
   std::optional<std::string> text() {
     b_.setInsertionPointToEnd(&main_.front());
     for (Operation* op : members_) {
+      // What it writes counts as what it reads: a buffer of somebody else's has no size in here.
+      if (!llvm::all_of(op->getOperandTypes(), isFixed)) return std::nullopt;
       auto member = cast<linalg::LinalgOp>(op);
       for (OpOperand& operand : op->getOpOperands()) {
         if (isFilledOver(member, operand)) continue;
@@ -65,6 +67,11 @@ class Isolation {
   }
 
  private:
+  static bool isFixed(Type type) {
+    auto shaped = dyn_cast<ShapedType>(type);
+    return !shaped || shaped.hasStaticShape();
+  }
+
   // Written without being read, from a buffer that somebody else made.
   bool isFilledOver(linalg::LinalgOp op, OpOperand& operand) {
     if (!op.isDpsInit(&operand) || op.payloadUsesValueFromOperand(&operand)) return false;

@@ -12,7 +12,11 @@ import sys
 import tempfile
 import unittest
 
+import numpy
+
 BIN, MODELS = (pathlib.Path(a).resolve() for a in sys.argv[1:3])
+sys.path.insert(0, str(MODELS))
+import onnx_wire
 MODEL = MODELS / "digits_mlp.onnx"
 
 
@@ -185,6 +189,71 @@ class Tuning(unittest.TestCase):
         done = entries()
         self.assertEqual(done.returncode, 2, done.stderr)
         self.assertIn("the record is for cpu:x86-64-v4, the plan is for cpu:x86-64-v3", done.stderr)
+
+    # Windows over sizes that only a run knows: what stands by itself has none of them, the rest keeps its default.
+    def test_windows_of_every_kind_are_planned_and_tuned_whichever_dimension_is_a_range(self):
+        same = {"pads": [1, 1, 1, 1]}
+        windows = {  # operator, shape of the weights, attributes, names of the dimensions after the channels
+            "padded": ("Conv", (4, 4, 3, 3), same, "HW"),
+            "depthwise": ("Conv", (4, 1, 3, 3), dict(same, group=4), "HW"),
+            "strided": ("Conv", (4, 4, 3, 3), dict(same, strides=[2, 2]), "HW"),
+            "grouped": ("Conv", (4, 2, 3, 3), dict(same, group=2), "HW"),
+            "line": ("Conv", (4, 4, 3), {"pads": [1, 1]}, "W"),
+            "pooled": ("MaxPool", None, dict(same, kernel_shape=[3, 3]), "HW"),
+            "averaged": ("AveragePool", None, dict(same, kernel_shape=[3, 3], count_include_pad=1), "HW"),
+            "transposed": ("ConvTranspose", (4, 4, 3, 3), dict(same, strides=[2, 2]), "HW"),
+        }
+        for name, (op, weights, attributes, sizes) in windows.items():
+            model = self.folder / f"{name}.onnx"
+            dims = ["N", 4, *sizes]
+            model.write_bytes(onnx_wire.model_bytes(
+                [onnx_wire.node_bytes(op, ["x", "k"] if weights else ["x"], ["y"], "window", attributes)],
+                [onnx_wire.value_info("x", dims)],
+                [onnx_wire.value_info("y", ["N", 4, *(size + "o" for size in sizes)])],
+                {"k": numpy.ones(weights, numpy.float32)} if weights else {}))
+            for ranged in ("N", *sizes, "N" + sizes):
+                with self.subTest(window=name, ranged=ranged):
+                    spec, plan = self.folder / f"{name}-{ranged}.json", self.folder / f"{name}-{ranged}"
+                    profile = ",".join(f"{dim}=" + ("2:4:8" if dim in ranged else "4") for dim in "N" + sizes)
+                    self.good("spec", "--model", model, "--profile", profile, "--out", spec)
+                    said = self.good("plan", "--model", model, "--spec", spec, "--out", plan).stderr
+                    self.assertIn("keep their default schedules", said)
+                    for kernel in (plan / "kernels").iterdir():
+                        self.assertNotIn("?", kernel.read_text())
+                    record = self.folder / f"{name}-{ranged}-record.json"
+                    self.good("tune", "--plan", plan, "--spec", spec, "--budget", "1s", "--out", record)
+                    self.good("entries", "--record", record, "--plan", plan, "--out", self.folder / "windows.json")
+
+    def test_what_does_not_belong_together_is_refused(self):
+        other, options, plan = self.folder / "other.json", self.folder / "options.json", self.folder / "other-plan"
+        cnn = MODELS / "digits_cnn.onnx"
+        self.good("spec", "--model", cnn, "--out", other)
+        self.good("plan", "--model", cnn, "--spec", other, "--out", plan)
+        self.good("spec", "--model", MODEL, "--profile", "N=8", "--out", options)
+        record = self.folder / "together.json"
+        for spec, said in ((other, "for another model"), (options, "with other options")):
+            done = run("tune", "--plan", self.folder / "plan", "--spec", spec, "--out", record, "--budget", "1s")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertFalse(record.exists())
+        self.good("tune", "--plan", self.folder / "plan", "--spec", self.spec, "--out", record, "--budget", "1s")
+        done = run("entries", "--record", record, "--plan", plan, "--out", self.folder / "never.json")
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("none of its kernels is in the plan", done.stderr)
+        self.assertFalse((self.folder / "never.json").exists())
+
+    def test_a_plan_that_was_changed_leaves_no_record(self):
+        plan, record = self.folder / "changed", self.folder / "changed-record.json"
+        self.good("plan", "--model", MODEL, "--spec", self.spec, "--out", plan)
+        for kernel in (plan / "kernels").iterdir():
+            kernel.write_text(kernel.read_text() + " ")
+        for said in ("has another digest", "it stands beside the plan"):
+            done = run("tune", "--plan", plan, "--spec", self.spec, "--out", record, "--budget", "1s")
+            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertIn(said, done.stderr)
+            self.assertFalse(record.exists())
+            for kernel in (plan / "kernels").iterdir():
+                kernel.unlink()
 
     def test_a_search_that_is_stopped_keeps_what_is_known(self):
         record = self.folder / "stopped.json"

@@ -268,6 +268,25 @@ TEST_F(TunerTest, KernelsThatAreNotThePlansAreRefused) {
   EXPECT_THAT(tune(request()).error().message, HasSubstr("is not this compiler's default"));
 }
 
+TEST_F(TunerTest, AKernelThatCannotBeReadKeepsItsDefaultAndTheNextOneIsMeasured) {
+  add(isolatedProduct(48, 64, 64));
+  const std::string broken =
+      R"(module { func.func @main() -> tensor<?xf32> { %0 = tensor.empty() : tensor<?xf32> return %0 : tensor<?xf32> } })";
+  PlannedKernel& planned = plan_.kernels.emplace_back(plan_.kernels.front());
+  planned.signature = digestOf(broken).text();
+  texts_[planned.signature] = broken;
+  const std::string signature = planned.signature;
+  std::ranges::sort(plan_.kernels, {}, &PlannedKernel::signature);
+  TuneRequest wanted = request();
+  std::string said;
+  wanted.onProgress = [&](const std::string& line) { said += line + "\n"; };
+  const auto record = tune(wanted);
+  ASSERT_TRUE(record) << record.error().message;
+  for (const TunedKernel& kernel : record->kernels)
+    EXPECT_EQ(choose(kernel).reason == TuningChoice::Reason::kNotMeasured, kernel.signature == signature);
+  EXPECT_THAT(said, HasSubstr("so it keeps its default"));
+}
+
 TEST_F(TunerTest, MoreThreadsThanProcessorsAreRefused) {
   TuneRequest wanted = request();
   wanted.threads = 4000;
