@@ -46,10 +46,16 @@ class Checker {
   Missing missing() const {
     Missing result;
     for (const onnx::OpenDimension& dim : needs_.dimensions) {
-      if (isGiven(dim)) continue;
+      if (isLengthOfPin(dim)) continue;
+      const std::vector<std::string> lacking = profilesWithout(dim.name);
+      if (lacking.empty() && !options_.profiles.empty()) continue;
+      const bool isGiven = lacking.size() < options_.profiles.size();
       result.open.push_back(
-          fmt::format("{} (dimension {} of input {})", printable(dim.name), dim.index, printable(dim.input)));
-      result.flags.push_back("--profile " + printable(dimOption(dim.name)) + "=");
+          fmt::format("{} (dimension {} of input {}{})", printable(dim.name), dim.index, printable(dim.input),
+                      isGiven ? ", not in profile " + listText(lacking, ", ") : std::string()));
+      if (!isGiven) result.flags.push_back("--profile " + printable(dimOption(dim.name)) + "=");
+      for (const std::string& profile : isGiven ? lacking : std::vector<std::string>())
+        result.flags.push_back(fmt::format("--profile {}:{}=", profile, printable(dim.name)));
     }
     for (const std::string& input : needs_.sequences) {
       if (options_.sequences.contains(input)) continue;
@@ -82,13 +88,17 @@ class Checker {
   }
 
  private:
-  // The profiles of a spec that does not say any give no dimension. A list whose only dimension has no name
-  // is as long as its pin.
-  bool isGiven(const onnx::OpenDimension& dim) const {
-    if (dim.name == dim.input + ".0" && options_.pins.contains(dim.input)) return true;
-    return !options_.profiles.empty() &&
-           std::ranges::all_of(options_.profiles,
-                               [&](const ShapeProfile& profile) { return profile.dims.contains(dim.name); });
+  // A list whose only dimension has no name is as long as its pin.
+  bool isLengthOfPin(const onnx::OpenDimension& dim) const {
+    return dim.name == dim.input + ".0" && options_.pins.contains(dim.input);
+  }
+
+  // Each profile gives every dimension by itself.
+  std::vector<std::string> profilesWithout(const std::string& dim) const {
+    std::vector<std::string> names;
+    for (const ShapeProfile& profile : options_.profiles)
+      if (!profile.dims.contains(dim)) names.push_back(printable(profile.name));
+    return names;
   }
 
   std::vector<std::string> knownDimensions() const {

@@ -113,6 +113,26 @@ bool dependsOnSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
   return captured || captured.error().message != error.message;
 }
 
+// Pins without which the model ends otherwise, "--pin axes=7" each: with zeros instead, which are an axis and
+// an extent of any tensor.
+std::vector<std::string> blamedPins(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+                                    const CompileRequest& request,
+                                    const std::vector<analysis::Profile>& profiles, const Error& error) {
+  std::vector<std::string> fatal, other;
+  for (const auto& [name, values] : request.pins) {
+    CompileRequest varied;
+    varied.pad = request.pad;
+    varied.sequences = request.sequences;
+    varied.pins = request.pins;
+    varied.pins[name].assign(values.size(), std::int64_t{0});
+    const auto captured = importTogether(context, loaded, varied, profiles);
+    if (!captured && captured.error().message == error.message) continue;
+    const std::string list = pinListText(values);  // in brackets
+    (captured ? fatal : other).push_back(fmt::format("--pin {}={}", name, list.substr(1, list.size() - 2)));
+  }
+  return fatal.empty() ? other : fatal;
+}
+
 }  // namespace
 
 Error withSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded, const CompileRequest& request,
@@ -121,9 +141,15 @@ Error withSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded, con
   std::vector<std::string> texts;
   for (const analysis::Profile& profile : profiles)
     if (!profile.dims.empty()) texts.push_back(sizesText(profile));
-  if (!texts.empty() && dependsOnSizes(context, loaded, request, profiles, error))
+  if (const auto pins = blamedPins(context, loaded, request, profiles, error); !pins.empty()) {
+    // Given with the command, not by the model.
+    error.code = Code::kUnimplemented;
+    error.message += fmt::format(" (with {}{}{}; if the model is right, other values fit it)",
+                                 fmt::join(texts, "; "), texts.empty() ? "" : ", ", fmt::join(pins, ", "));
+  } else if (!texts.empty() && dependsOnSizes(context, loaded, request, profiles, error)) {
     error.message +=
         fmt::format(" (with {}; if the model is right, other sizes fit it)", fmt::join(texts, "; "));
+  }
   return error;
 }
 

@@ -25,8 +25,8 @@ struct ImportedProfiles {
 Result<ImportedProfiles> importProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
                                         const CompileRequest& request);
 
-// An error about a node (kInvalidArgument) may be the model's fault or that of the sizes asked for: adds
-// them where other sizes make a difference.
+// An error about a node (kInvalidArgument) may be the model's fault or that of the sizes and pins asked for:
+// adds them where others make a difference. A pin's fault is kUnimplemented.
 Error withSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded, const CompileRequest& request,
                 const std::vector<analysis::Profile>& profiles, Error error);
 

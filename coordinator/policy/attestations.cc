@@ -1,26 +1,17 @@
 #include "coordinator/policy/attestations.h"
 
-#include <algorithm>
-#include <array>
-
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"
-#include "manifest/statement/compile_summary.h"
-#include "manifest/statement/toolchain_admission.h"
-#include "manifest/statement/tune_statement.h"
+#include "manifest/statement/third_party.h"
 #include "signing/bundle/bundle.h"
 #include "signing/verify/read_statement.h"
 #include "storage/index/artifacts/artifact_repository.h"
 
 namespace kiln::service {
 namespace {
-
-// What only the farm that made an artifact can say of it.
-constexpr std::array<std::string_view, 6> kOfFarms{kProvenanceType, kCompileType,   kCheckType,
-                                                   kTombstoneType,  kToolchainType, kTuneType};
 
 struct Offered {
   signing::Bundle bundle;
@@ -37,9 +28,7 @@ Result<Offered> read(const std::string& text) {
   KILN_ASSIGN(const Statement statement, parseStatement(out.bundle.envelope.payload));
   if (statement.subjects.size() != 1)
     return fail(Code::kInvalidArgument, "statement: must be about the artifact and nothing else");
-  if (std::ranges::find(kOfFarms, statement.predicateType) != kOfFarms.end())
-    return fail(Code::kInvalidArgument,
-                "statement: " + statement.predicateType + " is for the farm that made the artifact to say");
+  KILN_TRY(checkThirdParty(statement));
   out.predicateType = statement.predicateType;
   out.payload = {digestOf(out.bundle.envelope.payload).hash, 0};
   return out;

@@ -11,6 +11,7 @@
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/short_digest.h"
+#include "manifest/statement/third_party.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
@@ -118,8 +119,13 @@ Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
                                             "; write fractions as strings, which every verifier reads alike");
   if (!json->is_object())
     return fail(Code::kInvalidArgument, options.predicate + ": must hold a JSON object");
-  return toCanonicalJson(
-      Statement{{{"artifact.json", artifact.hash}}, options.type, std::move(*json)}.toJson());
+  const Statement statement{{{"artifact.json", artifact.hash}}, options.type, std::move(*json)};
+  if (auto fits = checkThirdParty(statement); !fits) {
+    Error error = fits.error().in(options.predicate);
+    if (options.type == kVsaType) error.message += "; --vsa makes a summary of what it verifies";
+    return fail(std::move(error));
+  }
+  return toCanonicalJson(statement.toJson());
 }
 
 // Promotion: the artifact passed this policy, as verified here and now.

@@ -50,6 +50,10 @@ TEST(ModelCheck, NamesAllThatIsMissingAtOnce) {
   EXPECT_THAT(refusal({"N=1", "H=32:64:128"}).message,
               AllOf(HasSubstr("leave 2 of the model open"), Not(HasSubstr("--profile N=")),
                     HasSubstr("--profile W=")));
+  EXPECT_THAT(refusal({"N=1", "small:H=8,W=8,box.1=1", "big:H=16:32:64,W=16:32:64,box.1=1"}).message,
+              AllOf(HasSubstr("N (dimension 0 of input image, not in profile small, big)"),
+                    HasSubstr("H (dimension 2 of input image, not in profile default)"),
+                    HasSubstr("give --profile small:N= --profile big:N= --profile default:H= ")));
   // Every profile gives every dimension.
   EXPECT_THAT(refusal({"a:N=1,H=2,W=3,box.1=4", "b:N=1,H=2,box.1=4"}).message, HasSubstr("--profile W="));
   EXPECT_EQ(refusal({"N=1", "H=32:64:128", "W=5", "box.1=3"}).message, "passed");

@@ -117,6 +117,28 @@ TEST_F(KilnAttest, RefusesWhatItCannotSign) {
             6);
 }
 
+// What verifiers of Kiln read must be as they read it, or the artifact would not verify any more.
+TEST_F(KilnAttest, SignsNothingThatWouldMakeTheArtifactFail) {
+  trustAuthor();
+  std::ofstream(directory / "sbom.json", std::ios::trunc) << R"({"a":1})";
+  const auto bundles = [&] {
+    const auto entries = std::filesystem::directory_iterator(fetched + "/bundles");
+    return std::distance(begin(entries), end(entries));
+  };
+  const auto before = bundles();
+  for (const std::string type :
+       {"https://slsa.dev/provenance/v1", "https://slsa.dev/verification_summary/v1",
+        "urn:kiln:predicate:check:v1", "urn:kiln:predicate:compile:v1", "urn:kiln:predicate:reproduction:v1",
+        "urn:kiln:predicate:tombstone:v1", "urn:kiln:predicate:toolchain:v1", "urn:kiln:predicate:tune:v1"}) {
+    const auto done =
+        kiln({"attest", fetched, "--type", type, "--predicate", directory / "sbom.json", "--key", key});
+    EXPECT_EQ(done.exit, 2) << type << done.out;
+    EXPECT_NE(done.err.find(type), std::string::npos) << done.err;
+  }
+  EXPECT_EQ(bundles(), before);
+  EXPECT_EQ(kiln({"verify", fetched}).exit, 0);
+}
+
 TEST_F(KilnAttest, ARecalledArtifactIsExit5WithTheReason) {
   const signing::PrivateKey recaller = signing::PrivateKey::create().value();
   ASSERT_TRUE(recaller.save(directory / "recall.key"));

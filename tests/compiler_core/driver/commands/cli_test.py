@@ -267,6 +267,25 @@ class Cli(unittest.TestCase):
                           "'pool'", "(with H=3, W=64; if")
         self.assertEqual(run("explain", path, "--profile", "H=5,W=64").returncode, 0)
 
+    def test_a_pin_that_no_size_fits_is_named(self):
+        """Reshape to a pinned shape: the model is fine, the pin is not, whatever is said of sizes."""
+        pair = field(1, b"shape") + field(2, field(1, varint(1, 7) + field(2, field(1, varint(1, 2)))))
+        dims = field(1, varint(1, 2)) + field(1, field(2, b"N"))
+        image = field(1, b"x") + field(2, field(1, varint(1, 1) + field(2, dims)))
+        free = field(1, b"y") + field(2, field(1, varint(1, 1) + field(2, field(1, field(2, b"a")) + field(1, field(2, b"b")))))
+        node = field(1, field(1, b"x") + field(1, b"shape") + field(2, b"y") + field(3, b"turn") + field(4, b"Reshape"))
+        path, spec = self.folder / "turn.onnx", self.folder / "turn.json"
+        path.write_bytes(varint(1, 8) + field(7, node + field(2, b"g") + field(11, image) + field(11, pair) + field(12, free)) +
+                         field(8, varint(2, 17)))
+        for verb in ("compile", "reference"):
+            with self.subTest(verb=verb):
+                for pin, code in (("3,4", 0), ("3,5", 4)):
+                    made = run("spec", "--model", path, "--profile", "N=6", "--pin", f"shape={pin}", "--out", spec)
+                    self.assertEqual(made.returncode, 0, made.stderr)
+                    done = run(verb, "--model", path, "--spec", spec, "--out", self.folder / verb)
+                    self.assertEqual(done.returncode, code, done.stderr)
+                self.expect_error(done, 4, "UNIMPLEMENTED", "'turn'", "(with N=6, --pin shape=3,5; if the model is right, other values fit it)")
+
     def test_a_fault_of_the_model_alone_is_not_blamed_on_sizes(self):
         dims = b"".join(field(1, d) for d in (field(2, b"N"), varint(1, 2)))
         info = lambda name: field(1, name) + field(2, field(1, varint(1, 1) + field(2, dims)))  # noqa: E731
