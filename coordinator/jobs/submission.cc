@@ -114,7 +114,8 @@ Status readTargets(const v1::SubmitJobRequest& request, Submission& out) {
 Result<index::GitSource> readGitSource(const v1::GitSource& source, bool claimed) {
   const std::string& url = source.url();
   if (url.empty() || url.size() > kMaxUrl || !isPrintable(url))
-    return fail(Code::kInvalidArgument, "a git URL must be 1 to 2048 printable characters");
+    return fail(Code::kInvalidArgument,
+                "a git URL must be 1 to 2048 printable ASCII characters; write others as %XX escapes");
   if (!claimed && !url.starts_with("https://") && !url.starts_with("ssh://"))
     return fail(Code::kInvalidArgument,
                 "the farm fetches https:// and ssh:// only; a local repository is read by the client");

@@ -19,6 +19,17 @@ bool isGitReference(std::string_view text) {
   return text.starts_with(kPrefix);
 }
 
+std::string escapeLocalUrl(std::string_view text) {
+  if (!text.starts_with("git+file://")) return std::string(text);
+  const std::size_t end = std::min(text.substr(0, text.find('#')).rfind('@'), text.find('#'));
+  std::string out;
+  for (const char c : text.substr(0, end)) {
+    const auto byte = static_cast<unsigned char>(c);
+    out += byte == ' ' || byte >= 0x80 ? fmt::format("%{:02X}", byte) : std::string(1, c);
+  }
+  return out.append(text.substr(std::min(end, text.size())));
+}
+
 bool isFullCommit(std::string_view commit) {
   return commit.size() == 40 && std::all_of(commit.begin(), commit.end(), [](char c) {
            return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f');

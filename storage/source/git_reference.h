@@ -21,6 +21,10 @@ bool isGitReference(std::string_view text);
 // repository can say which commit it stands for.
 Result<GitReference> parseGitReference(std::string_view text);
 
+// The reference with what a path on this machine may hold and a URL may not, spaces and letters beyond ASCII,
+// as %XX escapes: in the URL of a git+file reference. Any other text as it is.
+std::string escapeLocalUrl(std::string_view text);
+
 // True for 40 lowercase hex digits, the one way to name a commit here.
 bool isFullCommit(std::string_view commit);
 

@@ -66,6 +66,8 @@ Result<GitUrl> parseGitUrl(std::string_view url) {
   if (url.size() > kMaxUrl) return bad("longer than 2048 bytes");
   for (unsigned char c : url)
     if (c <= 0x20 || c == 0x7f) return bad("has a space or a control character; write %20 for a space");
+  if (std::any_of(url.begin(), url.end(), [](unsigned char c) { return c >= 0x80; }))
+    return bad("has a letter beyond ASCII; write the bytes of its UTF-8 as escapes, such as %C3%BC");
   std::size_t separator = url.find("://");
   if (separator == url.npos) return bad("no scheme; write https://, ssh:// or file://");
   GitUrl out;

@@ -48,15 +48,6 @@ class Sources {
   std::vector<storage::UploadItem> items_;
 };
 
-// A path on this machine may hold spaces; in a URL they are escaped.
-std::string escapeSpaces(const std::string& model) {
-  if (!model.starts_with("git+file://")) return model;
-  const auto url = model.substr(0, model.find('#'));
-  std::string out;
-  for (const char c : url) out += c == ' ' ? std::string("%20") : std::string(1, c);
-  return out + model.substr(url.size());
-}
-
 std::string nameOf(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
@@ -115,7 +106,7 @@ Status addModel(client::Client& client, const std::string& model, const std::vec
     return fail(Code::kInvalidArgument,
                 "--data goes with a model file; a commit's external data is found in it");
   }
-  KILN_ASSIGN(const auto reference, source::parseGitReference(escapeSpaces(model)));
+  KILN_ASSIGN(const auto reference, source::parseGitReference(source::escapeLocalUrl(model)));
   KILN_ASSIGN(const auto url, source::parseGitUrl(reference.url));
   if (url.scheme == "file") {
     KILN_TRY(addLocalCommit(url.path, reference, options, sources));

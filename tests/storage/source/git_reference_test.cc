@@ -55,6 +55,23 @@ TEST(GitReference, RelativeRepositoriesAreToldHowToBeNamed) {
             std::string::npos);
 }
 
+// A path of this machine as the shell gives it; the commit and the path in the commit stay as they are.
+TEST(GitReference, UrlsOfThisMachineAreEscapedAndNothingElse) {
+  const std::string rest = "@" + kCommit + "#mod\u00e8le ext.onnx";
+  const std::string raw = "git+file:///srv/my r\u00fc/d%20e";
+  const auto local = parseGitReference(escapeLocalUrl(raw + rest));
+  ASSERT_TRUE(local) << local.error().message;
+  EXPECT_EQ(local->url, "file:///srv/my%20r%C3%BC/d%20e");
+  EXPECT_EQ(parseGitUrl(local->url)->path, "/srv/my r\u00fc/d e");
+  EXPECT_EQ(local->path, "mod\u00e8le ext.onnx");
+  EXPECT_EQ(escapeLocalUrl("git+file:///r@zweig-\u00fc#m"), "git+file:///r@zweig-\u00fc#m");
+  EXPECT_EQ(escapeLocalUrl("git+file:///r\u00fc"), "git+file:///r%C3%BC");
+  for (const std::string other : {"git+https://h/r\u00fc@c#m", "net \u00fc.onnx", ""})
+    EXPECT_EQ(escapeLocalUrl(other), other);
+  EXPECT_NE(parseGitReference("git+https://h/r\u00fc" + rest).error().message.find("%C3%BC"),
+            std::string::npos);
+}
+
 TEST(GitReference, OnlyFullCommitsAreFull) {
   EXPECT_TRUE(isFullCommit(kCommit));
   for (const std::string& bad :

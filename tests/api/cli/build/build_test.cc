@@ -168,9 +168,9 @@ TEST_F(KilnBuild, ACommitOfALocalRepositoryIsReadHereAndRecorded) {
   file("repo/models/model.onnx", testing_support::modelWithExternal("w.bin"));
   file("repo/models/w.bin", "weights");
   const auto commit = commitModel(directory.path());
-  std::filesystem::rename(directory / "repo", directory / "my repo");
-  const auto url = "file://" + directory.path() + "/my%20repo";
-  for (const char* name : {"my repo", "my%20repo"}) {
+  std::filesystem::rename(directory / "repo", directory / "my r\u00fcpo");
+  const auto url = "file://" + directory.path() + "/my%20r%C3%BCpo";
+  for (const char* name : {"my r\u00fcpo", "my%20r%C3%BCpo"}) {
     EXPECT_EQ(
         kiln({"build", "git+file://" + directory.path() + "/" + name + "@" + commit + "#models/model.onnx",
               "--target", "cpu:x86-64-v3"})
