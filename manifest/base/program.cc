@@ -89,7 +89,8 @@ int runMain(std::string_view name, const std::function<int()>& body) {
     exit = exitOf(error);
   }
   if (const Status all = flushOutput(); !all) {
-    if (exit == kExitOk && endsByPipe && readerIsGone(STDOUT_FILENO)) {
+    if (endsByPipe && readerIsGone(STDOUT_FILENO)) {
+      if (exit != kExitOk) return exit;  // its own failure says more than the signal
       std::signal(SIGPIPE, SIG_DFL);
       ::raise(SIGPIPE);
     }

@@ -58,7 +58,9 @@ void addExport(CLI::App& app, Context& context) {
                              "Write a verified artifact with its bundles and fixtures as an OCI image layout",
                              "kiln export sha256:<hex> --oci model.oci --with-inputs",
                              [&context, options] { return run(context, *options); });
-  command.add_option("ARTIFACT", options->artifact, "sha256:<hex>, a fetched directory or an export")
+  command
+      .add_option("ARTIFACT", options->artifact,
+                  "sha256:<hex>, 12 digits or more, a fetched directory or an export")
       ->required();
   command.add_option("--oci", options->directory, "Directory to make")->required();
   const auto inputs =

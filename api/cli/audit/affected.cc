@@ -139,7 +139,7 @@ void addAffected(CLI::App& app, Context& context) {
       "verify` check "
       "them.",
       [&context, options] { return run(context, *options); });
-  command.add_option("--artifact", options->artifact, "sha256:<hex>");
+  command.add_option("--artifact", options->artifact, "sha256:<hex>, 12 digits or more");
   command.add_option(
       "--source", options->source,
       "The digest of a model, data file or tuning record, such a file here, a repository's URL, "

@@ -3,8 +3,10 @@
 #include "api/cli/base/duration_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/farm/commands.h"
+#include "api/client/artifact_ref.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/digest.h"
+#include "manifest/base/short_digest.h"
 
 namespace kiln::cli {
 namespace {
@@ -50,11 +52,18 @@ Status tombstone(const Context& context, const Options& options) {
   if (options.dryRun || !options.grace.empty())
     return fail(Code::kInvalidArgument,
                 "--tombstone collects nothing: leave --dry-run and --grace to kiln gc");
-  if (!Digest::parse(options.tombstone, 0) || !options.tombstone.starts_with("sha256:"))
+  const bool isWhole = options.tombstone.starts_with("sha256:") && Digest::parse(options.tombstone, 0);
+  if (!isWhole && !shortDigestRange(options.tombstone))
     return fail(Code::kInvalidArgument, "--tombstone \"" + printable(options.tombstone) +
-                                            "\" is no artifact; give sha256:<64 lowercase hex digits>");
+                                            "\" is no artifact; give sha256:<64 lowercase hex digits>, or "
+                                            "the first 12 of them or more");
   KILN_ASSIGN(const auto client, context.connect());
-  KILN_ASSIGN(const auto artifact, client->addTombstone(options.tombstone, options.reason));
+  std::string whole = options.tombstone;
+  if (!isWhole) {
+    KILN_ASSIGN(const auto entry, client::indexEntry(*client, options.tombstone));
+    whole = "sha256:" + entry.manifest().hash();
+  }
+  KILN_ASSIGN(const auto artifact, client->addTombstone(whole, options.reason));
   if (context.json)
     printJson({{"artifact", artifact.digest()}, {"bundles", artifact.bundles_size()}});
   else
@@ -89,9 +98,9 @@ void addGc(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   auto& command = addCommand(app, context, "gc", "Remove what no published artifact and no open job needs",
                              "kiln gc --dry-run", [&context, options] { return run(context, *options); });
-  const auto tombstone =
-      command.add_option("--tombstone", options->tombstone,
-                         "ARTIFACT: sign that it need not be rebuildable from this farm any more");
+  const auto tombstone = command.add_option(
+      "--tombstone", options->tombstone,
+      "sha256:<hex>, 12 digits or more: sign that it need not be rebuildable from this farm any more");
   command.add_flag("--dry-run", options->dryRun, "Only say what would go")->excludes(tombstone);
   command
       .add_option("--grace", options->grace,

@@ -114,7 +114,9 @@ TEST(Program, AReaderThatHasGoneAwayEndsItAsOtherTools) {
     EXPECT_EQ(ended.exit, 128 + SIGPIPE);
     EXPECT_EQ(ended.err, "");
   }
-  EXPECT_EQ(run([&] { return ignoring(), 5; }, closedPipeOut).exit, 5) << "its own failure comes first";
+  const Ended failed = run([&] { return ignoring(), 5; }, closedPipeOut);
+  EXPECT_EQ(failed.exit, 5) << "its own failure comes first";
+  EXPECT_EQ(failed.err, "");
 }
 
 TEST(Program, WhereTheSignalIsIgnoredTheReaderThatHasGoneAwayIsLostOutput) {

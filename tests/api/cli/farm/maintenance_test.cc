@@ -1,6 +1,7 @@
 // `kiln gc`, and what `kiln jobs` tells of builders.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -68,6 +69,43 @@ TEST_F(KilnMaintenance, ATombstoneIsAskedForWithItsReason) {
   EXPECT_EQ(farm.script.tombstones[0].artifact(), artifact);
   EXPECT_EQ(farm.script.tombstones[0].reason(), "the licence ended");
   EXPECT_TRUE(farm.script.collections.empty()) << "nothing is collected by that";
+}
+
+// Every place that takes an artifact: the first 12 digits lead to it, and digits without "sha256:" do not,
+// with a word about what to give.
+TEST_F(KilnMaintenance, AnArtifactMayBeNamedByItsFirstDigitsEverywhere) {
+  *farm.script.artifacts[artifact].mutable_manifest() = toProto(*Digest::parse(artifact, 7));
+  const std::string brief = artifact.substr(0, 7 + 12);
+  const std::string out = directory / "out";
+  const std::vector<std::vector<std::string>> commands = {
+      {"fetch", "ARTIFACT", "--output-dir", out},
+      {"show", "ARTIFACT"},
+      {"verify", "ARTIFACT"},
+      {"provenance", "ARTIFACT"},
+      {"run", "ARTIFACT"},
+      {"check", "ARTIFACT"},
+      {"warmup", "ARTIFACT"},
+      {"export", "ARTIFACT", "--oci", out},
+      {"rebuild", "ARTIFACT"},
+      {"log", "prove", "ARTIFACT"},
+      {"gc", "--tombstone", "ARTIFACT", "--reason", "r"},
+      {"affected", "--artifact", "ARTIFACT"},
+      {"recall", "--artifact", "ARTIFACT", "--reason", "r", "--recalls", out},
+  };
+  for (const auto& command : commands) {
+    const auto with = [&](const std::string& name) {
+      auto words = command;
+      std::ranges::replace(words, "ARTIFACT", name);
+      return kiln(words);
+    };
+    for (const char* refusal : {"is no artifact", "is no digest", "not a SHA-256 digest"})
+      EXPECT_EQ(with(brief).err.find(refusal), std::string::npos) << command[0] << ": " << with(brief).err;
+    if (command[0] == "affected") continue;  // a farm's to judge
+    EXPECT_NE(with(brief.substr(7)).exit, 0) << command[0];
+    EXPECT_NE(with(artifact.substr(0, 7 + 11)).exit, 0) << command[0];
+  }
+  ASSERT_FALSE(farm.script.tombstones.empty());
+  for (const auto& tombstone : farm.script.tombstones) EXPECT_EQ(tombstone.artifact(), artifact);
 }
 
 TEST_F(KilnMaintenance, JobsListsBuildersAndSavesWhatOneLeft) {
