@@ -1,5 +1,6 @@
 #include "coordinator/drivers/publisher.h"
 
+#include <algorithm>
 #include <array>
 
 #include "coordinator/farm/blob_io.h"
@@ -63,6 +64,23 @@ Result<storage::BuiltTree> fixturesTree(const jobs::Publish& step) {
   return builder.build();
 }
 
+// What verifiers would not count is not published, nor does its job end well.
+Status checkEvidence(const Farm& farm, const index::JobSnapshot& snapshot, const jobs::Publish& step,
+                     const jobs::Publication& publication) {
+  KILN_ASSIGN(const DeliverySpec delivery, jobs::readDelivery(snapshot.job.delivery));
+  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
+  ProvenanceEvidence evidence{{digestOf(publication.statement), {}, nullptr}, key.id(), {}, {}};
+  for (const index::ResultRecord& result : step.evidence) {
+    evidence.builders.emplace_back(result.worker, result.operatorName);
+    evidence.place.madeAt = std::max(evidence.place.madeAt.value_or(result.recorded), result.recorded);
+  }
+  for (const index::MaterialRecord& material : publication.record.materials)
+    if (!material.uri.empty()) evidence.sources.push_back(material.uri);
+  return checkCounts(farm, evidence,
+                     std::min(static_cast<std::size_t>(delivery.builders), step.evidence.size()));
+}
+
 bool builtHere(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   for (const index::ResultRecord& result : step.evidence)
     if (result.jobId == snapshot.job.key.id) return true;
@@ -95,6 +113,7 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   for (const index::MaterialRecord& material : publication.record.materials)
     content.push_back(material.digest);
   KILN_TRY(checkNotRecalled(farm_, content));
+  KILN_TRY(checkEvidence(farm_, snapshot, step, publication));
   for (const Digest& policy : publication.sandboxPolicies)
     if (auto status = rehash(farm_.blobs, key.instance, policy); !status)
       return fail(status.error().in("sandbox policy"));

@@ -14,6 +14,7 @@
 #include "coordinator/recall/recalls.h"
 #include "coordinator/scheduler/requirements.h"
 #include "coordinator/view/device_view.h"
+#include "manifest/base/exit_code.h"
 #include "manifest/spec/target.h"
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/fleet/worker_repository.h"
@@ -147,8 +148,23 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
       return std::ranges::find(rebuild->builders, worker.name) != rebuild->builders.end();
     });
   fleet.drained = drainedDevices(fleet.workers);
-  return scheduler::checkSatisfiable(
-      scheduler::requirementsOf(submission.targets, submission.delivery, fetches), fleet);
+  const auto wanted = scheduler::requirementsOf(submission.targets, submission.delivery, fetches);
+  KILN_TRY(scheduler::checkSatisfiable(wanted, fleet));
+  // Recalled workers get no leases.
+  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+  std::string recalled;
+  std::erase_if(fleet.workers, [&](const index::WorkerRecord& worker) {
+    const std::string why =
+        recallOfWorker(recalls.get(), fleet.now, worker.name, worker.operatorName, worker.key);
+    if (!why.empty()) recalled += fmt::format("; worker {} was {}", worker.name, why);
+    return !why.empty();
+  });
+  if (recalled.empty()) return {};
+  return scheduler::checkSatisfiable(wanted, fleet).map_error([&](Error error) {
+    if (error.code != Code::kUnimplemented) return error;
+    return Error{Code::kPermissionDenied, "too few workers are left that were not recalled" + recalled,
+                 Json{{"exitCode", static_cast<int>(kExitVerification)}}.dump()};
+  });
 }
 
 // Whoever made an artifact does not rebuild it. The tuning that it was compiled with, if any.

@@ -87,6 +87,11 @@ Result<std::optional<signing::Recalls>> broughtForward(const RecallSettings& set
   return std::optional(std::move(proven));
 }
 
+tl::unexpected<Error> refused(const signing::RecallEntry& entry) {
+  return fail(Error{Code::kPermissionDenied, describe(entry),
+                    "{\"exitCode\":" + std::to_string(kExitVerification) + "}"});
+}
+
 // The newest that the database has, whether or not the log holds others.
 Result<std::shared_ptr<const signing::Recalls>> recallsStored(const Farm& farm) {
   KILN_ASSIGN(auto connection, farm.database.acquire());
@@ -161,10 +166,32 @@ Status checkNotRecalled(const Farm& farm, std::span<const Digest> content) {
   KILN_ASSIGN(const auto recalls, recallsInForce(farm));
   if (!recalls) return {};
   for (const Digest& digest : content)
-    if (const auto* entry = recalls->condemns(digest))
-      return fail(Error{Code::kPermissionDenied, describe(*entry),
-                        "{\"exitCode\":" + std::to_string(kExitVerification) + "}"});
+    if (const auto* entry = recalls->condemns(digest)) return refused(*entry);
   return {};
+}
+
+std::string recallOfWorker(const signing::Recalls* recalls, TimePoint now, const std::string& worker,
+                           const std::string& operatorName, const Digest& key) {
+  if (!recalls) return "";
+  const signing::StatementPlace place{{}, now, nullptr};
+  const auto* entry = recalls->touchesWorker(place, worker, operatorName);
+  if (!entry) entry = recalls->touches(place, toBase64(key.hash), {}, {});
+  return entry ? describe(*entry) : "";
+}
+
+Status checkCounts(const Farm& farm, const ProvenanceEvidence& evidence, std::size_t wanted) {
+  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+  if (!recalls) return {};
+  if (const auto* entry = recalls->touches(evidence.place, evidence.keyId, evidence.sources, {}))
+    return refused(*entry);
+  const signing::RecallEntry* last = nullptr;
+  std::size_t counted = 0;
+  for (const auto& [worker, operatorName] : evidence.builders) {
+    const auto* entry = recalls->touchesWorker(evidence.place, worker, operatorName);
+    if (entry) last = entry;
+    counted += entry == nullptr;
+  }
+  return last && counted < wanted ? refused(*last) : Status();
 }
 
 }  // namespace kiln::service

@@ -2,7 +2,11 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "coordinator/farm/farm.h"
 #include "coordinator/recall/recall_logger.h"
@@ -33,5 +37,21 @@ Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& 
 // kPermissionDenied, as what does not verify (exit code 5), if any of these bytes was recalled: what is made
 // of them would be, too.
 Status checkNotRecalled(const Farm& farm, std::span<const Digest> content);
+
+// Why nothing that this worker makes from now on counts ("recalled on ..."): the worker, its operator or its
+// key was recalled. "" where it was not. `recalls` may be null.
+std::string recallOfWorker(const signing::Recalls* recalls, TimePoint now, const std::string& worker,
+                           const std::string& operatorName, const Digest& key);
+
+// A provenance that is about to be signed.
+struct ProvenanceEvidence {
+  signing::StatementPlace place;
+  std::string keyId;                                          // that signs it
+  std::vector<std::string> sources;                           // "git+URL@COMMIT#PATH"
+  std::vector<std::pair<std::string, std::string>> builders;  // worker and operator
+};
+// kPermissionDenied, as for checkNotRecalled(), where no verifier would count it for `wanted` of its
+// builders.
+Status checkCounts(const Farm& farm, const ProvenanceEvidence& evidence, std::size_t wanted);
 
 }  // namespace kiln::service

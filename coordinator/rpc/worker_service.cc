@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/farm/log.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/rpc/rpc.h"
 #include "coordinator/rpc/worker_address.h"
 #include "coordinator/view/device_view.h"
@@ -179,10 +180,31 @@ Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeReq
   return {};
 }
 
+bool WorkerService::mayLease(const Caller& caller) {
+  const queue::Identity& worker = caller.identity();
+  const auto recalls = recallsInForce(farm_);
+  const std::string why = recalls ? recallOfWorker(recalls->get(), farm_.clock.now(), worker.name,
+                                                   worker.operatorName, worker.key)
+                                  : recalls.error().message;
+  const std::pair name(worker.operatorName, worker.name);
+  const MutexLock lock(mutex_);
+  if (why.empty()) {
+    withheld_.erase(name);
+    return true;
+  }
+  if (std::string& logged = withheld_[name]; logged != why) {
+    logged = why;
+    logWarning("a worker gets no leases",
+               {{"worker", worker.name}, {"operator", worker.operatorName}, {"why", why}});
+  }
+  return false;
+}
+
 Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slots) {
+  const bool mayHaveMore = slots > 0 && mayLease(caller);
   KILN_ASSIGN(auto connection, farm_.database.acquire());
   KILN_ASSIGN(auto runs, farm_.queue.leasedTo(*connection, caller.identity()));
-  while (static_cast<int>(runs.size()) < slots) {
+  while (mayHaveMore && static_cast<int>(runs.size()) < slots) {
     KILN_ASSIGN(auto run,
                 connection->transact([&](Connection& c) { return farm_.queue.acquire(c, caller.claim); }));
     if (!run) break;

@@ -38,6 +38,8 @@ class WorkerService final : public v1::WorkerService::Service {
                      v1::SynchronizeResponse& response);
   Status handOut(grpc::ServerContext& context, const Caller& caller, const v1::SynchronizeRequest& request,
                  v1::SynchronizeResponse& response);
+  // Whether it may have new leases: not where it was recalled, or nobody knows whether it was.
+  bool mayLease(const Caller& caller);
   // Leases new runs while the worker has free slots.
   Result<std::vector<index::RunRecord>> fill(const Caller& caller, int slots);
 
@@ -52,6 +54,8 @@ class WorkerService final : public v1::WorkerService::Service {
   Mutex mutex_;
   // By operator and name.
   std::map<std::pair<std::string, std::string>, Remembered> remembered_ KILN_GUARDED_BY(mutex_);
+  // Likewise: why they get no leases, as it was logged.
+  std::map<std::pair<std::string, std::string>, std::string> withheld_ KILN_GUARDED_BY(mutex_);
 };
 
 // Thread safe.

@@ -17,12 +17,6 @@ namespace {
 constexpr std::array<std::string_view, 6> kOfFarms{kProvenanceType, kCompileType,   kCheckType,
                                                    kTombstoneType,  kToolchainType, kTuneType};
 
-template <class T>
-Status read(const Statement& statement) {
-  const auto predicate = T::fromJson(statement.predicate);
-  return predicate ? Status() : fail(predicate.error().in(statement.predicateType));
-}
-
 }  // namespace
 
 Status checkThirdParty(const Statement& statement) {
@@ -30,8 +24,16 @@ Status checkThirdParty(const Statement& statement) {
   if (std::ranges::find(kOfFarms, type) != kOfFarms.end())
     return fail(Code::kInvalidArgument,
                 "statement: " + type + " is for the farm that made the artifact to say");
-  if (type == kReproductionType) return read<Reproduction>(statement);
-  if (type == kVsaType) return read<VerificationSummary>(statement);
+  if (type == kReproductionType)
+    if (const auto again = Reproduction::fromJson(statement.predicate); !again)
+      return fail(again.error().in(type));
+  if (type != kVsaType) return {};
+  const auto summary = VerificationSummary::fromJson(statement.predicate);
+  if (!summary) return fail(summary.error().in(type));
+  for (const Subject& subject : statement.subjects)
+    if (subject.sha256 != summary->artifact.hash)
+      return fail(Code::kInvalidArgument,
+                  type + ": it summarises another artifact (" + summary->artifact.text() + ")");
   return {};
 }
 

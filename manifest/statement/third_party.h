@@ -6,7 +6,8 @@
 namespace kiln {
 
 // kInvalidArgument for what only the farm that made the artifact can say, and for a predicate of a type that
-// verifiers of Kiln read and that they would refuse as malformed. Any other type is its author's.
+// verifiers of Kiln read where they would refuse it: malformed, or a summary of another artifact. Any other
+// type is its author's.
 Status checkThirdParty(const Statement& statement);
 
 }  // namespace kiln

@@ -107,6 +107,7 @@ class RecalledProof : public Proof {
 };
 
 TEST_F(RecalledProof, EvidenceThatWasRecalledMakesNoHit) {
+  auto spare = worker("w2", "other");
   recall(signing::RecallKind::kWorker, "w1");
   EXPECT_NE(again("recalled").state(), v1::JOB_SUCCEEDED) << "neither the artifact nor the worker's result";
   recall(signing::RecallKind::kLift, current->entries[0].id().text());
@@ -253,6 +254,7 @@ TEST_F(Proof, AnotherBundleIsVerifiedThoughTheArtifactHeldBefore) {
 }
 
 TEST_F(RecalledProof, WhatHeldBeforeTheRecallIsNoHitAfterIt) {
+  auto spare = worker("w2", "other");
   forgetResults();
   EXPECT_EQ(again("hit").state(), v1::JOB_SUCCEEDED);
   recall(signing::RecallKind::kWorker, "w1");

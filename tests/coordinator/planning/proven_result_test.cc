@@ -2,6 +2,7 @@
 // artifact, or than the receipt of the result, makes no hit.
 #include <array>
 #include <functional>
+#include <utility>
 
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/recall/recalls.h"
@@ -221,6 +222,7 @@ TEST_F(ProvenResult, OtherOutputsThanTheReceiptsAreNotReused) {
 }
 
 TEST_F(ProvenResult, AResultOfARecalledWorkerIsNotReused) {
+  auto spare = worker("w2", "other");
   built(asking(), {one_.get()});
   rows("DELETE FROM artifact_actions");
   recall(signing::RecallKind::kWorker, "w1");
@@ -230,6 +232,70 @@ TEST_F(ProvenResult, AResultOfARecalledWorkerIsNotReused) {
   EXPECT_FALSE(isReused(asking()));
   lift();
   EXPECT_TRUE(isReused(asking()));
+}
+
+// By its name, its operator or its key.
+TEST_F(ProvenResult, ARecalledWorkerGetsNoLeases) {
+  auto spare = worker("w2", "other");
+  const std::string keyId =
+      signing::Certificate::fromPem(one_->description.certificate_pem()).value().publicKey().id();
+  for (const auto& [kind, what] : {std::pair(signing::RecallKind::kWorker, std::string("w1")),
+                                   std::pair(signing::RecallKind::kOperator, std::string("op")),
+                                   std::pair(signing::RecallKind::kKey, keyId)}) {
+    recall(kind, what);
+    rows("DELETE FROM action_results; DELETE FROM artifact_actions");
+    const v1::Job job = submitted(asking());
+    EXPECT_TRUE(one_->poll().empty()) << what;
+    settle(job.id(), {spare.get()});
+    EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
+    lift();
+  }
+  rows("DELETE FROM action_results; DELETE FROM artifact_actions");
+  built(asking(), {one_.get()});
+}
+
+TEST_F(ProvenResult, WhereAllWorkersWereRecalledASubmissionSaysSo) {
+  recall(signing::RecallKind::kWorker, "w1");
+  v1::Job job;
+  const grpc::Status refused = submit(asking(), &job);
+  EXPECT_EQ(refused.error_code(), grpc::StatusCode::PERMISSION_DENIED);
+  EXPECT_NE(refused.error_message().find("worker w1 was recalled on"), std::string::npos)
+      << refused.error_message();
+  EXPECT_NE(refused.error_message().find("bad (worker w1)"), std::string::npos) << refused.error_message();
+  lift();
+  built(asking(), {one_.get()});
+}
+
+// They were leased before; what they leave counts for nobody any more.
+TEST_F(ProvenResult, AJobWhoseBuildersWereRecalledMeanwhileFailsWithTheRecall) {
+  auto two = worker("w2", "other");
+  const auto endedAfter = [&](int builders, signing::RecallKind kind, const std::string& what) {
+    rows("DELETE FROM action_results; DELETE FROM artifact_actions");
+    const v1::Job job = submitted(asking(by(builders)));
+    // One builder is recalled once it has all that is to be done.
+    int leases = 0;
+    bool isRecalled = false;
+    one_->tamper = [&](const v1::Lease& lease, ToolOutcome&) {
+      const bool hasAll = builders == 1 ? ++leases == 2 : lease.kind() == v1::ACTION_COMPILE;
+      if (hasAll && !std::exchange(isRecalled, true)) recall(kind, what);
+    };
+    if (builders > 1)
+      settle(job.id(), {one_.get(), two.get()});
+    else
+      settle(job.id(), {one_.get()});
+    one_->tamper = nullptr;
+    EXPECT_TRUE(isRecalled);
+    return get(job.id());
+  };
+  for (const int builders : {1, 2}) {
+    const v1::Job failed = endedAfter(builders, signing::RecallKind::kWorker, "w1");
+    EXPECT_EQ(failed.state(), v1::JOB_FAILED) << builders;
+    EXPECT_EQ(failed.error().exit_code(), 5);
+    EXPECT_NE(failed.error().message().find("bad (worker w1)"), std::string::npos)
+        << failed.error().message();
+    lift();
+  }
+  EXPECT_EQ(endedAfter(1, signing::RecallKind::kWorker, "w9").state(), v1::JOB_SUCCEEDED) << "another's";
 }
 
 }  // namespace
