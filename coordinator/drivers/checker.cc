@@ -5,6 +5,7 @@
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/planning/planner.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
@@ -70,6 +71,9 @@ Status Checker::publish(const index::JobSnapshot& snapshot, const DeliverySpec& 
   check.startedOn = std::min(result.leased, result.recorded);
   check.finishedOn = result.recorded;
   KILN_ASSIGN(std::string statement, checkStatement(artifact, check));
+  KILN_TRY(checkCounts(farm_, {.place = {digestOf(statement), check.finishedOn, nullptr},
+                               .workers = {{result.worker, result.operatorName}},
+                               .devices = deviceTexts(check.report)}));
   KILN_TRY(storage::putBlob(farm_.blobs, key.instance, check.receipt, asBytes(receipt)));
   auto bundle = farm_.signer.sign({.instance = key.instance,
                                    .statement = statement,

@@ -70,14 +70,14 @@ Status checkEvidence(const Farm& farm, const index::JobSnapshot& snapshot, const
   KILN_ASSIGN(const DeliverySpec delivery, jobs::readDelivery(snapshot.job.delivery));
   KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
   KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
-  ProvenanceEvidence evidence{{digestOf(publication.statement), {}, nullptr}, key.id(), {}, {}};
+  NewStatement statement{{digestOf(publication.statement), {}, nullptr}, {}, key.id()};
   for (const index::ResultRecord& result : step.evidence) {
-    evidence.builders.emplace_back(result.worker, result.operatorName);
-    evidence.place.madeAt = std::max(evidence.place.madeAt.value_or(result.recorded), result.recorded);
+    statement.workers.emplace_back(result.worker, result.operatorName);
+    statement.place.madeAt = std::max(statement.place.madeAt.value_or(result.recorded), result.recorded);
   }
   for (const index::MaterialRecord& material : publication.record.materials)
-    if (!material.uri.empty()) evidence.sources.push_back(material.uri);
-  return checkCounts(farm, evidence,
+    if (!material.uri.empty()) statement.sources.push_back(material.uri);
+  return checkCounts(farm, statement,
                      std::min(static_cast<std::size_t>(delivery.builders), step.evidence.size()));
 }
 

@@ -5,6 +5,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/jobs/publication.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/reproduction.h"
@@ -115,6 +116,8 @@ Status publishReproduction(const Farm& farm, const index::JobSnapshot& snapshot,
   again.startedOn = std::min(result.leased, result.recorded);
   again.finishedOn = result.recorded;
   KILN_ASSIGN(const std::string statement, reproductionStatement(artifact.digest, again));
+  KILN_TRY(checkCounts(
+      farm, {{digestOf(statement), again.finishedOn, nullptr}, {{result.worker, result.operatorName}}}));
   KILN_TRY(storage::putBlob(farm.blobs, key.instance, *again.receipt, asBytes(document)));
   auto bundle = farm.signer.sign({.instance = key.instance,
                                   .statement = statement,

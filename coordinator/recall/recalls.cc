@@ -179,15 +179,16 @@ std::string recallOfWorker(const signing::Recalls* recalls, TimePoint now, const
   return entry ? describe(*entry) : "";
 }
 
-Status checkCounts(const Farm& farm, const ProvenanceEvidence& evidence, std::size_t wanted) {
+Status checkCounts(const Farm& farm, const NewStatement& statement, std::size_t wanted) {
   KILN_ASSIGN(const auto recalls, recallsInForce(farm));
   if (!recalls) return {};
-  if (const auto* entry = recalls->touches(evidence.place, evidence.keyId, evidence.sources, {}))
+  if (const auto* entry =
+          recalls->touches(statement.place, statement.keyId, statement.sources, statement.devices))
     return refused(*entry);
   const signing::RecallEntry* last = nullptr;
   std::size_t counted = 0;
-  for (const auto& [worker, operatorName] : evidence.builders) {
-    const auto* entry = recalls->touchesWorker(evidence.place, worker, operatorName);
+  for (const auto& [worker, operatorName] : statement.workers) {
+    const auto* entry = recalls->touchesWorker(statement.place, worker, operatorName);
     if (entry) last = entry;
     counted += entry == nullptr;
   }

@@ -43,15 +43,15 @@ Status checkNotRecalled(const Farm& farm, std::span<const Digest> content);
 std::string recallOfWorker(const signing::Recalls* recalls, TimePoint now, const std::string& worker,
                            const std::string& operatorName, const Digest& key);
 
-// A provenance that is about to be signed.
-struct ProvenanceEvidence {
+// A statement that is about to be signed.
+struct NewStatement {
   signing::StatementPlace place;
-  std::string keyId;                                          // that signs it
-  std::vector<std::string> sources;                           // "git+URL@COMMIT#PATH"
-  std::vector<std::pair<std::string, std::string>> builders;  // worker and operator
+  std::vector<std::pair<std::string, std::string>> workers;  // and operators, whose work it tells of
+  std::string keyId = {};                 // that signs it; "" where that is judged by others
+  std::vector<std::string> sources = {};  // "git+URL@COMMIT#PATH"
+  std::vector<std::string> devices = {};
 };
-// kPermissionDenied, as for checkNotRecalled(), where no verifier would count it for `wanted` of its
-// builders.
-Status checkCounts(const Farm& farm, const ProvenanceEvidence& evidence, std::size_t wanted);
+// kPermissionDenied, as for checkNotRecalled(), where no verifier would count it for `wanted` of its workers.
+Status checkCounts(const Farm& farm, const NewStatement& statement, std::size_t wanted = 1);
 
 }  // namespace kiln::service
