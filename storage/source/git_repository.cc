@@ -1,10 +1,12 @@
 #include "storage/source/git_repository.h"
 
 #include <fmt/core.h>
+#include <git2/sys/repository.h>
 
 #include <algorithm>
 #include <filesystem>
 
+#include "storage/source/git_loose.h"
 #include "storage/source/git_reference.h"
 #include "storage/source/git_state.h"
 
@@ -41,6 +43,46 @@ bool isLfsPointer(std::string_view text) {
                                 text.starts_with("version https://hawser.github.com/spec/"));
 }
 
+// Commits, tags and trees are parsed in memory; those of real repositories are smaller by far.
+constexpr std::size_t kMaxParsed = 64 << 20;
+constexpr int kLoosePriority = 2, kPackPriority = 1;
+
+// What the header of an object tells before anything of it is inflated.
+Status checkSize(git_repository* repository, const git_oid& id, const std::string& what,
+                 std::uint64_t limit) {
+  git_odb* raw = nullptr;
+  if (int code = git_repository_odb(&raw, repository); code < 0) return fail(gitError(code, what));
+  OdbHandle odb(raw);
+  std::size_t size = 0;
+  git_object_t type{};
+  if (int code = git_odb_read_header(&size, &type, odb.get(), &id); code < 0)
+    return fail(gitError(code, what));
+  if (size <= limit) return {};
+  return fail(Code::kOutOfRange, fmt::format("'{}' has {} bytes; at most {} are fetched", what, size, limit));
+}
+
+// The repository's objects without those of others, and the loose ones by a reader of our own.
+Status readObjectsFrom(const std::string& objects, git_repository* repository) {
+  git_odb* raw = nullptr;
+  if (int code = git_odb_new(&raw); code < 0) return fail(gitError(code, objects));
+  OdbHandle odb(raw);
+  if (int code = git_odb_add_backend(odb.get(), makeLooseBackend(objects), kLoosePriority); code < 0)
+    return fail(gitError(code, objects));
+  git_odb_backend* packs = nullptr;
+  if (int code = git_odb_backend_pack(&packs, objects.c_str()); code < 0)
+    return fail(gitError(code, objects));
+  if (int code = git_odb_add_backend(odb.get(), packs, kPackPriority); code < 0)
+    return fail(gitError(code, objects));
+  if (int code = git_repository_set_odb(repository, odb.get()); code < 0)
+    return fail(gitError(code, objects));
+  return {};
+}
+
+bool isAt(const char* path, const std::string& expected) {
+  std::error_code error;
+  return path != nullptr && std::filesystem::canonical(path, error) == expected;
+}
+
 Error wrongKind(const std::string& path, std::string_view what) {
   return {Code::kInvalidArgument,
           fmt::format("'{}' in the repository is {}; name a regular file", path, what)};
@@ -69,7 +111,9 @@ CommitTree::CommitTree(CommitTree&&) noexcept = default;
 CommitTree& CommitTree::operator=(CommitTree&&) noexcept = default;
 CommitTree::~CommitTree() = default;
 
-Result<CommitTree> CommitTree::openLocal(const std::string& directory, const std::string& commit) {
+Result<CommitTree> CommitTree::openLocal(const std::string& directory, const std::string& commit,
+                                         const BeforeObjects& beforeObjects) {
+  KILN_ASSIGN(const RepositoryFiles files, checkRepositoryFiles(directory));
   auto state = std::make_unique<State>();
   git_repository* repository = nullptr;
   int code = git_repository_open_ext(&repository, directory.c_str(), GIT_REPOSITORY_OPEN_NO_SEARCH, nullptr);
@@ -87,6 +131,12 @@ Result<CommitTree> CommitTree::openLocal(const std::string& directory, const std
             directory, directory));
   if (code < 0) return fail(gitError(code, "no git repository can be opened at " + directory));
   state->repository.reset(repository);
+  if (!isAt(git_repository_path(repository), files.git) ||
+      !isAt(git_repository_commondir(repository), files.common))
+    return fail(Code::kDataLoss,
+                directory + ": its git directory is not where it seems to be; name it itself");
+  if (beforeObjects) KILN_TRY(beforeObjects(files));
+  KILN_TRY(readObjectsFrom(files.objects, repository));
   CommitTree tree(std::move(state));
   KILN_TRY(tree.select(commit));
   return tree;
@@ -97,6 +147,7 @@ Status CommitTree::select(const std::string& commit) {
   if (!isFullCommit(commit)) return fail(explainName(repository, commit));
   git_oid id;
   git_oid_fromstr(&id, commit.c_str());
+  KILN_TRY(checkSize(repository, id, "commit " + commit, kMaxParsed));
   git_commit* found = nullptr;
   if (int code = git_commit_lookup(&found, repository, &id); code < 0) {
     git_object* object = nullptr;
@@ -113,6 +164,8 @@ Status CommitTree::select(const std::string& commit) {
 
 Result<std::string> CommitTree::read(const std::string& path, std::uint64_t limit) const {
   KILN_TRY(checkSourcePath(path));
+  git_repository* const repository = state_->repository.get();
+  KILN_TRY(checkSize(repository, *git_commit_tree_id(state_->commit.get()), "commit " + commit_, kMaxParsed));
   git_tree* raw = nullptr;
   if (int code = git_commit_tree(&raw, state_->commit.get()); code < 0)
     return fail(gitError(code, "commit " + commit_));
@@ -131,27 +184,15 @@ Result<std::string> CommitTree::read(const std::string& path, std::uint64_t limi
     if (!last && mode != GIT_FILEMODE_TREE) return fail(wrongKind(here, "a file, not a directory"));
     id = *git_tree_entry_id(entry);
     if (last) break;
-    if (int code = git_tree_lookup(&raw, state_->repository.get(), &id); code < 0)
-      return fail(gitError(code, here));
+    KILN_TRY(checkSize(repository, id, here, kMaxParsed));
+    if (int code = git_tree_lookup(&raw, repository, &id); code < 0) return fail(gitError(code, here));
     tree.reset(raw);
     start = end + 1;
   }
 
-  // The header tells the size before anything is inflated.
-  git_odb* rawOdb = nullptr;
-  if (int code = git_repository_odb(&rawOdb, state_->repository.get()); code < 0)
-    return fail(gitError(code, path));
-  OdbHandle odb(rawOdb);
-  std::size_t size = 0;
-  git_object_t type{};
-  if (int code = git_odb_read_header(&size, &type, odb.get(), &id); code < 0)
-    return fail(gitError(code, path));
-  if (size > limit)
-    return fail(Code::kOutOfRange,
-                fmt::format("'{}' has {} bytes; at most {} are fetched", path, size, limit));
+  KILN_TRY(checkSize(repository, id, path, limit));
   git_blob* rawBlob = nullptr;
-  if (int code = git_blob_lookup(&rawBlob, state_->repository.get(), &id); code < 0)
-    return fail(gitError(code, path));
+  if (int code = git_blob_lookup(&rawBlob, repository, &id); code < 0) return fail(gitError(code, path));
   BlobHandle blob(rawBlob);
   std::string bytes(static_cast<const char*>(git_blob_rawcontent(blob.get())),
                     static_cast<std::size_t>(git_blob_rawsize(blob.get())));

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 
 #include "manifest/base/result.h"
+#include "storage/source/git_files.h"
 
 struct git_commit;
 struct git_repository;
@@ -15,11 +17,16 @@ namespace kiln::source {
 // Not thread safe.
 class CommitTree {
  public:
+  // Called when the configuration has been read and before any object is: here a process can give up what it
+  // does not need for them.
+  using BeforeObjects = std::function<Status(const RepositoryFiles& files)>;
   // A repository on this machine, for git+file://. `directory` is a working tree's root or a bare repository.
+  // It may be hostile: give it to a process of its own, since libgit2 reads its packs and may not end.
   // kInvalidArgument if `commit` is not a full commit id; the message names the commit that a branch, tag or
   // abbreviation stands for. kNotFound if there is no such repository or commit; kPermissionDenied if it
-  // belongs to another user.
-  static Result<CommitTree> openLocal(const std::string& directory, const std::string& commit);
+  // belongs to another user; checkRepositoryFiles()'s errors.
+  static Result<CommitTree> openLocal(const std::string& directory, const std::string& commit,
+                                      const BeforeObjects& beforeObjects = {});
 
   CommitTree(CommitTree&&) noexcept;
   CommitTree& operator=(CommitTree&&) noexcept;
@@ -27,7 +34,8 @@ class CommitTree {
 
   // The bytes of a regular file. kNotFound names what is missing; kInvalidArgument for a symlink, a submodule
   // or a directory on the way or at the end; kUnimplemented for a Git LFS pointer; kOutOfRange if it has more
-  // than `limit` bytes.
+  // than `limit` bytes; kDataLoss for what is malformed or is not its hash; kResourceExhausted without
+  // memory.
   Result<std::string> read(const std::string& path, std::uint64_t limit) const;
 
   // 40 hex digits.

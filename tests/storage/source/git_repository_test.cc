@@ -1,9 +1,13 @@
 #include "storage/source/git_repository.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <filesystem>
+#include <fstream>
+#include <sstream>
 
 #include "tests/support/git_fixture.h"
 
@@ -27,6 +31,28 @@ class LocalRepository : public testing::Test {
   std::string error(const std::string& path) {
     auto read = CommitTree::openLocal(git_.directory(), commit_).value().read(path, 1 << 20);
     return read ? "no error" : read.error().message;
+  }
+  // What opening the commit or reading the model ends with.
+  Result<std::string> readModel(const std::string& directory = "") {
+    auto tree = CommitTree::openLocal(directory.empty() ? git_.directory() : directory, commit_);
+    if (!tree) return fail(tree.error());
+    return tree->read("model.onnx", 1 << 20);
+  }
+  std::string looseFile(const std::string& revision) {
+    const std::string id = git_.git("rev-parse '" + revision + "'");
+    return git_.directory() + "/.git/objects/" + id.substr(0, 2) + "/" + id.substr(2);
+  }
+  static std::string compressed(const std::string& bytes) {
+    std::string packed(compressBound(bytes.size()), '\0');
+    uLongf size = packed.size();
+    EXPECT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+                       reinterpret_cast<const Bytef*>(bytes.data()), bytes.size()),
+              Z_OK);
+    return packed.substr(0, size);
+  }
+  static void write(const std::string& path, const std::string& bytes) {
+    std::filesystem::remove(path);
+    std::ofstream(path, std::ios::binary) << bytes;
   }
   std::string openError(const std::string& commit) {
     auto opened = CommitTree::openLocal(git_.directory(), commit);
@@ -102,6 +128,130 @@ TEST_F(LocalRepository, AbsentRepositoriesAndCommitsAreNamed) {
   auto absent = CommitTree::openLocal(git_.directory(), std::string(40, '1'));
   EXPECT_EQ(absent.error().code, Code::kNotFound);
   EXPECT_NE(absent.error().message.find(std::string(40, '1')), std::string::npos);
+}
+
+TEST_F(LocalRepository, PackedBareAndWorktreeRepositoriesAreReadToo) {
+  git_.git("worktree add -q ../tree HEAD");
+  const std::string parent = std::filesystem::path(git_.directory()).parent_path();
+  git_.git("clone -q --bare . ../bare.git");
+  git_.git("gc -q");
+  EXPECT_FALSE(std::filesystem::exists(looseFile("HEAD")));
+  for (const std::string& directory :
+       {git_.directory(), git_.directory() + "/.git", parent + "/tree", parent + "/bare.git"}) {
+    const auto model = readModel(directory);
+    ASSERT_TRUE(model) << directory << ": " << model.error().message;
+    EXPECT_EQ(*model, "model bytes");
+  }
+}
+
+// libgit2 1.5 writes what is too much behind its buffer.
+TEST_F(LocalRepository, LooseObjectsOfAnotherLengthThanTheyDeclareAreRefused) {
+  const std::pair<const char*, const char*> objects[] = {
+      {"HEAD", "commit"}, {"HEAD^{tree}", "tree"}, {"HEAD:model.onnx", "blob"}};
+  for (const auto& [revision, type] : objects) {
+    const std::string kept = looseFile(revision) + ".kept";
+    for (const std::size_t length : {1000u, 1'000'000u})
+      for (const char* declared : {"0", "10", "999", "4000000"}) {
+        const std::string path = looseFile(revision);
+        std::filesystem::rename(path, kept);
+        write(path, compressed(std::string(type) + " " + declared + '\0' + std::string(length, 'A')));
+        const auto model = readModel();
+        std::filesystem::rename(kept, path);
+        ASSERT_FALSE(model) << type << " " << declared;
+        const bool large = std::string(type) == "blob" && std::string(declared) == "4000000";
+        EXPECT_EQ(model.error().code, large ? Code::kOutOfRange : Code::kDataLoss)
+            << type << " " << declared << ": " << model.error().message;
+      }
+  }
+  EXPECT_TRUE(readModel());
+}
+
+TEST_F(LocalRepository, LooseObjectsThatAreMalformedAreRefused) {
+  std::string header = "blob 11";
+  header += '\0';
+  for (const std::string& content :
+       {std::string("blob"), std::string("blob 11"), std::string("blob x") + '\0' + "model bytes",
+        std::string("stone 11") + '\0' + "model bytes", std::string("blob 18446744073709551616") + '\0',
+        header + "other bytes"}) {
+    write(looseFile("HEAD:model.onnx"), compressed(content));
+    const auto model = readModel();
+    ASSERT_FALSE(model) << content;
+    EXPECT_EQ(model.error().code, Code::kDataLoss) << model.error().message;
+  }
+  write(looseFile("HEAD:model.onnx"), compressed(header + "model bytes"));
+  ASSERT_TRUE(readModel());
+  std::stringstream whole;
+  whole << std::ifstream(looseFile("HEAD:model.onnx"), std::ios::binary).rdbuf();
+  for (const std::size_t size : {std::size_t{0}, std::size_t{5}, whole.str().size() - 1}) {
+    write(looseFile("HEAD:model.onnx"), whole.str().substr(0, size));
+    EXPECT_EQ(readModel().error().code, Code::kDataLoss) << size;
+  }
+  write(looseFile("HEAD:model.onnx"), "no zlib");
+  EXPECT_EQ(readModel().error().code, Code::kDataLoss);
+}
+
+TEST_F(LocalRepository, CommitsAndTreesAreBoundedByTheirHeaders) {
+  for (const char* revision : {"HEAD", "HEAD^{tree}"}) {
+    const std::string path = looseFile(revision);
+    std::filesystem::rename(path, path + ".kept");
+    const std::string type = revision == std::string("HEAD") ? "commit" : "tree";
+    write(path, compressed(type + " 1200000000" + '\0'));
+    EXPECT_EQ(readModel().error().code, Code::kOutOfRange);
+    std::filesystem::rename(path + ".kept", path);
+  }
+}
+
+TEST_F(LocalRepository, ATruncatedPackIsDataLoss) {
+  git_.git("gc -q");
+  for (const auto& entry : std::filesystem::directory_iterator(git_.directory() + "/.git/objects/pack"))
+    if (entry.path().extension() == ".pack") {
+      std::filesystem::permissions(entry.path(), std::filesystem::perms(0600));
+      std::filesystem::resize_file(entry.path(), 40);
+    }
+  const auto model = readModel();
+  ASSERT_FALSE(model);
+  EXPECT_TRUE(model.error().code == Code::kDataLoss || model.error().code == Code::kNotFound)
+      << model.error().message;
+}
+
+// Opening one waits for whoever writes to it.
+TEST_F(LocalRepository, AFifoInThePlaceOfAFileIsRefused) {
+  const std::string git = git_.directory() + "/.git/";
+  for (const std::string& name :
+       {git + "config", git + "HEAD", git + "packed-refs", git + "commondir", git + "shallow",
+        git + "info/grafts", git + "refs/heads/main", git + "objects/info/alternates",
+        git + "objects/pack/pack-1.idx", looseFile("HEAD"), looseFile("HEAD:model.onnx")}) {
+    const bool there = std::filesystem::exists(name);
+    if (there) std::filesystem::rename(name, git_.directory() + "/kept");
+    ASSERT_EQ(::mkfifo(name.c_str(), 0600), 0) << name;
+    const auto model = readModel();
+    ASSERT_FALSE(model) << name;
+    EXPECT_EQ(model.error().code, Code::kDataLoss) << model.error().message;
+    EXPECT_NE(model.error().message.find(name), std::string::npos) << model.error().message;
+    std::filesystem::remove(name);
+    if (there) std::filesystem::rename(git_.directory() + "/kept", name);
+  }
+  EXPECT_TRUE(readModel());
+}
+
+TEST_F(LocalRepository, NothingOutsideItIsRead) {
+  git_.git("clone -q --shared . ../borrower");
+  const std::string parent = std::filesystem::path(git_.directory()).parent_path();
+  const auto borrowed = readModel(parent + "/borrower");
+  ASSERT_FALSE(borrowed);
+  EXPECT_EQ(borrowed.error().code, Code::kUnimplemented);
+  EXPECT_NE(borrowed.error().message.find("git repack -a -d"), std::string::npos);
+  const std::string config = git_.directory() + "/.git/config";
+  for (const char* include : {"\n[include]\n\tpath = /dev/zero\n", "[core][INCLUDE]\npath=x\n",
+                              "[includeIf \"gitdir:/\"]\npath=x\n"}) {
+    std::filesystem::copy_file(config, config + ".kept");
+    std::ofstream(config, std::ios::app) << include;
+    const auto model = readModel();
+    ASSERT_FALSE(model) << include;
+    EXPECT_EQ(model.error().code, Code::kDataLoss) << model.error().message;
+    std::filesystem::rename(config + ".kept", config);
+  }
+  EXPECT_TRUE(readModel());
 }
 
 TEST_F(LocalRepository, AForeignOwnerIsExplained) {
