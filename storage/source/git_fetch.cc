@@ -9,6 +9,7 @@
 #include <optional>
 
 #include "manifest/base/digest.h"
+#include "storage/source/git_answer.h"
 #include "storage/source/git_state.h"
 #include "storage/source/git_url.h"
 #include "storage/source/host_policy.h"
@@ -140,9 +141,11 @@ class GitFetcher {
   Error failure(int code) {
     if (error_) return error_->in(reference_.url);
     Error error = gitError(code, reference_.url);
+    const git_error* last = git_error_last();
     // A refused connection, a name that does not resolve.
-    if (const git_error* last = git_error_last(); last && last->klass == GIT_ERROR_OS)
-      error.code = Code::kUnavailable;
+    if (last && last->klass == GIT_ERROR_OS) error.code = Code::kUnavailable;
+    if (last && last->message && error.code == Code::kUnavailable)
+      error.code = answerCode(last->message).value_or(error.code);
     if (error.message.find("redirect") != std::string::npos)
       error.message += " (redirects to another host are not followed: use the address it redirects to)";
     return error;
@@ -161,7 +164,8 @@ class GitFetcher {
     int code = fetchRefspecs(remote, fetch, {one.data()});
     if (code == 0) return {};
     Error first = failure(code);
-    if (error_ || first.code == Code::kUnavailable || first.code == Code::kUnauthenticated)
+    if (error_ || first.code == Code::kUnavailable || first.code == Code::kUnauthenticated ||
+        first.code == Code::kPermissionDenied || first.code == Code::kResourceExhausted)
       return fail(first);
     char heads[] = "+refs/heads/*:refs/kiln/heads/*", tags[] = "+refs/tags/*:refs/kiln/tags/*";
     if (int again = fetchRefspecs(remote, fetch, {heads, tags}); again < 0) return fail(failure(again));

@@ -36,8 +36,9 @@ struct GitFetchOptions {
 // Fetches the commit into a temporary bare repository, which lives as long as the CommitTree.
 // kInvalidArgument if reference.commit is not a full commit id; the message names the commit that a branch or
 // tag stands for on the server. kPermissionDenied for a host that is not allowed or not what it claims to be;
-// kUnauthenticated, kNotFound, kUnavailable; kResourceExhausted beyond maxTransferBytes; kDeadlineExceeded.
-// Sets libgit2's CA file for the process: call it from one thread.
+// kUnauthenticated, kNotFound; kUnavailable where another try may help; git_answer.h's codes for what the
+// server decided; kDataLoss for a pack that is none; kResourceExhausted beyond maxTransferBytes and without
+// memory; kDeadlineExceeded. Sets libgit2's CA file for the process: call it from one thread.
 Result<CommitTree> fetchCommit(const GitReference& reference, const GitFetchOptions& options);
 
 // Makes libgit2 ignore system and user configuration (URL rewriting, proxies) from now on, for the whole

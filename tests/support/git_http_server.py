@@ -3,7 +3,8 @@
 
 usage: git_http_server.py DIRECTORY PORT_FILE [TOKEN]
 With TOKEN, only basic authentication with that password is let in. Paths below /redirect/ are answered with a
-redirect to the same server under another host name. Ends at the end of its input.
+redirect to the same server under another host name. Paths below /answer/NAME/ get an answer that is no git server's.
+Ends at the end of its input.
 """
 import base64
 import http.server
@@ -14,6 +15,30 @@ import threading
 
 directory, port_file = sys.argv[1:3]
 token = sys.argv[3] if len(sys.argv) > 3 else None
+
+
+ADVERTISEMENT, RESULT = (f"application/x-git-upload-pack-{kind}" for kind in ("advertisement", "result"))
+
+
+def line(text):
+    return b"%04x" % (len(text) + 4) + text
+
+
+REFS = line(b"# service=git-upload-pack\n") + b"0000" + line(
+    b"1" * 40 + b" refs/heads/main\0ofs-delta side-band-64k allow-tip-sha1-in-want allow-reachable-sha1-in-want\n") + b"0000"
+# NAME: status, content type, body; of those of GET that are git's, the answer to POST.
+ANSWERS = {
+    "page": (200, "text/html", b"<html>\x1b[31m"),
+    "error": (200, ADVERTISEMENT, line(b"# service=git-upload-pack\n") + b"0000" + line(b"ERR go away")),
+    "noise": (200, ADVERTISEMENT, b"zzzz" + b"?" * 100),
+    "file": (302, "text/plain", b""),
+    "gone": (410, "text/plain", b""),
+    "teapot": (418, "text/plain", b""),
+    "busy": (503, "text/plain", b""),
+    "version": (200, ADVERTISEMENT, REFS),
+    "short": (200, ADVERTISEMENT, REFS),
+}
+PACKS = {"version": b"PACK" + b"\xff" * 1000, "short": b"PA"}
 
 
 class Handler(http.server.BaseHTTPRequestHandler):
@@ -28,7 +53,22 @@ class Handler(http.server.BaseHTTPRequestHandler):
         scheme, _, value = self.headers.get("Authorization", "").partition(" ")
         return scheme == "Basic" and base64.b64decode(value).decode().endswith(":" + token)
 
+    def other_answer(self, name):
+        status, kind, body = ANSWERS[name]
+        if self.command == "POST":
+            self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            kind, body = RESULT, line(b"NAK\n") + line(b"\x01" + PACKS[name]) + b"0000"
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(len(body)))
+        if status == 302:
+            self.send_header("Location", "file:///etc")
+        self.end_headers()
+        self.wfile.write(body)
+
     def answer(self):
+        if self.path.startswith("/answer/"):
+            return self.other_answer(self.path.split("/")[2])
         if self.path.startswith("/redirect/"):
             self.send_response(301)
             self.send_header("Location", f"http://localhost:{server.server_port}" + self.path.replace("/redirect/", "/", 1))

@@ -101,6 +101,24 @@ TEST_F(Fetch, Case26RedirectsToAnotherHostAreNotFollowed) {
   EXPECT_NE(refused.error().message.find("redirect"), std::string::npos) << refused.error().message;
 }
 
+// Another try would get the same answer; where it may get a better one, the server is unavailable.
+TEST_F(Fetch, WhatTheServerDecidesIsNoTroubleOfTheNetwork) {
+  GitHttpServer server(repositories());
+  const std::pair<const char*, Code> answers[] = {
+      {"page", Code::kDataLoss},      {"error", Code::kUnimplemented}, {"noise", Code::kDataLoss},
+      {"file", Code::kUnimplemented}, {"gone", Code::kNotFound},       {"teapot", Code::kDataLoss},
+      {"busy", Code::kUnavailable},   {"version", Code::kDataLoss},    {"short", Code::kDataLoss}};
+  for (const auto& [name, code] : answers) {
+    const GitReference asked{"http://" + server.host() + "/answer/" + name + "/r.git", std::string(40, '1'),
+                             "m"};
+    const auto refused = fetchCommit(asked, options(server));
+    ASSERT_FALSE(refused) << name;
+    EXPECT_EQ(refused.error().code, code) << name << ": " << refused.error().message;
+  }
+  EXPECT_EQ(fetchCommit(reference(server, first_, "/redirect"), options(server)).error().code,
+            Code::kUnimplemented);
+}
+
 TEST_F(Fetch, CredentialsOpenPrivateRepositories) {
   GitHttpServer server(repositories(), "s3cret");
   auto without = fetchCommit(reference(server, first_), options(server));
