@@ -30,6 +30,9 @@ Error gitError(int code, std::string_view what) {
     case GIT_ERROR_SSL:
       error.code = Code::kUnavailable;
       break;
+    case GIT_ERROR_OS:
+      if (error.message.ends_with("Permission denied")) error.code = Code::kPermissionDenied;
+      break;
     case GIT_ERROR_NOMEMORY:
       error.code = Code::kResourceExhausted;
       break;

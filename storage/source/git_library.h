@@ -38,9 +38,9 @@ using BlobHandle = GitHandle<git_blob, git_blob_free>;
 using OdbHandle = GitHandle<git_odb, git_odb_free>;
 
 // The error of the call that just returned `code` (< 0): kNotFound, kUnauthenticated, kPermissionDenied for a
-// bad certificate or host key, kUnavailable for the network, kDataLoss for what is malformed or is not its
-// hash, kUnimplemented for a kind of repository that libgit2 does not know, kResourceExhausted where memory
-// ran out, else kInternal.
+// bad certificate or host key and a file that may not be read, kUnavailable for the network, kDataLoss for
+// what is malformed or is not its hash, kUnimplemented for a kind of repository that libgit2 does not know,
+// kResourceExhausted where memory ran out, else kInternal.
 Error gitError(int code, std::string_view what);
 
 }  // namespace kiln::source

@@ -74,6 +74,7 @@ TEST_F(WriteModel, Case18DataOutsideTheModelsDirectoryIsRefused) {
     const Status done = write("net.onnx");
     ASSERT_FALSE(done) << location;
     EXPECT_EQ(done.error().code, Code::kInvalidArgument) << done.error().message;
+    EXPECT_EQ(done.error().details, R"({"exitCode":3})") << "the model is at fault";
   }
 }
 

@@ -69,6 +69,15 @@ TEST(Policy, AGpuIsShownToItsChecksAlone) {
   }
 }
 
+TEST(Policy, AReaderOfRepositoriesHasFilesAlone) {
+  const Policy policy = readPolicy();
+  EXPECT_FALSE(policy.network);
+  for (const char* call : {"chmod", "clone", "connect", "execve", "fork", "kill", "prctl", "prlimit64",
+                           "ptrace", "rename", "socket", "symlink", "unlink", "vfork"})
+    EXPECT_FALSE(std::ranges::binary_search(policy.calls, call)) << call;
+  EXPECT_TRUE(Sandbox::make(policy, Host::detect())) << "its filter can be built";
+}
+
 TEST(Policy, TheDocumentSaysWhatIsStillShared) {
   const auto left = [](const Policy& policy) {
     return policy.toJson().at("sharedState").get<std::vector<std::string>>();

@@ -21,8 +21,9 @@ struct Limits {
 using ReadFile = std::function<Result<std::string>(const std::string& path, std::uint64_t limit)>;
 
 // Writes the file at `path` of the commit to `out` under its last name, and the external data that it names,
-// if it is an ONNX model, to the same relative paths below `out`. kInvalidArgument for a location outside the
-// model's directory, kNotFound for data that the commit lacks, kResourceExhausted beyond the limits.
+// if it is an ONNX model, to the same relative paths below `out`. kInvalidArgument, with exitCode 3 in the
+// details, for a location outside the model's directory, kNotFound for data that the commit lacks,
+// kResourceExhausted beyond the limits, kUnavailable where there is no room for it.
 Status writeModel(const ReadFile& read, const std::string& path, const std::string& out,
                   const Limits& limits = {});
 

@@ -104,6 +104,68 @@ constexpr const char* kLoadCalls[] = {"memfd_create", "mincore"};
 // What NVIDIA's driver library uses beside.
 constexpr const char* kGpuCalls[] = {"get_mempolicy", "mbind", "mlock", "munlock"};
 
+// Reading files, writing new ones and giving up more rights.
+constexpr const char* kReadCalls[] = {"access",
+                                      "brk",
+                                      "clock_gettime",
+                                      "close",
+                                      "exit",
+                                      "exit_group",
+                                      "faccessat",
+                                      "faccessat2",
+                                      "fcntl",
+                                      "fstat",
+                                      "futex",
+                                      "getcwd",
+                                      "getdents64",
+                                      "getegid",
+                                      "geteuid",
+                                      "getgid",
+                                      "getpid",
+                                      "getppid",
+                                      "getrandom",
+                                      "getrlimit",
+                                      "getrusage",
+                                      "gettid",
+                                      "gettimeofday",
+                                      "getuid",
+                                      "ioctl",
+                                      "landlock_add_rule",
+                                      "landlock_create_ruleset",
+                                      "landlock_restrict_self",
+                                      "lseek",
+                                      "lstat",
+                                      "madvise",
+                                      "mkdir",
+                                      "mkdirat",
+                                      "mmap",
+                                      "mprotect",
+                                      "mremap",
+                                      "munmap",
+                                      "newfstatat",
+                                      "open",
+                                      "openat",
+                                      "poll",
+                                      "ppoll",
+                                      "pread64",
+                                      "read",
+                                      "readlink",
+                                      "readlinkat",
+                                      "readv",
+                                      "restart_syscall",
+                                      "rt_sigaction",
+                                      "rt_sigprocmask",
+                                      "rt_sigreturn",
+                                      "sched_yield",
+                                      "setitimer",
+                                      "stat",
+                                      "statx",
+                                      "sysinfo",
+                                      "tgkill",
+                                      "uname",
+                                      "write",
+                                      "writev"};
+
 // What parallel actions can still learn of each other or of the machine; SHARED_STATE.md explains each.
 std::vector<std::string> leftShared(const Policy& policy) {
   std::vector<std::string> left = {"cpu", "free-memory", "futexes-of-mapped-files", "page-cache-timing",
@@ -189,6 +251,13 @@ Policy fetchPolicy() {
   policy.limits.cpuSeconds = 900;
   policy.limits.outputFiles = 65536;
   policy.limits.outputDepth = 32;
+  return policy;
+}
+
+Policy readPolicy() {
+  Policy policy;
+  policy.name = "read/1";
+  policy.calls = sortedUnion(kReadCalls);
   return policy;
 }
 

@@ -65,5 +65,8 @@ Policy gpuCheckPolicy(std::vector<std::string> nodes);
 std::vector<std::string> gpuNodes();
 // What the source fetcher runs under: the network, smaller limits, no more calls than sockets need.
 Policy fetchPolicy();
+// The system calls of a fetcher that reads a repository on its own machine and has no bubblewrap around it;
+// it sets its limits itself.
+Policy readPolicy();
 
 }  // namespace kiln::sandbox
