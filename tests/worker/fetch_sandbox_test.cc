@@ -104,6 +104,17 @@ TEST_F(FetchSandbox, TroubleWithTheNetworkMayBeTriedAgainAndOtherFailuresAreResu
   EXPECT_EQ(missing->output_files_size(), 0);
 }
 
+// It would go beyond it again: a result, which ends the job, and no error, after which it is tried elsewhere.
+TEST_F(FetchSandbox, ASourceThatGoesBeyondALimitOfTheSandboxIsOverBudget) {
+  const auto deep =
+      run("d=/work/output; i=0; while [ $i -lt 40 ]; do d=$d/a; i=$((i+1)); done\n"
+          "/usr/bin/mkdir -p $d; while :; do :; done\n");
+  ASSERT_TRUE(deep) << deep.error().message;
+  EXPECT_EQ(deep->exit_code(), 4);
+  EXPECT_THAT(deep->stderr_raw(), HasSubstr("https://git.example.org/m.git: "));
+  EXPECT_EQ(deep->output_files_size(), 0);
+}
+
 TEST_F(FetchSandbox, AMissingProgramIsSaidAtTheStart) {
   auto sandbox = sandbox::Sandbox::make(sandbox::fetchPolicy(), sandbox::Host::detect());
   const auto fetcher = Fetcher::make(store_, std::move(*sandbox), dir_ + "/state",

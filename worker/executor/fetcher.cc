@@ -6,6 +6,7 @@
 #include <cerrno>
 
 #include "manifest/base/printable.h"
+#include "manifest/json/error_line.h"
 #include "manifest/json/json.h"
 #include "worker/executor/credentials.h"
 #include "worker/executor/host_parts.h"
@@ -23,7 +24,9 @@ constexpr const char* kHostParts[] = {
     "/etc/resolv.conf", "/etc/services", "/etc/ca-certificates"};
 constexpr const char* kCredentials = "/credentials";
 constexpr const char* kCaFile = "/ca.pem";
-constexpr int kUnavailableExit = 7;  // of kiln-fetcher
+// Exit codes of kiln-fetcher.
+constexpr int kUnavailableExit = 7;
+constexpr int kOverBudgetExit = 4;
 
 // The message in the error that kiln-fetcher writes as its last line.
 std::string messageIn(const std::string& log) {
@@ -93,7 +96,13 @@ Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
   options.timeLimit = request.timeLimit;
   options.cancel = request.cancel;
   KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(command, options));
-  KILN_TRY(checkTermination(finished));
+  if (const auto limit = checkTermination(finished); !limit) {
+    const Code code = limit.error().code;
+    if (code != Code::kResourceExhausted && code != Code::kOutOfRange) return fail(limit.error());
+    // The source asked for it, and would ask for it again.
+    finished.exitCode = kOverBudgetExit;
+    finished.err += "\n" + errorLine(Error(limit.error()).in(printable(request.url, 500))) + "\n";
+  }
   // The network's trouble, not the source's: another try may help.
   if (finished.exitCode == kUnavailableExit)
     return fail(Code::kUnavailable, "fetch: " + printable(messageIn(finished.err), 500));

@@ -38,7 +38,7 @@ class Fetcher {
                                                std::string state, FetchOptions options);
 
   // Outputs "output/model.onnx" and whatever external data came with it; exit code and stderr are the
-  // program's.
+  // program's, or exit code 4 with an error line where the source went beyond the sandbox's memory or output.
   Result<reapi::ActionResult> run(const FetchRequest& request);
 
   // As Executor::storePolicy.
