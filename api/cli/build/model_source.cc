@@ -1,14 +1,15 @@
 #include "api/cli/build/model_source.h"
 
+#include <fcntl.h>
 #include <fmt/format.h>
 
 #include "api/cli/base/print.h"
+#include "api/cli/build/local_commit.h"
 #include "api/client/model_check.h"
 #include "api/client/model_files.h"
 #include "manifest/spec/compile_spec.h"
 #include "storage/blob/upload.h"
 #include "storage/source/git_reference.h"
-#include "storage/source/git_repository.h"
 #include "storage/source/git_url.h"
 #include "storage/source/onnx_external.h"
 #include "storage/tree/digest_proto.h"
@@ -17,7 +18,6 @@ namespace kiln::cli {
 namespace {
 
 constexpr std::uint64_t kMaxModelBytes = 2ull << 30;  // what protobuf can hold
-constexpr std::uint64_t kMaxDataBytes = 8ull << 30;
 
 // The sources of one request and the bytes behind them.
 class Sources {
@@ -31,6 +31,8 @@ class Sources {
     if (origin != nullptr) fill(*added.mutable_origin(), *origin);
     items_.push_back(std::move(item));
   }
+  // Where items lie, until they are sent.
+  void keep(ScratchDirectory directory) { kept_.push_back(std::move(directory)); }
   Status upload(client::Client& client, bool verbose) const {
     KILN_TRY(client.ping());  // an instance that is not there would take what is uploaded
     KILN_ASSIGN(const auto sent, client.upload(items_));
@@ -46,6 +48,7 @@ class Sources {
  private:
   v1::SubmitJobRequest& request_;
   std::vector<storage::UploadItem> items_;
+  std::vector<ScratchDirectory> kept_;
 };
 
 std::string nameOf(const std::string& path) {
@@ -66,27 +69,28 @@ Status addFiles(const std::string& model, const std::vector<std::string>& data, 
 // A repository on this machine: read here, for the farm sees no files of its users.
 Status addLocalCommit(const std::string& directory, const source::GitReference& reference,
                       const CompileSpec& options, Sources& sources) {
-  KILN_ASSIGN(const auto tree, source::CommitTree::openLocal(directory, reference.commit));
-  KILN_ASSIGN(auto model, tree.read(reference.path, kMaxModelBytes));
+  KILN_ASSIGN(auto files, readLocalCommit(directory, reference));
+  const auto name = nameOf(reference.path);
+  const auto home = reference.path.substr(0, reference.path.size() - name.size());
+  const auto add = [&](const std::string& path, const Digest& digest) {
+    const source::GitReference origin{reference.url, reference.commit, home + path};
+    sources.add(path, {digest, files.path() + "/" + path, {}}, &origin);
+  };
+  KILN_ASSIGN(const auto model, readRegular(files.path() + "/" + name, kMaxModelBytes, O_NOFOLLOW));
   KILN_TRY(client::checkModel(asBytes(model), reference.path, options));
   KILN_ASSIGN(const auto locations, source::externalLocations(asBytes(model)));
-  const auto home = reference.path.substr(0, reference.path.size() - nameOf(reference.path).size());
-  const auto add = [&](const std::string& name, std::string bytes) {
-    const source::GitReference origin{reference.url, tree.commit(), home + name};
-    const auto digest = digestOf(bytes);
-    sources.add(name, {digest, {}, std::move(bytes)}, &origin);
-  };
   onnx::ExternalSizes sizes;
-  std::vector<std::pair<std::string, std::string>> data;
+  std::vector<std::pair<std::string, Digest>> data;
   for (const auto& location : locations) {
     KILN_ASSIGN(std::string path, client::externalPathOf(reference.path, location));
-    KILN_ASSIGN(std::string bytes, tree.read(home + path, kMaxDataBytes));
-    sizes[path] = bytes.size();
-    data.emplace_back(std::move(path), std::move(bytes));
+    KILN_ASSIGN(const Digest digest, digestOfFile(files.path() + "/" + path));
+    sizes[path] = digest.size;
+    data.emplace_back(std::move(path), digest);
   }
   if (!data.empty()) KILN_TRY(client::checkModel(asBytes(model), reference.path, options, sizes));
-  add(nameOf(reference.path), std::move(model));
-  for (auto& [path, bytes] : data) add(path, std::move(bytes));
+  add(name, digestOf(model));
+  for (const auto& [path, digest] : data) add(path, digest);
+  sources.keep(std::move(files));
   return {};
 }
 

@@ -64,8 +64,10 @@ void checkPrograms(Report& report) {
       absent += fmt::format("{}{}", absent.empty() ? "" : ", ", name);
   }
   if (absent.empty()) return report.ok("programs", home.string());
-  report.warn("programs", absent + " not in " + home.string(),
-              "only a farm needs them: build them with infra/build");
+  report.warn(
+      "programs", absent + " not in " + home.string(),
+      "a farm needs them, and kiln-fetcher a build from a repository on this machine: build them with "
+      "infra/build");
 }
 
 std::string textMember(const Json& object, const char* name) {

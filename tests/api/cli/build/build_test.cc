@@ -1,4 +1,7 @@
 // `kiln build` and the job commands against the gRPC edge of a farm.
+#include <sys/stat.h>
+#include <zlib.h>
+
 #include <filesystem>
 #include <fstream>
 
@@ -212,6 +215,40 @@ TEST_F(KilnBuild, LfsPointersAreRefusedByName) {
                             "--target", "cpu:x86-64-v3"});
   EXPECT_EQ(result.exit, 4);
   EXPECT_NE(result.err.find("LFS"), std::string::npos) << result.err;
+}
+
+// Whoever made the repository gets an error of the process that reads it.
+TEST_F(KilnBuild, HostileRepositoriesEndTheirReaderAndSendNothing) {
+  file("repo/model.onnx", testing_support::emptyModel());
+  const auto commit = commitModel(directory.path());
+  const auto build = [&] {
+    return kiln({"build", "git+file://" + directory.path() + "/repo@" + commit + "#model.onnx", "--target",
+                 "cpu:x86-64-v3"});
+  };
+  const std::string object =
+      directory / ("repo/.git/objects/" + commit.substr(0, 2) + "/" + commit.substr(2));
+  std::filesystem::rename(object, directory / "kept");
+  const std::string lie = std::string("commit 0") + '\0' + std::string(100'000, 'A');
+  std::string packed(compressBound(lie.size()), '\0');
+  uLongf size = packed.size();
+  ASSERT_EQ(compress(reinterpret_cast<Bytef*>(packed.data()), &size,
+                     reinterpret_cast<const Bytef*>(lie.data()), lie.size()),
+            Z_OK);
+  std::ofstream(object, std::ios::binary) << packed.substr(0, size);
+  const auto liar = build();
+  EXPECT_EQ(liar.exit, 5) << liar.err;
+  EXPECT_NE(liar.err.find(commit + ": "), std::string::npos) << liar.err;
+  std::filesystem::remove(object);
+  ASSERT_EQ(::mkfifo(object.c_str(), 0600), 0);
+  const auto fifo = build();
+  EXPECT_EQ(fifo.exit, 5) << fifo.err;
+  EXPECT_NE(fifo.err.find("is a FIFO"), std::string::npos) << fifo.err;
+  std::filesystem::remove(object);
+  EXPECT_EQ(build().exit, 6);
+  std::filesystem::rename(directory / "kept", object);
+  file("repo/.git/objects/info/alternates", "/nonexistent\n");
+  EXPECT_EQ(build().exit, 4);
+  EXPECT_TRUE(farm.script.submitted.empty());
 }
 
 TEST_F(KilnBuild, WhatIsNoModelIsNamedBeforeAnythingIsSent) {
