@@ -104,67 +104,20 @@ constexpr const char* kLoadCalls[] = {"memfd_create", "mincore"};
 // What NVIDIA's driver library uses beside.
 constexpr const char* kGpuCalls[] = {"get_mempolicy", "mbind", "mlock", "munlock"};
 
-// Reading files, writing new ones and giving up more rights.
-constexpr const char* kReadCalls[] = {"access",
-                                      "brk",
-                                      "clock_gettime",
-                                      "close",
-                                      "exit",
-                                      "exit_group",
-                                      "faccessat",
-                                      "faccessat2",
-                                      "fcntl",
-                                      "fstat",
-                                      "futex",
-                                      "getcwd",
-                                      "getdents64",
-                                      "getegid",
-                                      "geteuid",
-                                      "getgid",
-                                      "getpid",
-                                      "getppid",
-                                      "getrandom",
-                                      "getrlimit",
-                                      "getrusage",
-                                      "gettid",
-                                      "gettimeofday",
-                                      "getuid",
-                                      "ioctl",
-                                      "landlock_add_rule",
-                                      "landlock_create_ruleset",
-                                      "landlock_restrict_self",
-                                      "lseek",
-                                      "lstat",
-                                      "madvise",
-                                      "mkdir",
-                                      "mkdirat",
-                                      "mmap",
-                                      "mprotect",
-                                      "mremap",
-                                      "munmap",
-                                      "newfstatat",
-                                      "open",
-                                      "openat",
-                                      "poll",
-                                      "ppoll",
-                                      "pread64",
-                                      "read",
-                                      "readlink",
-                                      "readlinkat",
-                                      "readv",
-                                      "restart_syscall",
-                                      "rt_sigaction",
-                                      "rt_sigprocmask",
-                                      "rt_sigreturn",
-                                      "sched_yield",
-                                      "setitimer",
-                                      "stat",
-                                      "statx",
-                                      "sysinfo",
-                                      "tgkill",
-                                      "uname",
-                                      "write",
-                                      "writev"};
+// Reading files and writing new ones.
+constexpr const char* kReadCalls[] = {
+    "access",  "close", "faccessat", "faccessat2", "fcntl",      "fstat", "getcwd", "getdents64", "ioctl",
+    "lseek",   "lstat", "mkdir",     "mkdirat",    "newfstatat", "open",  "openat", "poll",       "ppoll",
+    "pread64", "read",  "readlink",  "readlinkat", "readv",      "stat",  "statx",  "write",      "writev"};
+// What a process without threads or children asks of itself.
+constexpr const char* kOwnCalls[] = {
+    "clock_gettime", "exit",         "exit_group", "futex",           "getegid",      "geteuid",
+    "getgid",        "getpid",       "getppid",    "getrandom",       "getrlimit",    "getrusage",
+    "gettid",        "gettimeofday", "getuid",     "restart_syscall", "rt_sigaction", "rt_sigprocmask",
+    "rt_sigreturn",  "sched_yield",  "setitimer",  "sysinfo",         "tgkill",       "uname"};
+// Giving up more rights.
+constexpr const char* kLandlockCalls[] = {"landlock_add_rule", "landlock_create_ruleset",
+                                          "landlock_restrict_self"};
 
 // What parallel actions can still learn of each other or of the machine; SHARED_STATE.md explains each.
 std::vector<std::string> leftShared(const Policy& policy) {
@@ -257,7 +210,7 @@ Policy fetchPolicy() {
 Policy readPolicy() {
   Policy policy;
   policy.name = "read/1";
-  policy.calls = sortedUnion(kReadCalls);
+  policy.calls = sortedUnion(kReadCalls, kMemoryCalls, kOwnCalls, kLandlockCalls);
   return policy;
 }
 
