@@ -1,6 +1,6 @@
 #include "coordinator/signatures/log_growth.h"
 
-#include "storage/postgres/listener.h"
+#include "manifest/base/printable.h"
 
 namespace kiln::service {
 namespace {
@@ -11,6 +11,10 @@ using std::chrono::steady_clock;
 constexpr milliseconds kListen{250};  // also how soon the thread sees that it is to end
 constexpr milliseconds kRetry{250};
 constexpr milliseconds kLookAgain{500};  // without a notification
+// kiln-log says every half second what it waits for, or when its witnesses have all timed out.
+constexpr std::chrono::seconds kToldHolds{120};
+constexpr char kGrown[] = "kiln_log", kWaiting[] = "kiln_log_waiting";
+constexpr std::size_t kMaxTold = 1000;
 
 }  // namespace
 
@@ -38,14 +42,31 @@ Result<std::string> LogGrowth::await(milliseconds timeout,
     lock.unlock();
     KILN_ASSIGN(auto found, look());
     if (found) return std::move(*found);
-    if (steady_clock::now() >= end)
-      return fail(Code::kUnavailable,
-                  "signed, but no checkpoint of the log covers it yet; is kiln-log running?");
     lock.lock();
+    if (steady_clock::now() >= end)
+      return fail(Code::kUnavailable, "signed, but no checkpoint of the log covers it yet" + whyNot());
     changed_.waitFor(mutex_, kLookAgain,
                      [&]() KILN_REQUIRES(mutex_) { return stopping_ || growths_ != seen; });
   }
   return fail(Code::kUnavailable, "the coordinator is stopping");
+}
+
+std::string LogGrowth::whyNot() const {
+  if (waitsFor_.empty() || steady_clock::now() - toldAt_ > kToldHolds) return "; is kiln-log running?";
+  return "; kiln-log waits: " + waitsFor_;
+}
+
+void LogGrowth::take(const std::vector<postgres::Notification>& heard) {
+  for (const postgres::Notification& one : heard) {
+    if (one.channel == kWaiting) {
+      waitsFor_ = printable(one.payload, kMaxTold);
+      toldAt_ = steady_clock::now();
+    } else {
+      waitsFor_.clear();
+      ++growths_;
+      changed_.notifyAll();
+    }
+  }
 }
 
 void LogGrowth::follow() {
@@ -53,22 +74,19 @@ void LogGrowth::follow() {
   MutexLock lock(mutex_);
   while (!stopping_) {
     lock.unlock();
-    bool heard = false;
+    std::vector<postgres::Notification> heard;
     if (!listener) {
-      if (auto opened = postgres::Listener::open(database_.options(), {"kiln_log"})) {
+      if (auto opened = postgres::Listener::open(database_.options(), {kGrown, kWaiting})) {
         listener.emplace(std::move(*opened));
-        heard = true;  // it may have grown meanwhile
+        heard.push_back({kGrown, ""});  // it may have grown meanwhile
       }
     } else if (auto got = listener->wait(kListen)) {
-      heard = !got->empty();
+      heard = std::move(*got);
     } else {
       listener.reset();
     }
     lock.lock();
-    if (heard) {
-      ++growths_;
-      changed_.notifyAll();
-    }
+    take(heard);
     if (!listener) changed_.waitFor(mutex_, kRetry, [this]() KILN_REQUIRES(mutex_) { return stopping_; });
   }
 }

@@ -71,12 +71,10 @@ std::unique_ptr<LogSource> openLogSource(const std::string& where) {
 Result<OpenedCheckpoint> openCheckpointText(const std::string& text, std::span<const VerifierKey> logs) {
   KILN_ASSIGN(Note note, parseNote(text));
   KILN_ASSIGN(Checkpoint claimed, Checkpoint::parse(note.text));
-  for (const VerifierKey& log : logs) {
-    if (log.name != claimed.origin) continue;
-    KILN_ASSIGN(Checkpoint checkpoint, openCheckpoint(note, log));
-    return OpenedCheckpoint{std::move(note), std::move(checkpoint)};
-  }
-  return fail(Code::kPermissionDenied, untrusted(claimed.origin, note));
+  if (std::ranges::find(logs, claimed.origin, &VerifierKey::name) == logs.end())
+    return fail(Code::kPermissionDenied, untrusted(claimed.origin, note));
+  KILN_ASSIGN(Checkpoint checkpoint, openCheckpoint(note, logs));
+  return OpenedCheckpoint{std::move(note), std::move(checkpoint)};
 }
 
 Error fromLog(const LogSource& source, const Error& error) {

@@ -58,4 +58,16 @@ Result<Checkpoint> openCheckpoint(const Note& note, const VerifierKey& log) {
   return checkpoint;
 }
 
+Result<Checkpoint> openCheckpoint(const Note& note, std::span<const VerifierKey> logs) {
+  KILN_ASSIGN(const Checkpoint claimed, Checkpoint::parse(note.text));
+  Error why{Code::kDataLoss, "signed note: no key of " + claimed.origin + " is known", {}};
+  for (const VerifierKey& log : logs) {
+    if (log.name != claimed.origin) continue;
+    auto checkpoint = openCheckpoint(note, log);
+    if (checkpoint) return checkpoint;
+    why = checkpoint.error();
+  }
+  return fail(std::move(why));
+}
+
 }  // namespace kiln::signing

@@ -1,6 +1,7 @@
 // Checkpoints: what a log says it holds. Source: C2SP tlog-checkpoint.
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -28,5 +29,8 @@ Result<Note> signCheckpoint(const Checkpoint& checkpoint, const Ed25519PrivateKe
 // The checkpoint in a note. kDataLoss unless the log signed it; kInvalidArgument if it is malformed or its
 // origin is not the log's name.
 Result<Checkpoint> openCheckpoint(const Note& note, const VerifierKey& log);
+// The same of logs that may have several keys, as a log has whose key changed: one of those with the
+// checkpoint's origin for a name signed it. Its other signatures prove nothing.
+Result<Checkpoint> openCheckpoint(const Note& note, std::span<const VerifierKey> logs);
 
 }  // namespace kiln::signing

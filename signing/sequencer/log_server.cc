@@ -8,6 +8,7 @@
 #include <cstdio>
 
 #include "manifest/base/exit_code.h"
+#include "manifest/base/printable.h"
 #include "manifest/base/usage.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_client.h"
@@ -21,6 +22,8 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kRetry{500};     // while the database or the log is not to be had
 constexpr milliseconds kTimeout{1000};  // without a notification, look all the same
+constexpr char kWaitingChannel[] = "kiln_log_waiting";
+constexpr std::size_t kMaxTold = 1000;  // bytes; PostgreSQL carries 7999
 
 // Blocked before any thread exists.
 class Signals {
@@ -70,6 +73,24 @@ Result<std::vector<WitnessEndpoint>> readWitnesses(const LogOptions& options) {
   return out;
 }
 
+Result<std::vector<VerifierKey>> readEarlierKeys(const LogOptions& options, const std::string& origin) {
+  std::vector<VerifierKey> out;
+  for (const std::string& path : options.earlier) {
+    KILN_ASSIGN(VerifierKey before, loadVerifierKey(path));
+    if (before.name != origin)
+      return fail(Code::kInvalidArgument, "--earlier-key " + path + ": is of the log " + before.name + "; " +
+                                              options.key + ".vkey is of " + origin);
+    out.push_back(std::move(before));
+  }
+  return out;
+}
+
+// Coordinators hear why the log does not grow; without the database nobody does.
+void tellCoordinators(const postgres::ConnectionOptions& database, const std::string& why) {
+  if (auto connection = postgres::Connection::open(database))
+    (void)connection->execute("SELECT pg_notify($1, $2)", {kWaitingChannel, printable(why, kMaxTold)});
+}
+
 // Appends until a signal (then: no error) or an error.
 Status sequence(const SequencerSettings& settings, const Ed25519PrivateKey& key, WritableTiles& tiles,
                 Signals& signals) {
@@ -108,11 +129,8 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
   KILN_ASSIGN(std::string origin, originOf(options.key, key));
   SequencerSettings settings;
   settings.database = {.conninfo = options.database, .applicationName = "kiln-log"};
+  KILN_ASSIGN(settings.earlierKeys, readEarlierKeys(options, origin));
   settings.origin = std::move(origin);
-  for (const std::string& path : options.earlier) {
-    KILN_ASSIGN(VerifierKey before, loadVerifierKey(path));
-    settings.earlierKeys.push_back(std::move(before));
-  }
   settings.reached = std::move(reached);
   KILN_ASSIGN(std::vector<WitnessEndpoint> witnesses, readWitnesses(options));
   const std::size_t quorum = options.quorum < 0 ? witnesses.size() : static_cast<std::size_t>(options.quorum);
@@ -127,6 +145,7 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
     if (!isTransient(status.error())) return status;
     if (said != status.error().message) spdlog::warn("waiting error=\"{}\"", status.error().message);
     said = status.error().message;
+    tellCoordinators(settings.database, said);
     if (signals.waitFor(kRetry)) break;
   }
   spdlog::info("stopping");

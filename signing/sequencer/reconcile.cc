@@ -23,9 +23,7 @@ tl::unexpected<Error> refused(const std::string& what, const char* next) {
 
 Result<Signed> open(const std::string& text, std::span<const VerifierKey> keys) {
   auto note = parseNote(text);
-  Result<Checkpoint> checkpoint = fail(note ? Error{} : note.error());
-  for (std::size_t i = 0; note && !checkpoint && i < keys.size(); ++i)
-    checkpoint = openCheckpoint(*note, keys[i]);
+  const auto checkpoint = note ? openCheckpoint(*note, keys) : Result<Checkpoint>(fail(note.error()));
   if (!checkpoint)
     return refused("the checkpoint there is not this log's: " + checkpoint.error().message,
                    "Use the log's own key and directory; after a change of keys, name the old one with "

@@ -23,6 +23,11 @@ WitnessAnswer conflict(std::uint64_t size) {
   return {409, "text/x.tlog.size", std::to_string(size) + "\n"};
 }
 
+bool isSignature(const NoteSignature& one, const std::string& text, const VerifierKey& key) {
+  return one.name == key.name && one.hint == key.hint() &&
+         key.key.verify(asBytes(text), asBytes(one.signature)).has_value();
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Witness>> Witness::open(const std::string& directory, std::string name,
@@ -40,12 +45,19 @@ std::string Witness::pathOf(const std::string& origin) const {
   return directory_ + "/" + digestOf(origin).hex();
 }
 
-Result<Checkpoint> Witness::latest(const VerifierKey& log) const {
-  auto text = readTextFile(pathOf(log.name), kMaxNoteBytes);
-  if (!text && text.error().code == Code::kNotFound) return Checkpoint{log.name, 0, emptyTreeHash()};
+std::vector<VerifierKey> Witness::keysOf(const std::string& origin) const {
+  std::vector<VerifierKey> out;
+  std::ranges::copy_if(logs_, std::back_inserter(out),
+                       [&](const VerifierKey& one) { return one.name == origin; });
+  return out;
+}
+
+Result<Checkpoint> Witness::latest(const std::string& origin, std::span<const VerifierKey> keys) const {
+  auto text = readTextFile(pathOf(origin), kMaxNoteBytes);
+  if (!text && text.error().code == Code::kNotFound) return Checkpoint{origin, 0, emptyTreeHash()};
   if (!text) return fail(text.error());
   KILN_ASSIGN(Note note, parseNote(*text));
-  return openCheckpoint(note, log);
+  return openCheckpoint(note, keys);
 }
 
 Result<std::string> Witness::last(const std::string& origin) {
@@ -60,16 +72,19 @@ WitnessAnswer Witness::addCheckpoint(std::string_view text) {
   if (!note) return refuse(400, note.error().message);
   auto claimed = Checkpoint::parse(note->text);
   if (!claimed) return refuse(400, claimed.error().message);
-  const auto log = std::find_if(logs_.begin(), logs_.end(),
-                                [&](const VerifierKey& one) { return one.name == claimed->origin; });
-  if (log == logs_.end()) return refuse(404, "this witness does not know the log");
-  auto next = openCheckpoint(*note, *log);
-  if (!next) return refuse(403, next.error().message);
+  const std::vector<VerifierKey> keys = keysOf(claimed->origin);
+  if (keys.empty())
+    return refuse(404, "this witness does not know the log; its --log-key names those it does");
+  auto next = openCheckpoint(*note, keys);
+  if (!next) return refuse(403, next.error().message + "; a log's new key is named with one more --log-key");
   if (request->oldSize > next->size) return refuse(400, "the old size is beyond the checkpoint's");
 
   const MutexLock lock(mutex_);
-  auto before = latest(*log);
-  if (!before) return refuse(500, "the witness's state is damaged; restore it");
+  auto before = latest(next->origin, keys);
+  if (!before)
+    return refuse(500, "the witness's state is not to be read (" + before.error().message +
+                           "); after a change of the log's key name the old one, too, with --log-key, else "
+                           "restore it");
   if (request->oldSize != before->size) return conflict(before->size);
   if (next->size == before->size && next->root != before->root) return conflict(before->size);
   if (auto follows = verifyConsistency(before->size, next->size, before->root, next->root, request->proof);
@@ -79,9 +94,12 @@ WitnessAnswer Witness::addCheckpoint(std::string_view text) {
   if (!cosignature) return refuse(500, "cannot sign");
   Note kept{note->text, {}};  // what others signed is theirs to keep
   std::copy_if(note->signatures.begin(), note->signatures.end(), std::back_inserter(kept.signatures),
-               [&](const NoteSignature& one) { return one.name == log->name && one.hint == log->hint(); });
+               [&](const NoteSignature& one) {
+                 return std::ranges::any_of(
+                     keys, [&](const VerifierKey& key) { return isSignature(one, note->text, key); });
+               });
   kept.signatures.push_back(*cosignature);
-  if (auto stored = replaceFile(pathOf(log->name), kept.toString()); !stored)
+  if (auto stored = replaceFile(pathOf(next->origin), kept.toString()); !stored)
     return refuse(500, "cannot keep the checkpoint");
   const Note line{"", {*cosignature}};
   return {200, "text/plain; charset=utf-8", line.toString().substr(1)};

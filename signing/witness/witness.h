@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ struct WitnessAnswer {
 // histories. One process at a time on a state directory.
 class Witness {
  public:
-  // `name` is that of its key. kUnavailable if another process holds `directory`. `clock` outlives it.
+  // `name` is that of its key. Of a log whose key changes, `logs` holds both until a checkpoint under the new
+  // one was cosigned: they share what is kept. kUnavailable if another process holds `directory`. `clock`
+  // outlives it.
   static Result<std::unique_ptr<Witness>> open(const std::string& directory, std::string name,
                                                Ed25519PrivateKey key, std::vector<VerifierKey> logs,
                                                const Clock& clock);
@@ -48,7 +51,10 @@ class Witness {
         clock_(clock),
         lock_(std::move(lock)) {}
   std::string pathOf(const std::string& origin) const;
-  Result<Checkpoint> latest(const VerifierKey& log) const KILN_REQUIRES(mutex_);
+  std::vector<VerifierKey> keysOf(const std::string& origin) const;
+  // `keys` are those of `origin`.
+  Result<Checkpoint> latest(const std::string& origin, std::span<const VerifierKey> keys) const
+      KILN_REQUIRES(mutex_);
 
   const std::string directory_;
   const std::string name_;

@@ -1,5 +1,6 @@
 #include "signing/witness/witness_client.h"
 
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "signing/follow/http.h"
 #include "signing/log/cosignature.h"
@@ -9,6 +10,7 @@ namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxAnswer = 16 << 10;
+constexpr std::size_t kMaxSaid = 300;  // of a refusal, in a message
 
 Result<HttpAnswer> post(const WitnessEndpoint& witness, const std::string& checkpoint, std::uint64_t from,
                         TileTree& tree) {
@@ -41,6 +43,13 @@ Result<NoteSignature> cosignatureIn(const std::string& body, const Note& checkpo
   return fail(Code::kUnavailable, witness.url + ": answered without the cosignature of " + witness.key.name);
 }
 
+// What it says is for people: the log's operator is to know what the witness's must mend.
+tl::unexpected<Error> refused(const WitnessEndpoint& witness, HttpAnswer answer) {
+  while (answer.body.ends_with('\n')) answer.body.pop_back();
+  return fail(Code::kUnavailable, witness.url + ": HTTP status " + std::to_string(answer.status) +
+                                      (answer.body.empty() ? "" : ": " + printable(answer.body, kMaxSaid)));
+}
+
 tl::unexpected<Error> contradicts(const WitnessEndpoint& witness, const char* what, std::uint64_t seen) {
   return fail(Code::kDataLoss, witness.url + ": the witness " + witness.key.name + " has cosigned " + what +
                                    " (" + std::to_string(seen) +
@@ -65,8 +74,7 @@ Result<NoteSignature> askOne(const WitnessEndpoint& witness, const Note& checkpo
     KILN_ASSIGN(std::uint64_t seen, sizeIn(answer.body, witness));
     if (seen == from) return contradicts(witness, "another log of this size", seen);
   }
-  if (answer.status != 200)
-    return fail(Code::kUnavailable, witness.url + ": HTTP status " + std::to_string(answer.status));
+  if (answer.status != 200) return refused(witness, std::move(answer));
   return cosignatureIn(answer.body, checkpoint, witness);
 }
 

@@ -18,18 +18,19 @@ using namespace signing;
 constexpr std::size_t kMaxCheckpointFile = 64 << 10;
 
 struct LogOptions {
-  std::string log, key, since, artifact;
+  std::string log, since, artifact;
+  std::vector<std::string> keys;
   std::uint64_t index = 0, from = 0;
 };
 
 // --log-key, else the logs that the trust root names.
 Result<std::vector<VerifierKey>> trustedLogs(const Context& context, const LogOptions& options) {
   std::vector<VerifierKey> out;
-  if (!options.key.empty()) {
-    KILN_ASSIGN(VerifierKey key, loadVerifierKey(options.key));
+  for (const std::string& path : options.keys) {
+    KILN_ASSIGN(VerifierKey key, loadVerifierKey(path));
     out.push_back(std::move(key));
-    return out;
   }
+  if (!out.empty()) return out;
   if (context.trustRoot.empty())
     return fail(Code::kInvalidArgument, "name a trust root (--trust-root) or a log key (--log-key)");
   KILN_ASSIGN(TrustRoot root, TrustRoot::load(context.trustRoot));
@@ -173,7 +174,10 @@ void addLog(CLI::App& app, Context& context) {
     command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
     addWaitOption(command, context);
     addTrustRootOption(command, context);
-    command.add_option("--log-key", options->key, "a log's .vkey file, instead of the root's logs")
+    command
+        .add_option(
+            "--log-key", options->keys,
+            "a log's .vkey file, instead of the root's logs; may be repeated, for each key that it had")
         ->excludes(command.get_option("--trust-root"));
     return &command;
   };

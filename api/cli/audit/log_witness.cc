@@ -113,7 +113,10 @@ void addLogWitness(CLI::App& log, Context& context) {
   command.add_option("--key", options->key, "PREFIX of PREFIX.key and PREFIX.vkey; made if it is not there")
       ->required();
   command.add_option("--state", options->state, "directory of what was cosigned")->required();
-  command.add_option("--log-key", options->logKeys, ".vkey file of a log to cosign")->required();
+  command
+      .add_option("--log-key", options->logKeys,
+                  ".vkey file of a log to cosign; may be repeated, also for a log's old and new key")
+      ->required();
   command.add_option("--listen", options->listen, "loopback HOST:PORT for add-checkpoint")
       ->capture_default_str();
   command.add_option("--port-file", options->portFile, "file that receives the port");

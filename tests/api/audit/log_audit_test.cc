@@ -58,6 +58,25 @@ class AuditedLog : public LoggedFarm {
   }
 };
 
+// Whoever waits for the log is told what the log waits for, until it has grown.
+TEST_F(AuditedLog, AWaitThatEndsSaysWhatTheLogWaitsFor) {
+  const auto why = [&] {
+    return sequenced_.growth()
+        .await(std::chrono::milliseconds(0), [] { return Result<std::optional<std::string>>(std::nullopt); })
+        .error()
+        .message;
+  };
+  const auto comesToSay = [&](const std::string& part) {
+    for (int i = 0; i < 1000; ++i) {
+      run("SELECT pg_notify('kiln_log_waiting', '0 of 1 witnesses that are needed cosigned')");
+      if (why().find(part) != std::string::npos) return true;
+    }
+    return false;
+  };
+  EXPECT_NE(why().find("is kiln-log running?"), std::string::npos) << why();
+  EXPECT_TRUE(comesToSay("kiln-log waits: 0 of 1 witnesses")) << why();
+}
+
 TEST_F(AuditedLog, NothingIsWrongWithAnHonestFarm) {
   const auto findings = audited();
   EXPECT_TRUE(findings.empty()) << said(findings);

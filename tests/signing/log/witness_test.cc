@@ -118,6 +118,55 @@ TEST_F(WitnessTest, WhatOthersSignedIsNotKept) {
   EXPECT_EQ(kept.signatures[1].name, "witness.example");
 }
 
+// Named in any order, both keys' checkpoints are one history; without the old key the state cannot be read
+// until something under the new one was cosigned.
+TEST_F(WitnessTest, ALogGoesOnWithANewKeyUnderItsOrigin) {
+  const auto newKey = Ed25519PrivateKey::create().value();
+  const VerifierKey next{log_.name, NoteKeyKind::kEd25519, newKey.publicKey()};
+  const auto reopen = [&](std::vector<VerifierKey> logs) {
+    witness_.reset();
+    witness_ = Witness::open(directory_ / "witness", "witness.example", witnessKey_, std::move(logs), clock_)
+                   .value();
+  };
+  const auto addNew = [&](std::uint64_t oldSize, std::uint64_t size, const std::string& first = "a") {
+    testing_support::MemoryTiles tiles;
+    const Checkpoint grown = openCheckpoint(checkpoint(tiles, size, first), log_).value();
+    TileTree tree(tiles, size);
+    return witness_->addCheckpoint(AddCheckpoint{oldSize, consistencyProof(tree, oldSize, size).value(),
+                                                 signCheckpoint(grown, newKey).value().toString()}
+                                       .text());
+  };
+  ASSERT_EQ(add(0, 3).status, 200);
+  reopen({next});
+  const WitnessAnswer unread = addNew(3, 5);
+  EXPECT_EQ(unread.status, 500);
+  EXPECT_NE(unread.body.find("--log-key"), std::string::npos) << unread.body;
+  std::uint64_t size = 3;
+  for (const auto& logs : {std::vector{log_, next}, std::vector{next, log_}}) {
+    reopen(logs);
+    EXPECT_EQ(addNew(size, size + 2, "b").status, 422) << "another history, under whatever key";
+    EXPECT_EQ(addNew(size, size + 2).status, 200);
+    EXPECT_EQ(add(size + 2, size + 3).status, 200) << "the old key goes on counting while it is named";
+    size += 3;
+  }
+  EXPECT_EQ(addNew(size, size).status, 200);
+  reopen({next});
+  EXPECT_EQ(addNew(size, size + 1).status, 200);
+  EXPECT_EQ(add(size + 1, size + 2).status, 403) << "the old one is named no more";
+}
+
+TEST_F(WitnessTest, TheLogSaysWhatItsWitnessSaid) {
+  auto server = WitnessServer::start("127.0.0.1", 0, *witness_).value();
+  const std::string url = "http://127.0.0.1:" + std::to_string(server->port());
+  testing_support::MemoryTiles tiles;
+  Note foreign = signCheckpoint({log_.name, 0, emptyTreeHash()}, witnessKey_).value();
+  TileTree tree(tiles, 0);
+  const Status refused = collectCosignatures({{self_, url}}, 1, foreign, 0, tree);
+  ASSERT_FALSE(refused);
+  for (const char* part : {"403", "not signed by log.example", "--log-key"})
+    EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
+}
+
 // As if it had seen nothing it would sign a second history.
 TEST_F(WitnessTest, WithDamagedStateItCosignsNothing) {
   ASSERT_EQ(add(0, 3).status, 200);
