@@ -38,17 +38,18 @@ Result<std::string> rootText(const RecallSettings& settings) {
 Status checkFollows(const signing::Recalls& news, const index::RecallsRecord& before,
                     const signing::TrustRoot& root) {
   if (news.version <= before.version)
-    return fail(Code::kFailedPrecondition, "version " + std::to_string(before.version) +
-                                               " is in force; this is version " +
-                                               std::to_string(news.version));
+    return fail(Code::kAlreadyExists, "version " + std::to_string(before.version) +
+                                          " is in force; this is version " + std::to_string(news.version) +
+                                          "; draft it again on top of version " +
+                                          std::to_string(before.version));
   KILN_ASSIGN(const signing::Recalls old, readRecalls(before));
   KILN_ASSIGN(const signing::RootFile earlier, readRoot(before.root));
   // What other recall keys said that do not count any more is gone.
   const bool sameKeys = earlier.root.toJson()["recallKeys"] == root.toJson()["recallKeys"];
   if (!sameKeys && !signing::Recalls::parse(before.document, root, signing::LogProofs::kIfAny)) return {};
   if (!news.extends(old))
-    return fail(Code::kDataLoss,
-                "it leaves out recalls of version " + std::to_string(before.version) + ", which is in force");
+    return fail(Code::kDataLoss, "it leaves out recalls of version " + std::to_string(before.version) +
+                                     ", which is in force; draft it again on top of that");
   return news.continuesLogs(old);
 }
 

@@ -283,6 +283,28 @@ TEST_F(RecallFarm, KilledBetweenLogAndIndexTheSameAgainGoesOn) {
   EXPECT_TRUE(inForce().logged);
 }
 
+// What was signed on top of an earlier version is of no more use to anybody.
+TEST_F(RecallFarm, ADraftThatLostTheRaceIsToBeDraftedAgain) {
+  start();
+  const auto draft = [&](const std::string& name) { return file + "-" + name; };
+  for (const std::string& name : {std::string("a"), std::string("b")})
+    ASSERT_EQ(recall({"--artifact", digestOf(name).text(), "--unmatched", "--reason", "r", "--no-publish",
+                      "--out", draft(name), "--sign-with", keyFile(0)})
+                  .exit,
+              0);
+  ASSERT_EQ(recall({"--cosign", draft("a") + ".draft"}).exit, 0);
+  const Answer lost = recall({"--cosign", draft("b") + ".draft"});
+  EXPECT_EQ(lost.exit, 2) << lost.said;
+  EXPECT_NE(lost.said.find("draft it again on top of version 1"), std::string::npos) << lost.said;
+  EXPECT_FALSE(std::filesystem::exists(file + ".unpublished"));
+  // One that was overtaken on its way to the farm is told the same.
+  const auto late = client()->publishRecalls(signing::readTextFile(draft("b") + ".draft", 1 << 20).value());
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kAlreadyExists) << late.error().message;
+  EXPECT_NE(late.error().message.find("draft it again on top of version 1"), std::string::npos)
+      << late.error().message;
+}
+
 TEST_F(RecallFarm, WithoutTheLogNothingComesIntoForce) {
   farm.coordinator_.reset();
   farm.startCoordinator("", 5, {"--trust-root", rootFile});

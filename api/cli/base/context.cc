@@ -6,11 +6,27 @@
 #include "api/cli/base/duration_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
+#include "api/client/shell_word.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::cli {
 
 namespace {
+
+// Calls `visit` with each option that a variable stands in for, the variable, and the value.
+template <class Shared, class Visit>
+void eachSetting(Shared& context, Visit visit) {
+  visit("--endpoint", "KILN_ENDPOINT", context.endpoint);
+  visit("--instance", "KILN_INSTANCE", context.instance);
+  visit("--wait", "KILN_WAIT", context.wait);
+  visit("--tls-ca", "KILN_TLS_CA", context.tls.ca);
+  visit("--tls-cert", "KILN_TLS_CERT", context.tls.certificate);
+  visit("--tls-key", "KILN_TLS_KEY", context.tls.key);
+  visit("--token-file", "KILN_TOKEN_FILE", context.tls.token);
+  visit("--trust-root", "KILN_TRUST_ROOT", context.trustRoot);
+  visit("--policy", "KILN_POLICY", context.policy);
+  visit("--recalls", "KILN_RECALLS", context.recalls);
+}
 
 // Tells on stderr what is waited for.
 client::RetryPolicy::Listener teller(const std::string& whom, const std::string& limit, Progress* progress) {
@@ -60,24 +76,25 @@ Status Context::readEnvironment() {
                                                                     {"--tls-key", &tls.key},
                                                                     {"--token-file", &tls.token}};
   const auto given = std::ranges::find_if(credentials, [](const auto& one) { return !one.second->empty(); });
-  const auto fill = [](std::string& value, const char* variable) {
+  eachSetting(*this, [](const char*, const char* variable, std::string& value) {
     const char* text = std::getenv(variable);
     if (value.empty() && text != nullptr) value = text;
-  };
-  fill(endpoint, "KILN_ENDPOINT");
-  fill(instance, "KILN_INSTANCE");
-  fill(wait, "KILN_WAIT");
-  fill(tls.ca, "KILN_TLS_CA");
-  fill(tls.certificate, "KILN_TLS_CERT");
-  fill(tls.key, "KILN_TLS_KEY");
-  fill(tls.token, "KILN_TOKEN_FILE");
-  fill(trustRoot, "KILN_TRUST_ROOT");
-  fill(policy, "KILN_POLICY");
-  fill(recalls, "KILN_RECALLS");
+  });
   if (given == std::end(credentials) || !endpoint.starts_with("unix:")) return {};
   return fail(Code::kInvalidArgument, std::string(given->first) + " is for host:port; at " +
                                           printable(endpoint) +
                                           " the file system says who may connect: leave it out");
+}
+
+std::string Context::carried(std::initializer_list<const char*> options) const {
+  std::string out;
+  eachSetting(*this, [&](std::string_view option, const char* variable, const std::string& value) {
+    const char* text = std::getenv(variable);
+    const bool known = value == (text != nullptr ? text : "");
+    if (!known && std::ranges::find(options, option) != options.end())
+      out += " " + client::shellOption(option, value);
+  });
+  return out;
 }
 
 void addFarmOptions(CLI::App& command, Context& context, const char* wait) {

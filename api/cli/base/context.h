@@ -3,6 +3,7 @@
 
 #include <CLI/CLI.hpp>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,9 @@ struct Context {
   // Fills in from the environment what the command line left out. kInvalidArgument for credentials on the
   // command line that the endpoint, wherever it was named, has no use for.
   Status readEnvironment();
+  // For the next command of somebody who has this one's environment: those of `options` that say something
+  // else, as words of a shell that each follow a space. "" for nothing.
+  std::string carried(std::initializer_list<const char*> options) const;
   // A client that retries as long as the command's --wait says. What it waits for is told on stderr, below
   // what `progress` (which may be null, and else outlives the client) has drawn.
   Result<std::unique_ptr<client::Client>> connect(Progress* progress = nullptr) const;

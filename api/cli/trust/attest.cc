@@ -8,6 +8,7 @@
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/trust/commands.h"
 #include "api/client/artifact_ref.h"
+#include "api/client/shell_word.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/short_digest.h"
@@ -104,8 +105,8 @@ void adviseOfKey(const Context& context, const std::string& keyId) {
   const auto root = signing::TrustRoot::load(context.trustRoot);
   if (!root || root->findKey(keyId)) return;
   note("kiln: the trust root " + context.trustRoot + " does not list key " + keyId +
-       ": the statement counts once a root does; kiln trust add-key ROOT --role signer --id AUTHOR --public "
-       "KEY.pem --out NEXT makes one");
+       ": the statement counts once a root does; kiln trust add-key " + client::shellPath(context.trustRoot) +
+       " --role signer --id AUTHOR --public KEY.pem --out NEXT makes one");
 }
 
 Result<std::string> thirdParty(const Options& options, const Digest& artifact) {

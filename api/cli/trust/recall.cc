@@ -9,6 +9,7 @@
 #include "api/cli/trust/commands.h"
 #include "api/cli/trust/recall_draft.h"
 #include "api/cli/trust/recall_resolve.h"
+#include "api/client/shell_word.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/durable_file.h"
 #include "manifest/base/printable.h"
@@ -33,6 +34,23 @@ struct Options : RecallOptions {
   std::vector<std::string> signWith;
   bool publish = true, dryRun = false, unmatched = false;
 };
+
+// The command that goes on with a signed file, for whoever has this environment and one more key or a farm.
+std::string goOn(const Context& context, const Options& options, const std::string& file) {
+  std::string out = "go on with kiln recall " + client::shellOption("--cosign", file) +
+                    context.carried({"--endpoint", "--instance", "--tls-ca", "--tls-cert", "--tls-key",
+                                     "--token-file", "--trust-root", "--recalls"});
+  if (!options.out.empty()) out += " " + client::shellOption("--out", options.out);
+  return out;
+}
+
+// What was overtaken can be signed by nobody any more: it does not hold the recalls that are in force.
+Status checkNext(const Recalls& news, const std::optional<Recalls>& before) {
+  if (!before || before->payload == news.payload || before->version < news.version) return {};
+  return fail(Code::kAlreadyExists,
+              fmt::format("version {} is in force; this is version {}; draft it again on top of version {}",
+                          before->version, news.version, before->version));
+}
 
 // A key that the root lets nobody recall with would leave a draft that is never complete.
 Result<std::vector<signing::PrivateKey>> loadKeys(const Options& options, const signing::TrustRoot& root) {
@@ -70,7 +88,9 @@ Result<std::optional<Recalls>> current(const Context& context, const Options& op
   auto read = Recalls::parse(told, root, LogProofs::kIfAny);
   if (!read) return fail(client->unreadable(read.error()));
   if (newest && !read->extends(*newest) && !newest->extends(*read))
-    return fail(Code::kDataLoss, options.recalls + ": holds other recalls than the farm");
+    return fail(Code::kDataLoss, options.recalls +
+                                     ": holds other recalls than the farm; --recalls names "
+                                     "another file, and one that is not there gets the farm's");
   if (!newest || read->version > newest->version) newest = std::move(*read);
   return newest;
 }
@@ -89,18 +109,21 @@ Result<Recalls> published(const Context& context, const signing::TrustRoot& root
 }
 
 // The same with what was signed kept beside `target` until the farm has it.
-Result<Recalls> publishedSafely(const Context& context, const signing::TrustRoot& root, const Recalls& sent,
+Result<Recalls> publishedSafely(const Context& context, const Options& options,
+                                const signing::TrustRoot& root, const Recalls& sent,
                                 const std::optional<Recalls>& before, const std::string& target) {
   const std::string kept = target + ".unpublished";
   KILN_TRY(replaceFile(kept, sent.text));
   auto done = published(context, root, sent, before);
+  std::error_code ignored;
   if (!done) {
     Error error = done.error();
-    error.message +=
-        "; what was signed is in " + kept + ": go on with kiln recall --publish --cosign " + kept;
+    const bool overtaken = error.code == Code::kAlreadyExists;
+    if (!overtaken)
+      error.message += "; what was signed is in " + kept + ": " + goOn(context, options, kept) + " --publish";
+    if (overtaken) std::filesystem::remove(kept, ignored);
     return fail(std::move(error));
   }
-  std::error_code ignored;
   std::filesystem::remove(kept, ignored);
   return done;
 }
@@ -124,8 +147,10 @@ Status place(const Context& context, const Options& options, const signing::Trus
              const std::string& text, const std::optional<Recalls>& before) {
   const std::string& target = options.out.empty() ? options.recalls : options.out;
   auto whole = Recalls::parse(text, root, LogProofs::kIfAny);
+  const bool isSigned = whole.has_value(), withheld = !options.publish && !context.endpoint.empty();
+  if (whole) KILN_TRY(checkNext(*whole, before));
   if (whole && options.publish) {
-    whole = publishedSafely(context, root, *whole, before, target);
+    whole = publishedSafely(context, options, root, *whole, before, target);
     if (!whole) return fail(whole.error());
   } else if (whole) {
     whole = Recalls::parse(text, root);
@@ -151,7 +176,10 @@ Status place(const Context& context, const Options& options, const signing::Trus
                      whole->logged ? ", all in the log" : "",
                      options.publish ? "; it is in force on the farm" : ""));
   if (isNew) note("the new entry is " + entry + "; --lift with that digest takes it back");
-  if (!whole) note(whole.error().message + "; go on with kiln recall --cosign " + path);
+  if (!whole)
+    note(whole.error().message + "; " + goOn(context, options, path) +
+         (isSigned ? context.endpoint.empty() ? " --publish --endpoint HOST:PORT" : " --publish"
+                   : std::string(withheld ? " --no-publish" : "") + " --sign-with KEY"));
   printLine(path);
   return {};
 }
@@ -223,11 +251,11 @@ Status resolve(const Context& context, const Options& options, Recall& recall) {
     if (!matched && matched.error().code == Code::kNotFound && !options.unmatched)
       return matchesNothing(matched.error().message);
     if (!matched && matched.error().code != Code::kNotFound) return matched;
-  } else if (!itself && options.listed.empty() && !options.unmatched) {
-    return fail(
-        Code::kInvalidArgument,
-        "no farm is named, so nobody says what this recall touches; name one with --endpoint, list it "
-        "with --listed, or add --unmatched");
+  } else if (options.listed.empty() && !options.unmatched) {
+    return fail(Code::kInvalidArgument,
+                "no farm is named, so nobody says " +
+                    std::string(itself ? "that there is such an artifact" : "what this recall touches") +
+                    "; name one with --endpoint, list it with --listed, or add --unmatched");
   }
   KILN_TRY(checkWhole(recall));
   if (itself) KILN_TRY(listItself(recall));
@@ -308,10 +336,7 @@ Status run(const Context& context, const Options& given) {
     } else {
       KILN_ASSIGN(draft, Recalls::cosign(draft, keys).map_error(named));
     }
-    std::optional<Recalls> before;
-    if (options.publish) {
-      KILN_ASSIGN(before, current(context, options, store.root()));
-    }
+    KILN_ASSIGN(const std::optional<Recalls> before, current(context, options, store.root()));
     return place(context, options, store.root(), draft, before);
   }
   const TimePoint now = SystemClock().now();

@@ -12,6 +12,7 @@
 #include "api/cli/trust/commands.h"
 #include "api/cli/trust/trust_edit.h"
 #include "api/cli/trust/trust_sigstore.h"
+#include "api/client/shell_word.h"
 #include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 #include "signing/keys/public_pem.h"
@@ -94,7 +95,8 @@ Status checkRootKey(const RootFile& file, const RootFile* previous, const std::s
 // Signs with the keys given and writes a new file, or the root itself where none is named; says how far the
 // signatures are.
 Status finish(const Context& context, RootFile file, const Options& options,
-              const std::vector<PrivateKey>& keys, const RootFile* previous) {
+              const std::vector<PrivateKey>& keys, const RootFile* previous,
+              const std::string& previousPath = "") {
   for (const PrivateKey& key : keys) {
     KILN_TRY(checkRootKey(file, previous, key.publicKey().id()));
     KILN_TRY(file.sign(key));
@@ -111,7 +113,9 @@ Status finish(const Context& context, RootFile file, const Options& options,
     note(fmt::format("signed by {} of the root keys of version {}", countOf(file, *previous->root.rootKeys),
                      previous->root.version));
   note(done ? "complete: give it to those who trust this root"
-            : "not complete: kiln trust sign FILE --key ROOT.key adds a signature");
+            : "not complete: kiln trust sign " + client::shellPath(out) +
+                  (previous ? " " + client::shellOption("--previous", previousPath) : "") +
+                  " --key ROOT.key adds a signature");
   printLine(out);
   return {};
 }
@@ -222,7 +226,8 @@ Status edit(const Context& context, const Options& options, Change change) {
   KILN_ASSIGN(RootFile file, RootFile::of(std::move(next)));
   KILN_TRY(checkReadable(file));
   KILN_ASSIGN(const std::vector<PrivateKey> keys, loadKeys(options));
-  return finish(context, std::move(file), options, keys, before.root.rootKeys ? &before : nullptr);
+  return finish(context, std::move(file), options, keys, before.root.rootKeys ? &before : nullptr,
+                options.root);
 }
 
 // What of `kiln trust add-key` and `rotate` is of other roles than this one.
@@ -322,7 +327,7 @@ Status sign(const Context& context, const Options& options) {
     KILN_ASSIGN(previous, readRootFile(options.previous));
   }
   KILN_ASSIGN(const std::vector<PrivateKey> keys, loadKeys(options));
-  return finish(context, std::move(file), options, keys, previous ? &*previous : nullptr);
+  return finish(context, std::move(file), options, keys, previous ? &*previous : nullptr, options.previous);
 }
 
 void printRoot(const RootFile& file) {

@@ -73,7 +73,7 @@ std::vector<Line> lines() {
     return words;
   };
   const Words root{"--trust-root", "root.json"}, sign{"--sign-with", "keys/recall-1.key"};
-  const Words recall = with({"recall", "--artifact", kDigest, "--reason", "r"}, root),
+  const Words recall = with({"recall", "--artifact", kDigest, "--reason", "r", "--unmatched"}, root),
               attest{"attest", kDigest, "--type", "urn:x"}, away{"jobs", "--endpoint", "localhost:1"};
   const std::set<std::string> any{"empty", "garbage"};
   std::vector<Line> out{
@@ -102,12 +102,12 @@ std::vector<Line> lines() {
       {{"trust", "sign", kFile, "--key", "keys/root-1.key"}},
       {{"trust", "sign", "root.json", "--key", kFile}},
       {{"trust", "sign", "root.json", "--key", "keys/root-1.key", "--out", "n", "--previous", kFile}},
-      {with({"recall", "--artifact", kDigest, "--reason", "r", "--trust-root", kFile}, sign)},
+      {with({"recall", "--artifact", kDigest, "--reason", "r", "--unmatched", "--trust-root", kFile}, sign)},
       {with(recall, {"--sign-with", kFile})},
       {with(recall, with(sign, {"--recalls", kFile})), {"missing"}},
       {with(recall, with(sign, {"--checkpoint", kFile})), any},  // the root has no log
-      {with({"recall", "--artifact", kDigest, "--reason", "r", "--trust-root", "logged.json", "--checkpoint",
-             kFile},
+      {with({"recall", "--artifact", kDigest, "--reason", "r", "--unmatched", "--trust-root", "logged.json",
+             "--checkpoint", kFile},
             sign)},
       {with(recall, with(sign, {"--listed", kFile})), {"empty"}},
       {with({"recall", "--source", kFile, "--reason", "r", "--unmatched"}, with(root, sign)), any},

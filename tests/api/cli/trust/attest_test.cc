@@ -147,7 +147,7 @@ TEST_F(KilnAttest, ARecalledArtifactIsExit5WithTheReason) {
   EXPECT_EQ(kiln({"verify", fetched}).exit, 0);
   const std::string recalls = directory / "recalls.json";
   ASSERT_EQ(kiln({"recall", "--artifact", artifact.farm.artifact.text(), "--reason", "wrong weights",
-                  "--recalls", recalls, "--sign-with", directory / "recall.key"})
+                  "--unmatched", "--recalls", recalls, "--sign-with", directory / "recall.key"})
                 .exit,
             0);
   const auto refused = kiln({"verify", fetched, "--recalls", recalls});

@@ -92,10 +92,10 @@ TEST_F(KilnTrust, SignaturesAndRecallsMadeAtOnceAllStay) {
     people.emplace_back([&, i] {
       const auto signedBy = trust({"sign", next, "--key", rootKey(i), "--previous", root});
       EXPECT_EQ(signedBy.exit, 0) << signedBy.err;
-      const auto recalled = runKiln(
-          {"recall", "--trust-root", root, "--recalls", recalls, "--artifact",
-           digestOf(std::to_string(i)).text(), "--reason", "bad", "--sign-with", keys + "/recall-1.key"},
-          {}, directory.path());
+      const auto recalled = runKiln({"recall", "--trust-root", root, "--recalls", recalls, "--artifact",
+                                     digestOf(std::to_string(i)).text(), "--reason", "bad", "--unmatched",
+                                     "--sign-with", keys + "/recall-1.key"},
+                                    {}, directory.path());
       EXPECT_EQ(recalled.exit, 0) << recalled.err;
     });
   for (std::thread& one : people) one.join();
@@ -176,6 +176,9 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
   };
   const std::string artifact = digestOf("artifact").text();
   auto done = recall({"--artifact", artifact, "--reason", "wrong weights", "--sign-with", one});
+  EXPECT_EQ(done.exit, 2) << "nobody says that there is such an artifact";
+  EXPECT_NE(done.err.find("--unmatched"), std::string::npos) << done.err;
+  done = recall({"--artifact", artifact, "--reason", "wrong weights", "--sign-with", one, "--unmatched"});
   ASSERT_EQ(done.exit, 0) << done.err;
   ASSERT_TRUE(inForce());
   EXPECT_NE(inForce()->condemns(digestOf("artifact")), nullptr) << "one key is enough for one artifact";
@@ -218,7 +221,8 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
       {"--worker", "w3", "--reason", "disk faults", "--unmatched", "--sign-with", one, "--sign-with", two});
   ASSERT_EQ(wider.exit, 0) << wider.err;
   EXPECT_EQ(inForce()->entries.size(), 4u) << "it reaches further";
-  const auto anew = recall({"--artifact", artifact, "--reason", "wrong after all", "--sign-with", one});
+  const auto anew =
+      recall({"--artifact", artifact, "--reason", "wrong after all", "--sign-with", one, "--unmatched"});
   ASSERT_EQ(anew.exit, 0) << anew.err;
   EXPECT_NE(inForce()->condemns(digestOf("artifact")), nullptr) << "what was lifted can be recalled again";
   const std::string lift = inForce()->entries[2].id().text();
@@ -229,6 +233,54 @@ TEST_F(KilnTrust, RecallsNeedAsManyKeysAsTheyReach) {
   EXPECT_EQ(recall({"--artifact", artifact, "--sign-with", one}).exit, 2) << "why?";
   EXPECT_EQ(recall({"--refresh", "--dry-run"}).exit, 2) << "signs nothing, so there is nothing to show";
   EXPECT_EQ(recall({"--refresh", "--sign-with", one}).exit, 0) << "news without a recall";
+}
+
+// The printed next step works as it stands, but for the key that somebody else has.
+TEST_F(KilnTrust, ANextStepCarriesTheOptionsThatItNeeds) {
+  init();
+  const std::string recalls = directory / "our recalls.json", quoted = "'" + recalls + "'";
+  const auto drafted = runKiln({"recall", "--trust-root", root, "--recalls", recalls, "--worker", "w1",
+                                "--reason", "r", "--unmatched", "--sign-with", keys + "/recall-1.key"},
+                               {}, directory.path());
+  ASSERT_EQ(drafted.exit, 0) << drafted.err;
+  EXPECT_NE(drafted.err.find("kiln recall --cosign '" + recalls + ".draft' --trust-root " + root +
+                             " --recalls " + quoted + " --sign-with KEY"),
+            std::string::npos)
+      << drafted.err;
+  const std::string key = signer("signer.pem"), spaced = directory / "the next.json";
+  const auto added = trust({"add-key", root, "--id", "urn:farm", "--public", key, "--out", spaced});
+  ASSERT_EQ(added.exit, 0) << added.err;
+  EXPECT_NE(added.err.find("kiln trust sign '" + spaced + "' --previous " + root +
+                           " --key ROOT.key adds a signature"),
+            std::string::npos)
+      << added.err;
+}
+
+// Of two drafts on one version the second has lost, and stays lost: it does not hold the first one's recall.
+TEST_F(KilnTrust, ADraftThatWasOvertakenSaysToDraftAgain) {
+  init();
+  const std::string recalls = directory / "recalls.json";
+  const auto recall = [&](std::vector<std::string> words) {
+    words.insert(words.begin(), {"recall", "--trust-root", root, "--recalls", recalls});
+    return runKiln(words, {}, directory.path());
+  };
+  for (const char* name : {"a", "b"}) {
+    const auto drafted =
+        recall({"--worker", name, "--reason", "r", "--unmatched", "--out",
+                directory / (std::string(name) + ".json"), "--sign-with", keys + "/recall-1.key"});
+    ASSERT_EQ(drafted.exit, 0) << drafted.err;
+  }
+  const auto cosign = [&](const std::string& name) {
+    return recall({"--cosign", directory / (name + ".json.draft"), "--sign-with", keys + "/recall-2.key"});
+  };
+  ASSERT_EQ(cosign("a").exit, 0);
+  const std::string first = signing::readTextFile(recalls, 1 << 20).value();
+  const auto lost = cosign("b");
+  EXPECT_EQ(lost.exit, 2) << lost.err;
+  EXPECT_NE(lost.err.find("draft it again on top of version 1"), std::string::npos) << lost.err;
+  EXPECT_EQ(lost.err.find("go on with"), std::string::npos) << lost.err;
+  EXPECT_EQ(signing::readTextFile(recalls, 1 << 20).value(), first);
+  EXPECT_EQ(cosign("a").exit, 0) << "what is in force may be said again";
 }
 
 // What the user typed is named, never a member of the document that it would have become.
@@ -302,7 +354,7 @@ TEST_F(KilnTrust, AKeyThatTheRootDoesNotListSignsNothing) {
     }
   const auto recalled =
       runKiln({"recall", "--trust-root", root, "--recalls", directory / "recalls.json", "--artifact",
-               digestOf("a").text(), "--reason", "r", "--sign-with", stranger},
+               digestOf("a").text(), "--reason", "r", "--unmatched", "--sign-with", stranger},
               {}, directory.path());
   EXPECT_EQ(recalled.exit, 8) << recalled.err;
   EXPECT_FALSE(std::filesystem::exists(directory / "recalls.json.draft"));
