@@ -47,8 +47,11 @@ struct Gateway::Server final : ConnectionHost {
 
   Status listen() {
     boost::system::error_code error;
-    const auto address = asio::ip::make_address(options.address, error);
-    if (error) return fail(Code::kInvalidArgument, "\"" + options.address + "\" is no numeric address");
+    const auto address =
+        asio::ip::make_address(options.address == "localhost" ? "127.0.0.1" : options.address, error);
+    if (error)
+      return fail(Code::kInvalidArgument,
+                  "\"" + options.address + "\" is no numeric address; give one such as 127.0.0.1");
     if (!address.is_loopback() && !(options.tls && gated)) {
       return fail(Code::kInvalidArgument, "without TLS the HTTP side listens on loopback only; \"" +
                                               options.address + "\" is not 127.0.0.1 or ::1");

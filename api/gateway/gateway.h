@@ -95,7 +95,7 @@ struct GatewayBackend {
 };
 
 struct GatewayOptions {
-  std::string address = "127.0.0.1";    // numeric; without TLS and a gate, a loopback address
+  std::string address = "127.0.0.1";    // numeric, or localhost; loopback without TLS and a gate
   std::uint16_t port = 0;               // 0: the system chooses; see Gateway::port()
   std::shared_ptr<ServerTls> tls = {};  // null: plain HTTP, for requests whose Host is a name of loopback
   ConnectionLimits limits = {};         // a thread for each of limits.answers
@@ -112,8 +112,8 @@ struct GatewayOptions {
 // A running server. Thread safe. Destroying it stops it.
 class Gateway {
  public:
-  // Returns once the port is bound. kInvalidArgument if the address is not numeric, or not loopback though
-  // TLS or the gate is missing; kUnavailable if it is taken.
+  // Returns once the port is bound. kInvalidArgument if the address is neither numeric nor localhost, or not
+  // loopback though TLS or the gate is missing; kUnavailable if it is taken.
   static Result<std::unique_ptr<Gateway>> start(const GatewayOptions& options, GatewayBackend backend);
   ~Gateway();
 

@@ -248,14 +248,18 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                                   .health = [&health] { return health.check(); },
                                   .log = std::move(logFiles),
                                   .release = std::make_shared<Releases>(farm, policies)};
-  KILN_ASSIGN(auto web, gateway::Gateway::start({.address = http.host, .port = http.port}, backend));
+  const auto of = [](const char* option) { return [=](const Error& error) { return error.in(option); }; };
+  KILN_ASSIGN(
+      auto web,
+      gateway::Gateway::start({.address = http.host, .port = http.port}, backend).map_error(of("--http")));
   KILN_TRY(writePortFile("--http-port-file", options.httpPortFile, web->port()));
   std::unique_ptr<gateway::Gateway> secureWeb;
   if (!options.https.empty()) {
     KILN_ASSIGN(HostPort https, parseHostPort(options.https));
     backend.gate = std::make_shared<HttpGate>(gate, options.publicLog);
     KILN_ASSIGN(secureWeb, gateway::Gateway::start(
-                               {.address = https.host, .port = https.port, .tls = tls->https()}, backend));
+                               {.address = https.host, .port = https.port, .tls = tls->https()}, backend)
+                               .map_error(of("--https")));
     KILN_TRY(writePortFile("--https-port-file", options.httpsPortFile, secureWeb->port()));
   }
 

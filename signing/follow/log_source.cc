@@ -58,7 +58,7 @@ std::string untrusted(const std::string& origin, const Note& note) {
     keys += (keys.empty() ? "" : ", ") + printable(one.name) + "+" + toHex(one.hint);
   return "a checkpoint of the log " + printable(origin) + ", signed with " + keys +
          ", which is not trusted here; if this is the log that you mean, name its .vkey file with --log-key, "
-         "or add it to the trust root with kiln trust add-key --role log --id ORIGIN --public KEY.pem";
+         "or add it to the trust root with kiln trust add-key --role log --public LOG.vkey";
 }
 
 }  // namespace

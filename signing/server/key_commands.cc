@@ -6,6 +6,7 @@
 
 #include "manifest/base/durable_file.h"
 #include "signing/keys/certificate.h"
+#include "signing/keys/ed25519.h"
 #include "signing/keys/files.h"
 #include "signing/log/verifier_key.h"
 #include "signing/token/key_location.h"
@@ -37,8 +38,15 @@ Status makeKey(const std::string& out) {
 }
 
 Result<std::string> publicKeyPem(const std::string& key) {
-  KILN_ASSIGN(const PrivateKey loaded, loadKey(key));
-  return loaded.publicKey().pem();
+  const auto loaded = loadKey(key);
+  if (loaded) return loaded->publicKey().pem();
+  if (loaded.error().code == Code::kInvalidArgument && Ed25519PrivateKey::load(key))
+    return fail(
+        Code::kInvalidArgument,
+        key +
+            ": an Ed25519 key, of a log or a witness; its public half is the .vkey file beside it, which "
+            "kiln trust add-key --role log|witness --public takes");
+  return fail(loaded.error());
 }
 
 Status makeRoot(const RootOptions& options, const std::string& out, const Clock& clock) {

@@ -139,9 +139,10 @@ class Server final : public WitnessServer {
 Result<std::unique_ptr<WitnessServer>> WitnessServer::start(const std::string& host, std::uint16_t port,
                                                             Witness& witness) {
   error_code error;
-  const auto address = asio::ip::make_address(host, error);
+  const auto address = asio::ip::make_address(host == "localhost" ? "127.0.0.1" : host, error);
   if (error || !address.is_loopback())
-    return fail(Code::kInvalidArgument, "a witness listens on loopback only; put a TLS proxy before it");
+    return fail(Code::kInvalidArgument,
+                "a witness listens on loopback only, 127.0.0.1 or ::1; put a TLS proxy before it");
   auto context = std::make_unique<asio::io_context>();
   asio::ip::tcp::acceptor acceptor(*context);
   const asio::ip::tcp::endpoint endpoint(address, port);

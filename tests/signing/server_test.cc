@@ -19,6 +19,17 @@
 namespace kiln::signing {
 namespace {
 
+TEST(KeyCommands, TheKeyOfALogNamesItsPublicHalf) {
+  const testing_support::TempDirectory directory;
+  const std::string file = directory / "log.key";
+  ASSERT_TRUE(Ed25519PrivateKey::create()->save(file));
+  const auto refused = publicKeyPem(file);
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  for (const std::string& part : {file, std::string(".vkey"), std::string("kiln trust add-key")})
+    EXPECT_NE(refused.error().message.find(part), std::string::npos) << refused.error().message;
+}
+
 TEST(SignerServer, SignsOverItsSocket) {
   Farm farm;
   std::string address = "unix:" + farm.directory / "signer.sock";

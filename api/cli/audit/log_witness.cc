@@ -3,10 +3,12 @@
 
 #include <fmt/format.h>
 #include <chrono>
+#include <filesystem>
 #include <thread>
 
 #include "api/cli/base/print.h"
 #include "manifest/base/durable_file.h"
+#include "manifest/base/printable.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_server.h"
@@ -22,9 +24,39 @@ struct Options {
   int every = 10;
 };
 
+// Before anything is made: a cosignature under another name than the one in PREFIX.vkey counts nowhere.
+Status checkName(const Options& options) {
+  if (!isKeyName(options.name))
+    return fail(Code::kInvalidArgument,
+                "--name " + inQuotes(options.name) +
+                    ": a witness's name has 1 to 256 bytes and neither spaces nor '+'; give its host name");
+  std::error_code ignored;
+  if (std::filesystem::is_regular_file(options.key, ignored))
+    return fail(Code::kInvalidArgument,
+                "--key " + options.key + ": is a file; name the PREFIX of PREFIX.key and PREFIX.vkey");
+  const auto known = loadVerifierKey(options.key + ".vkey");
+  if (!known) return known.error().code == Code::kNotFound ? Status() : fail(known.error());
+  if (known->kind != NoteKeyKind::kCosignature)
+    return fail(Code::kInvalidArgument,
+                options.key + ".vkey: is of a log and of no witness; name another --key");
+  if (known->name == options.name) return {};
+  return fail(Code::kInvalidArgument, "--name " + options.name + ": " + options.key + ".vkey says " +
+                                          known->name + "; give that name, or another --key");
+}
+
+// The two halves that were made together.
+Status checkHalves(const Options& options, const Ed25519PrivateKey& key) {
+  const auto known = loadVerifierKey(options.key + ".vkey");
+  if (!known || known->key.raw() == key.publicKey().raw()) return {};
+  return fail(Code::kInvalidArgument,
+              options.key + ".vkey does not belong to " + options.key + ".key; name the PREFIX of a pair");
+}
+
 // The key in PREFIX.key; made, with PREFIX.vkey, if it is not there.
 Result<Ed25519PrivateKey> witnessKey(const Options& options) {
+  KILN_TRY(checkName(options));
   auto key = Ed25519PrivateKey::load(options.key + ".key");
+  if (key) KILN_TRY(checkHalves(options, *key));
   if (key || key.error().code != Code::kNotFound) return key;
   KILN_ASSIGN(Ed25519PrivateKey made, Ed25519PrivateKey::create());
   KILN_TRY(made.save(options.key + ".key"));
@@ -109,7 +141,7 @@ void addLogWitness(CLI::App& log, Context& context) {
       "kiln log witness --name witness.example.org --key witness --state DIR --log-key log.vkey --listen "
       "127.0.0.1:8090 --follow https://log.example.org",
       [options] { return run(*options); });
-  command.add_option("--name", options->name, "the witness's name")->required();
+  command.add_option("--name", options->name, "the witness's name, as PREFIX.vkey says it")->required();
   command.add_option("--key", options->key, "PREFIX of PREFIX.key and PREFIX.vkey; made if it is not there")
       ->required();
   command.add_option("--state", options->state, "directory of what was cosigned")->required();

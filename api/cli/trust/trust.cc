@@ -16,6 +16,7 @@
 #include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 #include "signing/keys/public_pem.h"
+#include "signing/log/verifier_key.h"
 #include "signing/token/key_location.h"
 
 namespace kiln::cli {
@@ -250,12 +251,39 @@ const std::string& orDefault(const std::string& given, const std::string& usual)
   return given.empty() ? usual : given;
 }
 
+// Whose the key in a .vkey file is stands in it.
+Status readVerifierKey(const Options& options, NewKey& key) {
+  KILN_ASSIGN(const signing::VerifierKey verifier, signing::loadVerifierKey(options.publicKey));
+  const bool isLog = verifier.kind == signing::NoteKeyKind::kEd25519;
+  if (key.role != (isLog ? KeyRole::kLog : KeyRole::kWitness))
+    return fail(Code::kInvalidArgument, "--public " + options.publicKey + ": is the key of the " +
+                                            (isLog ? "log " : "witness ") + verifier.name +
+                                            "; its role is --role " + (isLog ? "log" : "witness"));
+  if (!options.id.empty() && options.id != verifier.name)
+    return fail(Code::kInvalidArgument, "--id " + options.id + ": " + options.publicKey + " is of " +
+                                            verifier.name + "; leave --id out, or name another file");
+  key.id = verifier.name;
+  key.spki = verifier.key.der();
+  return {};
+}
+
+Status readKey(const Options& options, NewKey& key) {
+  if (options.publicKey.ends_with(".vkey")) return readVerifierKey(options, key);
+  const bool ofLog = key.role == KeyRole::kLog || key.role == KeyRole::kWitness;
+  auto spki = signing::readPublicKeyFile(options.publicKey);
+  if (!spki && spki.error().code == Code::kInvalidArgument && ofLog)
+    spki.error().message += "; --role " + options.role + " takes the .vkey file, too";
+  if (!spki) return fail(spki.error());
+  key.spki = std::move(*spki);
+  key.id = options.id;
+  return {};
+}
+
 Result<NewKey> newKey(const Options& options) {
   NewKey key;
   KILN_ASSIGN(key.role, parseKeyRole(options.role));
   KILN_TRY(checkRoleOptions(key.role, options));
-  KILN_ASSIGN(key.spki, signing::readPublicKeyFile(options.publicKey));
-  key.id = options.id;
+  KILN_TRY(readKey(options, key));
   key.validFrom = SystemClock().now() - std::chrono::hours(1);
   KILN_ASSIGN(key.validUntil, inFuture("--until", orDefault(options.until, kKeyLasts)));
   return key;
@@ -408,13 +436,12 @@ void addTrust(CLI::App& app, Context& context) {
                        "A private root key to sign with, PEM or a PKCS#11 URI; may be repeated");
     command.add_option("--expires", options->expires, "When the successor ends, from now (default 365d)");
   };
-  const auto keyed = [&](CLI::App& command) {
-    command.add_option("--public", options->publicKey, "The key, PEM")->required();
-    command.add_option("--role", options->role,
-                       "signer (default), root, recall, log or witness; a key has one");
-    command.add_option("--id", options->id,
-                       "The builder or author of a signer, a log's origin, a witness's name");
-    command.add_option("--until", options->until, "How long a signer or log key lasts (default 730d)");
+  const auto keyed = [&](CLI::App& command, const char* file, const char* roles, const char* id,
+                         const char* until) {
+    command.add_option("--public", options->publicKey, file)->required();
+    command.add_option("--role", options->role, roles);
+    command.add_option("--id", options->id, id);
+    command.add_option("--until", options->until, until);
   };
 
   auto& starting = adder("init", "Make a root with M of N offline keys",
@@ -436,13 +463,18 @@ void addTrust(CLI::App& app, Context& context) {
             "--key offline/root-1.key",
             add);
   editing(adding);
-  keyed(adding);
+  keyed(adding, "The key, PEM; of a log or a witness its .vkey file, too",
+        "signer (default), root, recall, log or witness; a key has one",
+        "The builder or author of a signer, a log's origin, a witness's name (default: what the .vkey says)",
+        "How long a signer or log key lasts (default 730d)");
 
   auto& rotating =
       adder("rotate", "Put a new key beside a signer's old one, or in a root or recall key's place",
             "kiln trust rotate root.json --id urn:example:farm --public new.pem --out next.json", rotate);
   editing(rotating);
-  keyed(rotating);
+  keyed(rotating, "The new key, PEM",
+        "signer (default), root or recall; a log's or witness's new key is added with kiln trust add-key",
+        "The builder or author of a signer", "How long a signer's key lasts (default 730d)");
   rotating.add_option("--overlap", options->overlap, "How long the signer's old keys last (default 14d)");
   rotating.add_option("--old", options->old, "The id of the root or recall key that goes");
 

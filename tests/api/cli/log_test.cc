@@ -120,6 +120,35 @@ TEST_F(KilnLog, AnotherLogIsNamedWithItsKeyAndWhatToDo) {
   }
 }
 
+// A witness cosigns under the name that its .vkey gives to others, or not at all.
+TEST_F(KilnLog, AWitnessHasTheNameAndTheKeysOfItsPair) {
+  const auto ours = signing::Ed25519PrivateKey::create().value();
+  const std::string pair = directory / "wit";
+  ASSERT_TRUE(ours.save(pair + ".key"));
+  const auto publish = [&](const std::string& name, signing::NoteKeyKind kind,
+                           const signing::Ed25519PublicKey& key) {
+    ASSERT_TRUE(replaceFile(pair + ".vkey", signing::VerifierKey{name, kind, key}.text() + "\n"));
+  };
+  const auto refused = [&](const std::string& name, const std::string& prefix, const std::string& part) {
+    const auto done = runKiln({"log", "witness", "--name", name, "--key", prefix, "--state",
+                               directory / "state", "--log-key", vkey},
+                              {}, directory.path());
+    EXPECT_EQ(done.exit, 2) << done.err;
+    EXPECT_NE(done.err.find(part), std::string::npos) << part << " in " << done.err;
+  };
+  publish("wit.example", signing::NoteKeyKind::kCosignature, ours.publicKey());
+  refused("wit9", pair, "wit.example");
+  refused("a b", directory / "new", "spaces");
+  refused("a+b", directory / "new", "'+'");
+  refused("wit.example", pair + ".key", "PREFIX");
+  EXPECT_FALSE(std::filesystem::exists(directory / "new.key"));
+  EXPECT_FALSE(std::filesystem::exists(pair + ".key.key"));
+  publish("wit.example", signing::NoteKeyKind::kCosignature, key.publicKey());
+  refused("wit.example", pair, "does not belong");
+  publish("wit.example", signing::NoteKeyKind::kEd25519, ours.publicKey());
+  refused("wit.example", pair, "of a log");
+}
+
 // Answers each connection with the same body, whatever was asked.
 class LyingServer {
  public:

@@ -369,6 +369,16 @@ TEST_F(GatewayTest, RefusesToLeaveLoopback) {
   }
 }
 
+TEST_F(GatewayTest, ListensOnLoopbackUnderAnyOfItsNames) {
+  for (const char* address : {"127.0.0.1", "localhost"}) {
+    const auto started = Gateway::start(
+        {.address = address},
+        {lookup_, blobs_, std::make_shared<prometheus::Registry>(), [this] { return health_; }});
+    ASSERT_TRUE(started) << address << ": " << started.error().message;
+    EXPECT_GT((*started)->port(), 0);
+  }
+}
+
 TEST_F(GatewayTest, LimitsOnHeadersBodiesAndTime) {
   GatewayOptions options;
   options.headerTimeout = std::chrono::milliseconds(300);

@@ -9,6 +9,7 @@
 #include "manifest/base/durable_file.h"
 #include "manifest/json/json.h"
 #include "signing/keys/files.h"
+#include "signing/log/verifier_key.h"
 #include "signing/recall/recalls.h"
 #include "signing/trust/signed_root.h"
 #include "signing/trust/trust_store.h"
@@ -411,6 +412,62 @@ TEST_F(KilnTrust, AKeyHasOneRole) {
           .exit,
       2);
   EXPECT_EQ(add("signer", "urn:other", farm).exit, 0) << "one signer may speak for two builders";
+}
+
+// What kiln-log make-key and kiln log witness write is what a root takes.
+TEST_F(KilnTrust, AddsTheVkeyOfALogOrAWitness) {
+  init();
+  using signing::NoteKeyKind;
+  const auto vkey = [&](const std::string& name, NoteKeyKind kind) {
+    const auto key = signing::Ed25519PrivateKey::create().value();
+    EXPECT_TRUE(signing::writeTextFile(directory / (name + ".vkey"),
+                                       signing::VerifierKey{name, kind, key.publicKey()}.text() + "\n"));
+    return directory / (name + ".vkey");
+  };
+  const std::string log = vkey("log.example", NoteKeyKind::kEd25519),
+                    witness = vkey("wit.example", NoteKeyKind::kCosignature);
+  const auto add = [&](std::vector<std::string> words) {
+    std::filesystem::remove(next);
+    words.insert(words.begin(), {"add-key", root, "--out", next, "--key", rootKey(1), "--key", rootKey(2)});
+    return trust(words);
+  };
+  const std::pair<std::vector<std::string>, std::string> wrong[] = {
+      {{"--role", "log", "--public", witness}, "--role witness"},
+      {{"--role", "witness", "--public", log}, "--role log"},
+      {{"--role", "signer", "--id", "urn:farm", "--public", log}, "--role log"},
+      {{"--role", "recall", "--public", log}, "--role log"},
+      {{"--role", "log", "--id", "other.example", "--public", log}, "--id other.example"},
+      {{"--role", "log", "--id", "log.example", "--public", root}, ".vkey"}};
+  for (const auto& [words, part] : wrong) {
+    const auto refused = add(words);
+    EXPECT_EQ(refused.exit, 2) << refused.err;
+    EXPECT_NE(refused.err.find(part), std::string::npos) << part << " in " << refused.err;
+    EXPECT_FALSE(std::filesystem::exists(next));
+  }
+  for (const auto& words : {std::vector<std::string>{"--role", "log", "--public", log},
+                            {"--role", "witness", "--id", "wit.example", "--public", witness}}) {
+    const auto added = add(words);
+    ASSERT_EQ(added.exit, 0) << added.err;
+    publish();
+  }
+  const signing::TrustRoot made = signing::TrustRoot::load(root).value();
+  ASSERT_EQ(made.logs.size(), 1u);
+  EXPECT_EQ(made.logs[0].origin, "log.example");
+  ASSERT_EQ(made.witnesses.size(), 1u);
+  EXPECT_EQ(made.witnesses[0].name, "wit.example");
+}
+
+TEST_F(KilnTrust, HelpOffersNoRoleThatIsRefused) {
+  init();
+  const std::string help = trust({"rotate", "--help"}).out;
+  const std::string roles =
+      help.substr(help.find("--role"), help.find(';', help.find("--role")) - help.find("--role"));
+  for (const char* role : {"signer", "root", "recall"})
+    EXPECT_NE(roles.find(role), std::string::npos) << roles;
+  for (const char* role : {"log", "witness"}) {
+    EXPECT_EQ(roles.find(role), std::string::npos) << roles;
+    EXPECT_EQ(trust({"rotate", root, "--role", role, "--public", rootKey(1), "--out", next}).exit, 2);
+  }
 }
 
 TEST_F(KilnTrust, RefusesWhatMakesNoSense) {
