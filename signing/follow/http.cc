@@ -2,10 +2,16 @@
 
 #include <curl/curl.h>
 
+#include <algorithm>
 #include <memory>
+
+#include "manifest/base/printable.h"
+#include "signing/keys/files.h"
 
 namespace kiln::signing {
 namespace {
+
+constexpr std::size_t kMaxCredential = 1 << 20;
 
 struct Body {
   std::string text;
@@ -23,11 +29,53 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* to) {
   return size * count;
 }
 
-Result<HttpAnswer> perform(const std::string& url, const std::string* post, std::size_t limit) {
+Status setPem(CURL* curl, CURLoption option, const std::string& path, bool secret) {
+  if (path.empty()) return {};
+  KILN_ASSIGN(std::string text,
+              secret ? readSecretFile(path, kMaxCredential) : readTextFile(path, kMaxCredential));
+  if (text.find(secret ? "PRIVATE KEY" : "CERTIFICATE") == text.npos)
+    return fail(Code::kInvalidArgument,
+                path + ": holds no " + (secret ? "private key" : "certificate") + " in PEM");
+  curl_blob blob{text.data(), text.size(), CURL_BLOB_COPY};
+  curl_easy_setopt(curl, option, &blob);
+  return {};
+}
+
+Status setToken(CURL* curl, const std::string& path) {
+  if (path.empty()) return {};
+  KILN_ASSIGN(std::string token, readSecretFile(path, kMaxCredential));
+  while (token.ends_with('\n') || token.ends_with('\r')) token.pop_back();
+  const bool plain = std::ranges::all_of(token, [](char c) { return c > ' ' && c < 0x7f; });
+  if (token.empty() || !plain) return fail(Code::kInvalidArgument, path + ": must hold a token, in one line");
+  curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
+  curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, token.c_str());
+  return {};
+}
+
+Status setCredentials(CURL* curl, const HttpCredentials& credentials) {
+  if (credentials.ca.empty()) return {};
+  curl_easy_setopt(curl, CURLOPT_CAPATH, nullptr);  // not the system's authorities, too
+  KILN_TRY(setPem(curl, CURLOPT_CAINFO_BLOB, credentials.ca, false));
+  KILN_TRY(setPem(curl, CURLOPT_SSLCERT_BLOB, credentials.certificate, false));
+  KILN_TRY(setPem(curl, CURLOPT_SSLKEY_BLOB, credentials.key, true));
+  return setToken(curl, credentials.token);
+}
+
+Error failed(const std::string& url, CURLcode code, const char* detail) {
+  if (!url.starts_with("https:") || *detail == 0)
+    return {Code::kUnavailable, url + ": " + curl_easy_strerror(code), {}};
+  const bool ours = code == CURLE_SSL_CERTPROBLEM;
+  return {ours ? Code::kInvalidArgument : Code::kUnavailable, url + ": " + printable(detail), {}};
+}
+
+Result<HttpAnswer> perform(const std::string& url, const std::string* post, std::size_t limit,
+                           const HttpCredentials& credentials) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(), curl_easy_cleanup);
   if (ready != CURLE_OK || !curl) return fail(Code::kInternal, "libcurl does not start");
   Body body{{}, limit};
+  char detail[CURL_ERROR_SIZE] = "";
+  curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, detail);
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");
@@ -35,13 +83,14 @@ Result<HttpAnswer> perform(const std::string& url, const std::string* post, std:
   curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT, 10L);
   curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, take);
   curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &body);
+  if (url.starts_with("https:")) KILN_TRY(setCredentials(curl.get(), credentials));
   if (post) {
     curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(post->size()));
     curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, post->c_str());
   }
   const CURLcode done = curl_easy_perform(curl.get());
   if (body.tooLong) return fail(Code::kResourceExhausted, url + ": the answer is too long");
-  if (done != CURLE_OK) return fail(Code::kUnavailable, url + ": " + curl_easy_strerror(done));
+  if (done != CURLE_OK) return fail(failed(url, done, detail));
   HttpAnswer answer;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &answer.status);
   answer.body = std::move(body.text);
@@ -50,12 +99,12 @@ Result<HttpAnswer> perform(const std::string& url, const std::string* post, std:
 
 }  // namespace
 
-Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit) {
-  return perform(url, nullptr, limit);
+Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit, const HttpCredentials& credentials) {
+  return perform(url, nullptr, limit, credentials);
 }
 
 Result<HttpAnswer> httpPost(const std::string& url, const std::string& body, std::size_t limit) {
-  return perform(url, &body, limit);
+  return perform(url, &body, limit, {});
 }
 
 }  // namespace kiln::signing

@@ -12,9 +12,21 @@ struct HttpAnswer {
   std::string body;
 };
 
-// kUnavailable if nobody answers within 10 s; kResourceExhausted if the body is longer than `limit`. Any
-// status is an answer. Thread safe.
-Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit);
+// Files, "" for none; all PEM but the token, which is one line. Of https alone, and read for each request.
+// With `ca` the server's certificate must be of its authorities, without it of the system's; and only then
+// does anybody get to see the others.
+struct HttpCredentials {
+  std::string ca;
+  std::string certificate;  // of this client, with its chain
+  std::string key;          // its private key, as readSecretFile wants it
+  std::string token;        // the same
+};
+
+// kUnavailable if nobody answers within 10 s or with another certificate; kResourceExhausted if the body is
+// longer than `limit`; of the credentials kInvalidArgument for what is no PEM, and errors of reading, which
+// name the file. Any status is an answer. Thread safe.
+Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit,
+                           const HttpCredentials& credentials = {});
 Result<HttpAnswer> httpPost(const std::string& url, const std::string& body, std::size_t limit);
 
 }  // namespace kiln::signing

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "manifest/base/printable.h"
-#include "signing/follow/http.h"
 #include "signing/follow/tile_directory.h"
 #include "signing/log/leaf.h"
 
@@ -19,9 +18,16 @@ Error isNoOutage(Error error) {
   return error;
 }
 
+Code codeOf(long status) {
+  if (status == 404) return Code::kNotFound;
+  if (status == 401) return Code::kUnauthenticated;
+  return status == 403 ? Code::kPermissionDenied : Code::kUnavailable;
+}
+
 class HttpLog final : public LogSource {
  public:
-  explicit HttpLog(std::string url) : url_(std::move(url)) {
+  HttpLog(std::string url, HttpCredentials credentials)
+      : url_(std::move(url)), credentials_(std::move(credentials)) {
     while (url_.ends_with('/')) url_.pop_back();
   }
   const std::string& where() const override { return url_; }
@@ -31,13 +37,13 @@ class HttpLog final : public LogSource {
  private:
   Result<std::string> get(const std::string& name, std::size_t limit) {
     const std::string url = url_ + "/" + name;
-    KILN_ASSIGN(HttpAnswer answer, httpGet(url, limit).map_error(isNoOutage));
+    KILN_ASSIGN(HttpAnswer answer, httpGet(url, limit, credentials_).map_error(isNoOutage));
     if (answer.status == 200) return std::move(answer.body);
-    return fail(answer.status == 404 ? Code::kNotFound : Code::kUnavailable,
-                url + ": HTTP status " + std::to_string(answer.status));
+    return fail(codeOf(answer.status), url + ": HTTP status " + std::to_string(answer.status));
   }
 
   std::string url_;
+  const HttpCredentials credentials_;
 };
 
 class DirectoryLog final : public LogSource {
@@ -63,8 +69,9 @@ std::string untrusted(const std::string& origin, const Note& note) {
 
 }  // namespace
 
-std::unique_ptr<LogSource> openLogSource(const std::string& where) {
-  if (where.starts_with("http://") || where.starts_with("https://")) return std::make_unique<HttpLog>(where);
+std::unique_ptr<LogSource> openLogSource(const std::string& where, HttpCredentials credentials) {
+  if (where.starts_with("http://") || where.starts_with("https://"))
+    return std::make_unique<HttpLog>(where, std::move(credentials));
   return std::make_unique<DirectoryLog>(where);
 }
 

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "signing/follow/http.h"
 #include "signing/log/checkpoint.h"
 #include "signing/log/tiles.h"
 
@@ -21,7 +22,8 @@ class LogSource : public TileReader {
 };
 
 // `where` is a URL ("https://log.example.org", "http://127.0.0.1:8080/log") or a directory.
-std::unique_ptr<LogSource> openLogSource(const std::string& where);
+// `credentials` are for https.
+std::unique_ptr<LogSource> openLogSource(const std::string& where, HttpCredentials credentials = {});
 
 struct OpenedCheckpoint {
   Note note;

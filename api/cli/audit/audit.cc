@@ -46,7 +46,7 @@ class FarmIndex final : public audit::IndexSource {
 };
 
 struct Options {
-  std::string log, checkpoint;
+  std::string checkpoint;
   std::uint64_t fromEntry = 0;
 };
 
@@ -60,14 +60,14 @@ void showProgress(const Context& context, const audit::Counts& counts) {
 // The log to walk: nothing if the root names none.
 Result<std::unique_ptr<signing::LogSource>> logOf(const Context& context, const Options& options,
                                                   const signing::TrustRoot& root) {
-  const bool wanted = !options.log.empty() || !options.checkpoint.empty() || options.fromEntry > 0;
+  const bool wanted = !context.log.empty() || !options.checkpoint.empty() || options.fromEntry > 0;
   if (root.logs.empty() && !wanted) return std::unique_ptr<signing::LogSource>();
   if (root.logs.empty())
     return fail(
         Code::kPermissionDenied,
         "the trust root names no log, so there are no entries to check; leave out --log, --checkpoint "
         "and --since-entry, or use a root that names one");
-  return openLog(context, options.log);
+  return openLog(context);
 }
 
 // Whoever wrote to the file decides what the log must continue.
@@ -163,7 +163,7 @@ void addAudit(CLI::App& app, Context& context) {
       "Then each statement and row must be signed, logged\nand what was signed. Findings: "
       "missing-statement, unlogged-signature, bad-signature, tampered-row, damaged-log.",
       [&context, options] { return run(context, *options); });
-  command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
+  addLogOption(command, context);
   command.add_option(
       "--checkpoint", options->checkpoint,
       "A file: the checkpoint in it, if it is there, must be continued; the newest one is kept in it");

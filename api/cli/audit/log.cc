@@ -18,7 +18,7 @@ using namespace signing;
 constexpr std::size_t kMaxCheckpointFile = 64 << 10;
 
 struct LogOptions {
-  std::string log, since, artifact;
+  std::string since, artifact;
   std::vector<std::string> keys;
   std::uint64_t index = 0, from = 0;
 };
@@ -56,7 +56,7 @@ Json hashesJson(const std::vector<TreeHash>& hashes) {
 }
 
 Status showCheckpoint(const Context& context, const LogOptions& options) {
-  KILN_ASSIGN(auto log, openLog(context, options.log));
+  KILN_ASSIGN(auto log, openLog(context));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const Checkpoint& checkpoint = opened.checkpoint;
@@ -97,7 +97,7 @@ Result<Json> proofOf(LogSource& log, const OpenedCheckpoint& opened, const LogOp
 }
 
 Status prove(const Context& context, const LogOptions& options, bool consistency) {
-  KILN_ASSIGN(auto log, openLog(context, options.log));
+  KILN_ASSIGN(auto log, openLog(context));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const std::uint64_t size = opened.checkpoint.size;
@@ -125,7 +125,7 @@ Result<std::uint64_t> continued(LogSource& log, const Checkpoint& now, const Che
 
 // Everything that the log has published leads to its checkpoint, which continues an earlier one.
 Status verify(const Context& context, const LogOptions& options) {
-  KILN_ASSIGN(auto log, openLog(context, options.log));
+  KILN_ASSIGN(auto log, openLog(context));
   KILN_ASSIGN(auto keys, trustedLogs(context, options));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const Checkpoint& now = opened.checkpoint;
@@ -153,7 +153,8 @@ Status verify(const Context& context, const LogOptions& options) {
 std::string ignoredBy(const CLI::App& prove) {
   for (const CLI::Option* option : prove.get_options()) {
     const std::string name = option->get_name();
-    const bool shared = name == "--json" || name == "--wait" || name == "--trust-root" || name == "--help";
+    const bool shared = name == "--json" || name == "--wait" || name == "--trust-root" || name == "--help" ||
+                        name.starts_with("--tls-") || name == "--token-file";
     if (option->count() > 0 && !shared)
       return name + " is of kiln log prove ARTIFACT; leave it out, or leave out " +
              prove.get_subcommands().front()->get_name() + "; see kiln log prove --help";
@@ -171,7 +172,8 @@ void addLog(CLI::App& app, Context& context) {
   const auto add = [&](CLI::App& parent, const char* name, const char* what, const char* example,
                        std::function<Status()> run) {
     CLI::App& command = addCommand(parent, context, name, what, example, std::move(run));
-    command.add_option("--log", options->log, "URL or directory of the log (default: $KILN_HTTP/log)");
+    addLogOption(command, context);
+    addTlsOptions(command, context);
     addWaitOption(command, context);
     addTrustRootOption(command, context);
     command

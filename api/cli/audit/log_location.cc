@@ -9,10 +9,10 @@ namespace {
 // A log with a retry policy, whose outages say whose they are.
 class NamedLog final : public signing::LogSource {
  public:
-  NamedLog(std::string where, client::RetryPolicy retryPolicy)
+  NamedLog(std::string where, signing::HttpCredentials credentials, client::RetryPolicy retryPolicy)
       : where_(std::move(where)),
         retryPolicy_(std::move(retryPolicy)),
-        base_(signing::openLogSource(where_)) {}
+        base_(signing::openLogSource(where_, std::move(credentials))) {}
 
   const std::string& where() const override { return base_->where(); }
   Result<std::string> read(const signing::TilePath& path) override {
@@ -28,7 +28,10 @@ class NamedLog final : public signing::LogSource {
   Error told(Error error) const {
     if (error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded)
       error.message = "the log at " + where_ + " does not answer: " + error.message +
-                      "; is its farm running? --log names another URL or directory of the log";
+                      "; is its farm running? --log names another URL or directory of the log" +
+                      (where_.starts_with("https:") ? ", --tls-ca the authorities of its certificate" : "");
+    if (error.code == Code::kPermissionDenied || error.code == Code::kUnauthenticated)
+      error.message += "; --tls-cert with --tls-key, or --token-file, says who asks";
     return error;
   }
 
@@ -49,7 +52,16 @@ Status checkPlace(const std::string& where) {
 
 }  // namespace
 
-Result<std::unique_ptr<signing::LogSource>> openLog(const Context& context, const std::string& named) {
+void addLogOption(CLI::App& command, Context& context) {
+  command.add_option("--log", context.log, "URL or directory of the log (default: $KILN_HTTP/log)");
+}
+
+signing::HttpCredentials logCredentials(const Context& context) {
+  return {context.tls.ca, context.tls.certificate, context.tls.key, context.tls.token};
+}
+
+Result<std::unique_ptr<signing::LogSource>> openLog(const Context& context) {
+  const std::string& named = context.log;
   const char* farm = std::getenv("KILN_HTTP");
   if (named.empty() && (farm == nullptr || *farm == 0))
     return fail(Code::kInvalidArgument,
@@ -57,7 +69,7 @@ Result<std::unique_ptr<signing::LogSource>> openLog(const Context& context, cons
   const std::string where = named.empty() ? std::string(farm) + "/log" : named;
   KILN_TRY(checkPlace(where));
   KILN_ASSIGN(client::RetryPolicy retryPolicy, context.retryPolicy("the log"));
-  return std::make_unique<NamedLog>(where, std::move(retryPolicy));
+  return std::make_unique<NamedLog>(where, logCredentials(context), std::move(retryPolicy));
 }
 
 }  // namespace kiln::cli

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <thread>
 
+#include "api/cli/audit/log_location.h"
 #include "api/cli/base/print.h"
 #include "manifest/base/durable_file.h"
 #include "manifest/base/printable.h"
@@ -72,8 +73,9 @@ Error forNow(Error error) {
 }
 
 // Takes the log's newest checkpoint as if the log had sent it, with a proof from the log's own tiles.
-Status followOnce(Witness& witness, const std::string& where, const std::vector<VerifierKey>& logs) {
-  auto source = openLogSource(where);
+Status followOnce(const Context& context, Witness& witness, const std::string& where,
+                  const std::vector<VerifierKey>& logs) {
+  auto source = openLogSource(where, logCredentials(context));
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*source, logs).map_error(forNow));
   const Checkpoint& now = opened.checkpoint;
   std::uint64_t seen = 0;
@@ -109,7 +111,7 @@ Result<std::unique_ptr<WitnessServer>> listen(const Options& options, Witness& w
   return server;
 }
 
-Status run(const Options& options) {
+Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(Ed25519PrivateKey key, witnessKey(options));
   std::vector<VerifierKey> logs;
   for (const std::string& path : options.logKeys) {
@@ -122,7 +124,7 @@ Status run(const Options& options) {
   note(fmt::format("witness {} on port {}", options.name, server->port()));
   for (;; std::this_thread::sleep_for(std::chrono::seconds(options.every))) {
     for (const std::string& where : options.follow)
-      if (Status followed = followOnce(*witness, where, logs); !followed) {
+      if (Status followed = followOnce(context, *witness, where, logs); !followed) {
         note("witness: " + followed.error().message);
         if (followed.error().code == Code::kDataLoss) return followed;
       }
@@ -140,7 +142,7 @@ void addLogWitness(CLI::App& log, Context& context) {
       "follows shows another history",
       "kiln log witness --name witness.example.org --key witness --state DIR --log-key log.vkey --listen "
       "127.0.0.1:8090 --follow https://log.example.org",
-      [options] { return run(*options); });
+      [&context, options] { return run(context, *options); });
   command.add_option("--name", options->name, "the witness's name, as PREFIX.vkey says it")->required();
   command.add_option("--key", options->key, "PREFIX of PREFIX.key and PREFIX.vkey; made if it is not there")
       ->required();
@@ -153,6 +155,7 @@ void addLogWitness(CLI::App& log, Context& context) {
       ->capture_default_str();
   command.add_option("--port-file", options->portFile, "file that receives the port");
   command.add_option("--follow", options->follow, "URL or directory of a log to look at by itself");
+  addTlsOptions(command, context);
   command.add_option("--every", options->every, "seconds between two looks")
       ->capture_default_str()
       ->check(CLI::Range(1, 86400));

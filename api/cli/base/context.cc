@@ -80,7 +80,8 @@ Status Context::readEnvironment() {
     const char* text = std::getenv(variable);
     if (value.empty() && text != nullptr) value = text;
   });
-  if (given == std::end(credentials) || !endpoint.starts_with("unix:")) return {};
+  const bool useful = !asksFarm || !endpoint.starts_with("unix:") || log.starts_with("https:");
+  if (given == std::end(credentials) || useful) return {};
   return fail(Code::kInvalidArgument, std::string(given->first) + " is for host:port; at " +
                                           printable(endpoint) +
                                           " the file system says who may connect: leave it out");
@@ -102,16 +103,25 @@ void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
                      "The coordinator, unix:/path or host:port (default: $KILN_ENDPOINT)");
   command.add_option("--instance", context.instance,
                      "The tenant (default: $KILN_INSTANCE or \"default\"); one that is not there is exit 6");
+  addTlsOptions(command, context);
+  addWaitOption(command, context, wait);
+  command.preparse_callback([&context, wait](std::size_t) {
+    context.defaultWait = wait;
+    context.asksFarm = true;
+  });
+}
+
+void addTlsOptions(CLI::App& command, Context& context) {
   command.add_option(
       "--tls-ca", context.tls.ca,
-      "Authorities of the coordinator's certificate, PEM; for host:port (default: $KILN_TLS_CA)");
+      "Authorities of the certificate of the coordinator at host:port or of a log behind https, "
+      "PEM (default: $KILN_TLS_CA)");
   command.add_option("--tls-cert", context.tls.certificate,
                      "This client's certificate, PEM (default: $KILN_TLS_CERT)");
   command.add_option("--tls-key", context.tls.key,
                      "Its private key, PEM, mode 0600 (default: $KILN_TLS_KEY)");
   command.add_option("--token-file", context.tls.token,
                      "A CI system's token, mode 0600, instead of a certificate (default: $KILN_TOKEN_FILE)");
-  addWaitOption(command, context, wait);
 }
 
 void addWaitOption(CLI::App& command, Context& context, const char* wait) {

@@ -19,6 +19,7 @@ struct Context {
   std::string instance;             // --instance, KILN_INSTANCE
   std::string wait;                 // --wait, KILN_WAIT; the command's own default in their absence
   storage::ClientCredentials tls;   // --tls-ca, --tls-cert, --tls-key, --token-file and their variables
+  std::string log;                  // --log: a URL or a directory
   std::string trustRoot;            // --trust-root, KILN_TRUST_ROOT
   std::string policy;               // --policy, KILN_POLICY
   std::string recalls;              // --recalls, KILN_RECALLS
@@ -27,9 +28,10 @@ struct Context {
   bool reported = false;            // the command has printed its failure itself
   std::function<Status()> command;  // what the parsed command line asks for
   std::string defaultWait = "0s";   // for `wait`, from the command
+  bool asksFarm = false;            // the command has --endpoint
 
   // Fills in from the environment what the command line left out. kInvalidArgument for credentials on the
-  // command line that the endpoint, wherever it was named, has no use for.
+  // command line that neither the endpoint, wherever it was named, nor the log has a use for.
   Status readEnvironment();
   // For the next command of somebody who has this one's environment: those of `options` that say something
   // else, as words of a shell that each follow a space. "" for nothing.
@@ -48,6 +50,8 @@ inline constexpr const char* kAtOnce = "0s";
 // Adds a subcommand with `--json`; its help ends with `example`. `run` is called after parsing.
 CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name, const std::string& what,
                      const std::string& example, std::function<Status()> run);
+// The credentials of a command, which addFarmOptions() adds too.
+void addTlsOptions(CLI::App& command, Context& context);
 // The options by which a command finds the farm and how long it waits for it (`wait` if they do not say); how
 // long alone; the trust root alone, with its recalls, and with the policy too.
 inline constexpr const char* kFarmOptions[] = {"--endpoint", "--instance",   "--tls-ca", "--tls-cert",

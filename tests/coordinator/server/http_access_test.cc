@@ -6,6 +6,8 @@
 
 #include "coordinator/server/published_blobs.h"
 #include "manifest/artifact/oci.h"
+#include "signing/follow/log_source.h"
+#include "signing/keys/files.h"
 #include "tests/api/gateway/http.h"
 #include "tests/coordinator/server/access_fixture.h"
 
@@ -125,6 +127,29 @@ TEST_F(HttpAccessTest, OfAnotherInstanceNothingShows) {
   // Whoever has one finds nothing.
   EXPECT_EQ(parseJson(get(pathOf(RouteKind::kReferrers, kOther), "root").body)->at("manifests").size(), 0u);
   EXPECT_GE(parseJson(get(pathOf(RouteKind::kReferrers, kGranted), "root").body)->at("manifests").size(), 1u);
+}
+
+// Who may read the log there can do so with what Kiln's programs are given, and nobody else learns who asks.
+TEST_F(HttpAccessTest, AReaderOfTheLogShowsItsCredentials) {
+  const std::string url = "https://localhost:" + std::to_string(web_->port()) + "/log", ca = tls_ / "ca.pem";
+  const auto read = [&](const signing::HttpCredentials& credentials) {
+    return signing::openLogSource(url, credentials)->checkpoint();
+  };
+  const std::string certificate = tls_ / "auditor.pem", key = tls_ / "auditor.key", bearer = tls_ / "bearer";
+  EXPECT_EQ(read({ca, certificate, key, ""}).value(), "a note\n");
+  EXPECT_TRUE(signing::openLogSource(url, {ca, certificate, key, ""})->read(signing::TilePath{0, 0, 3}));
+  ASSERT_TRUE(signing::writeSecretFile(bearer, testing_support::readGolden(token("repo:acme/model")) + "\n"));
+  EXPECT_EQ(read({ca, "", "", bearer}).value(), "a note\n");
+  EXPECT_EQ(read({ca, "", "", ""}).error().code, Code::kUnauthenticated);
+  EXPECT_EQ(read({ca, tls_ / "nobody.pem", tls_ / "nobody.key", ""}).error().code, Code::kPermissionDenied);
+  EXPECT_EQ(read({"", certificate, key, bearer}).error().code, Code::kUnavailable)
+      << "not of the system's authorities";
+  const std::pair<signing::HttpCredentials, Code> unread[] = {
+      {{ca + ".none", certificate, key, ""}, Code::kNotFound},
+      {{key, certificate, key, ""}, Code::kInvalidArgument},
+      {{ca, certificate, bearer, ""}, Code::kInvalidArgument},
+      {{ca, "", "", key}, Code::kInvalidArgument}};
+  for (const auto& [credentials, code] : unread) EXPECT_EQ(read(credentials).error().code, code);
 }
 
 TEST_F(HttpAccessTest, TheLogMayBePublic) {
