@@ -79,7 +79,7 @@ Result<OpenedCheckpoint> openCheckpointText(const std::string& text, std::span<c
   KILN_ASSIGN(Note note, parseNote(text));
   KILN_ASSIGN(Checkpoint claimed, Checkpoint::parse(note.text));
   if (std::ranges::find(logs, claimed.origin, &VerifierKey::name) == logs.end())
-    return fail(Code::kPermissionDenied, untrusted(claimed.origin, note));
+    return fail(Error{Code::kPermissionDenied, untrusted(claimed.origin, note), R"({"exitCode":5})"});
   KILN_ASSIGN(Checkpoint checkpoint, openCheckpoint(note, logs));
   return OpenedCheckpoint{std::move(note), std::move(checkpoint)};
 }

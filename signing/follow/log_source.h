@@ -30,7 +30,7 @@ struct OpenedCheckpoint {
   Checkpoint checkpoint;
 };
 // A checkpoint that one of `logs` signed. Errors as parseNote and openCheckpoint; kPermissionDenied, naming
-// the origin and the keys that signed, if none of `logs` has its origin.
+// the origin and the keys that signed, if none of `logs` has its origin: what does not verify (exit code 5).
 Result<OpenedCheckpoint> openCheckpointText(const std::string& text, std::span<const VerifierKey> logs);
 // The same of the source's newest one. Errors name the source; one that cannot be read is kDataLoss.
 Result<OpenedCheckpoint> readCheckpoint(LogSource& source, std::span<const VerifierKey> logs);

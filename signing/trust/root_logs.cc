@@ -48,9 +48,11 @@ Result<RootLogs::Seen> RootLogs::open(std::string_view text, TimePoint named) co
     if (isValid(logs_[i].id, seen)) return Seen{std::move(checkpoint), std::move(cosigned)};
   }
   const std::string origin = printable(note.text.substr(0, note.text.find('\n')));
-  return fail(Code::kPermissionDenied,
-              known ? "checkpoint of " + origin + ": its key was not valid then, says the trust root"
-                    : "checkpoint of " + origin + ": of a log that the trust root does not list");
+  return fail(Error{Code::kPermissionDenied,
+                    "checkpoint of " + origin +
+                        (known ? ": its key was not valid then, says the trust root"
+                               : ": of a log that the trust root does not list"),
+                    R"({"exitCode":5})"});
 }
 
 }  // namespace kiln::signing

@@ -30,9 +30,9 @@ class RootLogs {
     std::vector<Cosigned> cosigned;  // by the root's witnesses, the earliest first
   };
   // A checkpoint that one of the logs signed, with a key that was valid when witnesses saw it or, if none
-  // did, had not ended by `named`, when somebody who is believed named it. kPermissionDenied if it is of no
-  // log of the root or the key was not valid; kDataLoss if a signature does not hold; kInvalidArgument if it
-  // is malformed.
+  // did, had not ended by `named`, when somebody who is believed named it. kPermissionDenied (exit code 5) if
+  // it is of no log of the root or the key was not valid; kDataLoss if a signature does not hold;
+  // kInvalidArgument if it is malformed.
   Result<Seen> open(std::string_view note, TimePoint named) const;
 
  private:

@@ -180,6 +180,7 @@ void addLog(CLI::App& app, Context& context) {
         .add_option(
             "--log-key", options->keys,
             "a log's .vkey file, instead of the root's logs; may be repeated, for each key that it had")
+        ->allow_extra_args(false)
         ->excludes(command.get_option("--trust-root"));
     return &command;
   };

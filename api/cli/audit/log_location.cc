@@ -30,7 +30,8 @@ class NamedLog final : public signing::LogSource {
       error.message = "the log at " + where_ + " does not answer: " + error.message +
                       "; is its farm running? --log names another URL or directory of the log" +
                       (where_.starts_with("https:") ? ", --tls-ca the authorities of its certificate" : "");
-    if (error.code == Code::kPermissionDenied || error.code == Code::kUnauthenticated)
+    const bool refused = error.code == Code::kPermissionDenied || error.code == Code::kUnauthenticated;
+    if (refused && where_.starts_with("https:"))
       error.message += "; --tls-cert with --tls-key, or --token-file, says who asks";
     return error;
   }
