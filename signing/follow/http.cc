@@ -29,13 +29,17 @@ std::size_t take(char* data, std::size_t size, std::size_t count, void* to) {
   return size * count;
 }
 
+// The caller's fault, whatever it is that the caller reads: never evidence about a log.
+tl::unexpected<Error> unusable(std::string what) {
+  return fail(Error{Code::kInvalidArgument, std::move(what), R"({"exitCode":2})"});
+}
+
 Status setPem(CURL* curl, CURLoption option, const std::string& path, bool secret) {
   if (path.empty()) return {};
   KILN_ASSIGN(std::string text,
               secret ? readSecretFile(path, kMaxCredential) : readTextFile(path, kMaxCredential));
   if (text.find(secret ? "PRIVATE KEY" : "CERTIFICATE") == text.npos)
-    return fail(Code::kInvalidArgument,
-                path + ": holds no " + (secret ? "private key" : "certificate") + " in PEM");
+    return unusable(path + ": holds no " + (secret ? "private key" : "certificate") + " in PEM");
   curl_blob blob{text.data(), text.size(), CURL_BLOB_COPY};
   curl_easy_setopt(curl, option, &blob);
   return {};
@@ -46,7 +50,7 @@ Status setToken(CURL* curl, const std::string& path) {
   KILN_ASSIGN(std::string token, readSecretFile(path, kMaxCredential));
   while (token.ends_with('\n') || token.ends_with('\r')) token.pop_back();
   const bool plain = std::ranges::all_of(token, [](char c) { return c > ' ' && c < 0x7f; });
-  if (token.empty() || !plain) return fail(Code::kInvalidArgument, path + ": must hold a token, in one line");
+  if (token.empty() || !plain) return unusable(path + ": must hold a token, in one line");
   curl_easy_setopt(curl, CURLOPT_HTTPAUTH, CURLAUTH_BEARER);
   curl_easy_setopt(curl, CURLOPT_XOAUTH2_BEARER, token.c_str());
   return {};
@@ -61,11 +65,15 @@ Status setCredentials(CURL* curl, const HttpCredentials& credentials) {
   return setToken(curl, credentials.token);
 }
 
-Error failed(const std::string& url, CURLcode code, const char* detail) {
+tl::unexpected<Error> failed(const std::string& url, CURLcode code, const char* detail,
+                             const HttpCredentials& credentials) {
   if (!url.starts_with("https:") || *detail == 0)
-    return {Code::kUnavailable, url + ": " + curl_easy_strerror(code), {}};
-  const bool ours = code == CURLE_SSL_CERTPROBLEM;
-  return {ours ? Code::kInvalidArgument : Code::kUnavailable, url + ": " + printable(detail), {}};
+    return fail(Code::kUnavailable, url + ": " + curl_easy_strerror(code));
+  const bool given = !credentials.ca.empty();
+  if (given && code == CURLE_SSL_CACERT_BADFILE) return unusable(credentials.ca + ": " + printable(detail));
+  if (given && code == CURLE_SSL_CERTPROBLEM)
+    return unusable(credentials.certificate + " with " + credentials.key + ": " + printable(detail));
+  return fail(Code::kUnavailable, url + ": " + printable(detail));
 }
 
 Result<HttpAnswer> perform(const std::string& url, const std::string* post, std::size_t limit,
@@ -90,7 +98,7 @@ Result<HttpAnswer> perform(const std::string& url, const std::string* post, std:
   }
   const CURLcode done = curl_easy_perform(curl.get());
   if (body.tooLong) return fail(Code::kResourceExhausted, url + ": the answer is too long");
-  if (done != CURLE_OK) return fail(failed(url, done, detail));
+  if (done != CURLE_OK) return failed(url, done, detail, credentials);
   HttpAnswer answer;
   curl_easy_getinfo(curl.get(), CURLINFO_RESPONSE_CODE, &answer.status);
   answer.body = std::move(body.text);
