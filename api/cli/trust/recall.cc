@@ -46,7 +46,8 @@ std::string goOn(const Context& context, const Options& options, const std::stri
 
 // What was overtaken can be signed by nobody any more: it does not hold the recalls that are in force.
 Status checkNext(const Recalls& news, const std::optional<Recalls>& before) {
-  if (!before || before->payload == news.payload || before->version < news.version) return {};
+  if (!before || before->version < news.version) return {};
+  if (before->version == news.version && before->extends(news)) return {};  // said again, signed anew
   return fail(Code::kAlreadyExists,
               fmt::format("version {} is in force; this is version {}; draft it again on top of version {}",
                           before->version, news.version, before->version));

@@ -21,6 +21,7 @@ TEST_F(KilnBuild, UploadsSubmitsWatchesAndEndsWithTheArtifact) {
                                                         field(11, floatInput("x", {"N"})) +
                                                         field(12, floatInput("w", {"1"}))));
   file("m/w/data.bin", "weights");
+  farm.script.toolchains.emplace_back().set_label("kiln-test");
   const auto result = kiln({"build", "m/model.onnx", "--target", "cpu:x86-64-v3", "--profile", "N=1:1:1",
                             "--builders", "2", "--toolchain", "kiln-test"});
   EXPECT_EQ(result.exit, 0) << result.err;
@@ -80,6 +81,8 @@ TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
   EXPECT_EQ(options.exit, 5);
   EXPECT_NE(options.err.find("options"), std::string::npos) << options.err;
   const auto toolchain = digestOf("toolchain").text(), other = digestOf("other").text();
+  for (const char* tree : {"toolchain", "other"})
+    farm.script.toolchains.emplace_back().mutable_tree()->set_hash(digestOf(tree).hex());
   EXPECT_EQ(built([](CompileSpec&) {}, {"--toolchain", toolchain}).exit, 0);
   EXPECT_EQ(built([](CompileSpec&) {}, {"--toolchain", other}).exit, 5);
 }
