@@ -190,7 +190,8 @@ void addLog(CLI::App& app, Context& context) {
       "prove", "Where the log holds an artifact's statements; a proof of one entry as JSON");
   proof->footer("Example:\n  kiln log prove sha256:…\n  kiln log prove inclusion 7");
   proof->require_subcommand(0, 1);
-  proof->add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more: each proof of its statements is checked");
+  proof->add_option("ARTIFACT", options->artifact,
+                    "sha256:<hex>, 12 digits or more: each proof of its statements is checked");
   proof->add_flag("--json", context.json, "Print JSON");
   addFarmOptions(*proof, context);
   addTrustRootOption(*proof, context);

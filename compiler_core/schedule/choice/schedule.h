@@ -5,9 +5,9 @@
 // numerics.reassociation is "on", the default still adds in that order, and other schedules may add in orders
 // of their own.
 //
-// To add a knob: a rule in the strategy that it belongs to (../strategies/contract/strategy.h), with its name,
-// default, legal values and those worth trying; what it does where the code is written. Nothing may change
-// while the knob has its default. Signatures, JSON, entries, refusals and the tuner follow from that.
+// To add a knob: a rule in the strategy that it belongs to (../strategies/contract/strategy.h), with its
+// name, default, legal values and those worth trying; what it does where the code is written. Nothing may
+// change while the knob has its default. Signatures, JSON, entries, refusals and the tuner follow from that.
 #pragma once
 
 #include <cstdint>
