@@ -183,9 +183,10 @@ Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeReq
 bool WorkerService::mayLease(const Caller& caller) {
   const queue::Identity& worker = caller.identity();
   const auto recalls = recallsInForce(farm_);
+  // While nobody knows what is recalled, work goes on and nothing is published.
   const std::string why = recalls ? recallOfWorker(recalls->get(), farm_.clock.now(), worker.name,
                                                    worker.operatorName, worker.key)
-                                  : recalls.error().message;
+                                  : "";
   const std::pair name(worker.operatorName, worker.name);
   const MutexLock lock(mutex_);
   if (why.empty()) {

@@ -38,7 +38,7 @@ class WorkerService final : public v1::WorkerService::Service {
                      v1::SynchronizeResponse& response);
   Status handOut(grpc::ServerContext& context, const Caller& caller, const v1::SynchronizeRequest& request,
                  v1::SynchronizeResponse& response);
-  // Whether it may have new leases: not where it was recalled, or nobody knows whether it was.
+  // Whether it may have new leases: not where it was recalled.
   bool mayLease(const Caller& caller);
   // Leases new runs while the worker has free slots.
   Result<std::vector<index::RunRecord>> fill(const Caller& caller, int slots);

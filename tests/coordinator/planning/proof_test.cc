@@ -179,7 +179,7 @@ TEST_F(RecalledProof, OnlyNewerRecallsUnderTheFarmsRootComeIntoForce) {
   EXPECT_EQ(refused("", first), Code::kFailedPrecondition);
   EXPECT_EQ(refused(trustRoot, "{}"), Code::kInvalidArgument);
   recall(signing::RecallKind::kWorker, "w9");
-  EXPECT_EQ(refused(trustRoot, first), Code::kFailedPrecondition) << "another of the same version";
+  EXPECT_EQ(refused(trustRoot, first), Code::kAlreadyExists) << "another of the same version";
   EXPECT_TRUE(publishRecalls(farm_, {trustRoot}, current->text)) << "the same again";
   signing::Recalls emptied = *current;
   emptied.entries.clear();

@@ -294,6 +294,7 @@ TEST_F(ProvenResult, AJobWhoseBuildersWereRecalledMeanwhileFailsWithTheRecall) {
     EXPECT_NE(failed.error().message().find("bad (worker w1)"), std::string::npos)
         << failed.error().message();
     lift();
+    clock_.advance(std::chrono::seconds(1));  // the same at the same time would be the same recall
   }
   EXPECT_EQ(endedAfter(1, signing::RecallKind::kWorker, "w9").state(), v1::JOB_SUCCEEDED) << "another's";
 }
