@@ -49,11 +49,12 @@ Status backup(Context& context, const Options& options) {
     return fail(Code::kNotFound, options.farm + ": no such folder; name the farm's, as infra/up --dir");
   KILN_TRY(checkFarmDatabase(options.database, options.farm));
   KILN_ASSIGN(const auto document, storage::makeBackup(request));
-  if (context.json)
+  if (context.json) {
     printJson(summary(document));
-  else
-    printLine("backed up " + inWords(document) + " to " + options.out + "\nits digest is " +
-              document.digest().text());
+  } else {
+    printLine("backed up " + inWords(document) + " to " + options.out);
+    printLine("its digest is " + document.digest().text());
+  }
   if (!options.withKeys) note("without keys/: keep the farm's private keys elsewhere, or give --with-keys");
   if (document.damaged.empty()) return {};
   for (const std::string& blob : document.damaged) note("damaged, and not in the backup: " + blob);
