@@ -63,7 +63,7 @@ MASKS = [(re.compile(pattern), name) for pattern, name in (
     (r"\bruns as \d+\b", "runs as <pid>"),
     (r"\b\d+ of \d+ bytes", "<size>"),
     (r"\b\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|min|h|d)\b", "<duration>"),
-    (r"\b\d+(?:\.\d+)? ?(?:B|[KMGT]i?B|bytes)\b", "<size>"),
+    (r"\b\d+(?:\.\d+)? ?(?:B|[kKMGT]i?B|bytes)\b", "<size>"),
     (r"\bhttp://127\.0\.0\.1:\d+", "<url>"),
     (r"/tmp/[\w./-]+", "<path>"),
     (r"\bworker-\d+\b", "<worker>"),

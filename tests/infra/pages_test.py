@@ -43,6 +43,7 @@ class PagesTest(unittest.TestCase):
                 ("2026-11-23 21:20 UTC", "<time> UTC"),
                 ("warm in 1.25 ms, 3 s, 20min", "warm in <duration>, <duration>, <duration>"),
                 ("program 12.5 KiB, 8192 bytes", "program <size>, <size>"),
+                ("moved (187.1 kB) and of code", "moved (<size>) and of code"),
                 ("at http://127.0.0.1:40123/metrics", "at <url>/metrics"),
                 ("key v8ah8y+6JcJbxT6Emg9csqTjCTPfszLxB4+JbNhe/+M= signed", "key <key> signed"),
                 ("2 threads, 24576 of 25088 bytes", "<threads>, <size>"),
