@@ -45,13 +45,13 @@ class CachedCompile(unittest.TestCase):
     def test_another_folder_takes_what_the_first_has_compiled(self):
         header = "inline int common() { return 3; }\n"
         self.assertEqual(self.build("one", header), (0, 2))
-        self.assertEqual(self.build("another", header), (2, 0))
-        objects = [next((self.scratch / name).rglob("first.cc.o")).read_bytes() for name in ("one", "another")]
+        self.assertEqual(self.build("another folder", header), (2, 0))
+        objects = [next((self.scratch / name).rglob("first.cc.o")).read_bytes() for name in ("one", "another folder")]
         self.assertEqual(objects[0], objects[1])
 
     def test_another_header_is_compiled_anew(self):
         self.assertEqual(self.build("one", "inline int common() { return 3; }\n"), (0, 2))
-        self.assertEqual(self.build("another", "inline int common() { return 4; }\n"), (0, 2))
+        self.assertEqual(self.build("another folder", "inline int common() { return 4; }\n"), (0, 2))
 
 
 if __name__ == "__main__":
