@@ -29,21 +29,8 @@ std::uint64_t functionsOf(mlir::Operation* op, llvm::ArrayRef<ir::Range> limits)
     const auto tensor = ir::tensorType(type);
     return partition::mostBytes(type, limits) / dtypeBytes(*ir::dtypeOf(tensor.getElementType()));
   };
-  if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op)) switch (unary.getKind()) {
-      case ir::UnaryKind::Neg:
-      case ir::UnaryKind::Abs:
-      case ir::UnaryKind::Sqrt:
-      case ir::UnaryKind::Reciprocal:
-      case ir::UnaryKind::Relu:
-      case ir::UnaryKind::Ceil:
-      case ir::UnaryKind::Floor:
-      case ir::UnaryKind::Round:
-      case ir::UnaryKind::Not:
-      case ir::UnaryKind::Sign:
-        return 0;
-      default:
-        return elements(unary.getType());
-    }
+  if (auto unary = llvm::dyn_cast<ir::UnaryOp>(op))
+    return partition::isTranscendental(unary.getKind()) ? elements(unary.getType()) : 0;
   if (auto binary = llvm::dyn_cast<ir::BinaryOp>(op))
     return binary.getKind() == ir::BinaryKind::Pow ? elements(binary.getType()) : 0;
   if (auto softmax = llvm::dyn_cast<ir::SoftmaxOp>(op)) return elements(softmax.getType());

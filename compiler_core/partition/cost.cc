@@ -56,21 +56,11 @@ std::uint64_t bytes(Type type, Symbols symbols) {
                dtypeBytes(ir::dtypeOf(tensor.getElementType()).value_or(DType::kI8)));
 }
 
-// A transcendental function takes about as many operations as its polynomial.
+// A transcendental function takes about as many operations as its polynomial, and a root or a quotient as
+// long.
 std::uint64_t flopsOf(ir::UnaryKind kind) {
-  switch (kind) {
-    case ir::UnaryKind::Neg:
-    case ir::UnaryKind::Abs:
-    case ir::UnaryKind::Relu:
-    case ir::UnaryKind::Ceil:
-    case ir::UnaryKind::Floor:
-    case ir::UnaryKind::Round:
-    case ir::UnaryKind::Not:
-    case ir::UnaryKind::Sign:
-      return 1;
-    default:
-      return 16;
-  }
+  const bool isSlow = kind == ir::UnaryKind::Sqrt || kind == ir::UnaryKind::Reciprocal;
+  return isSlow || isTranscendental(kind) ? 16 : 1;
 }
 
 std::uint64_t flopsOf(Operation* op, Symbols symbols) {
@@ -122,6 +112,24 @@ Work add(Operation* op, Symbols symbols) {
 }
 
 }  // namespace
+
+bool isTranscendental(ir::UnaryKind kind) {
+  switch (kind) {
+    case ir::UnaryKind::Neg:
+    case ir::UnaryKind::Abs:
+    case ir::UnaryKind::Sqrt:
+    case ir::UnaryKind::Reciprocal:
+    case ir::UnaryKind::Relu:
+    case ir::UnaryKind::Ceil:
+    case ir::UnaryKind::Floor:
+    case ir::UnaryKind::Round:
+    case ir::UnaryKind::Not:
+    case ir::UnaryKind::Sign:
+      return false;
+    default:
+      return true;
+  }
+}
 
 Work workOf(Operation* op) {
   const auto profile = ir::profileOf(op->getParentOfType<func::FuncOp>());

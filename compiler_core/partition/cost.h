@@ -6,9 +6,13 @@
 #include <string_view>
 
 #include "compiler_core/ir/dims.h"
+#include "compiler_core/ir/ir.h"
 #include "mlir/IR/Operation.h"
 
 namespace kiln::partition {
+
+// Whether a polynomial calculates it, rather than an instruction or two.
+bool isTranscendental(ir::UnaryKind kind);
 
 struct Work {
   std::uint64_t flops = 0, bytes = 0;

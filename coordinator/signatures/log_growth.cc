@@ -1,6 +1,7 @@
 #include "coordinator/signatures/log_growth.h"
 
 #include "manifest/base/printable.h"
+#include "signing/log/waiting_channel.h"
 
 namespace kiln::service {
 namespace {
@@ -13,7 +14,7 @@ constexpr milliseconds kRetry{250};
 constexpr milliseconds kLookAgain{500};  // without a notification
 // kiln-log says every half second what it waits for, or when its witnesses have all timed out.
 constexpr std::chrono::seconds kToldHolds{120};
-constexpr char kGrown[] = "kiln_log", kWaiting[] = "kiln_log_waiting";
+constexpr char kGrown[] = "kiln_log";
 constexpr std::size_t kMaxTold = 1000;
 
 }  // namespace
@@ -58,7 +59,7 @@ std::string LogGrowth::whyNot() const {
 
 void LogGrowth::take(const std::vector<postgres::Notification>& heard) {
   for (const postgres::Notification& one : heard) {
-    if (one.channel == kWaiting) {
+    if (one.channel == signing::kLogWaitingChannel) {
       waitsFor_ = printable(one.payload, kMaxTold);
       toldAt_ = steady_clock::now();
     } else {
@@ -76,7 +77,8 @@ void LogGrowth::follow() {
     lock.unlock();
     std::vector<postgres::Notification> heard;
     if (!listener) {
-      if (auto opened = postgres::Listener::open(database_.options(), {kGrown, kWaiting})) {
+      if (auto opened =
+              postgres::Listener::open(database_.options(), {kGrown, signing::kLogWaitingChannel})) {
         listener.emplace(std::move(*opened));
         heard.push_back({kGrown, ""});  // it may have grown meanwhile
       }

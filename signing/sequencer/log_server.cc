@@ -11,6 +11,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/base/usage.h"
 #include "signing/keys/files.h"
+#include "signing/log/waiting_channel.h"
 #include "signing/witness/witness_client.h"
 #include "storage/postgres/conninfo.h"
 #include "storage/postgres/listener.h"
@@ -22,7 +23,6 @@ using std::chrono::milliseconds;
 
 constexpr milliseconds kRetry{500};     // while the database or the log is not to be had
 constexpr milliseconds kTimeout{1000};  // without a notification, look all the same
-constexpr char kWaitingChannel[] = "kiln_log_waiting";
 constexpr std::size_t kMaxTold = 1000;  // bytes; PostgreSQL carries 7999
 
 // Blocked before any thread exists.
@@ -88,7 +88,7 @@ Result<std::vector<VerifierKey>> readEarlierKeys(const LogOptions& options, cons
 // Coordinators hear why the log does not grow; without the database nobody does.
 void tellCoordinators(const postgres::ConnectionOptions& database, const std::string& why) {
   if (auto connection = postgres::Connection::open(database))
-    (void)connection->execute("SELECT pg_notify($1, $2)", {kWaitingChannel, printable(why, kMaxTold)});
+    (void)connection->execute("SELECT pg_notify($1, $2)", {kLogWaitingChannel, printable(why, kMaxTold)});
 }
 
 // Appends until a signal (then: no error) or an error.
