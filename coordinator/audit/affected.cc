@@ -91,17 +91,17 @@ Status addArtifact(postgres::Connection& connection, const std::string& text, Co
 }
 
 // Widens the condition that was added last by what was compiled with what these tuning records chose.
-Status addTunings(const Farm& farm, postgres::Connection& connection, const std::vector<Digest>& records,
-                  Conditions& out) {
+Status addTunings(storage::BlobStore& blobs, postgres::Connection& connection,
+                  const std::vector<Digest>& records, Conditions& out) {
   if (records.empty()) return {};
-  KILN_ASSIGN(const auto tunings, tuningsFrom(farm, connection, out.query.instance, records));
+  KILN_ASSIGN(const auto tunings, tuningsFrom(blobs, connection, out.query.instance, records));
   for (const Digest& tuning : tunings)
     out.query.all.back().push_back({MentionKind::kInput, {tuning.hash, 0}});
   return {};
 }
 
 // A digest, or a text; of a "git+" URL also what follows.
-Status addSource(const Farm& farm, postgres::Connection& connection, const std::string& text,
+Status addSource(storage::BlobStore& blobs, postgres::Connection& connection, const std::string& text,
                  Conditions& out) {
   if (text.empty()) return {};
   if (!text.starts_with("sha256:")) {
@@ -115,7 +115,7 @@ Status addSource(const Farm& farm, postgres::Connection& connection, const std::
               readDigest(connection, out.query.instance, "source", text, index::findInputsIn));
   out.add({"source", digest.text(), MentionKind::kInput}, {{MentionKind::kInput, digest}});
   KILN_ASSIGN(const auto record, index::findTuningRecord(connection, out.query.instance, digest));
-  return record ? addTunings(farm, connection, {*record}, out) : Status{};
+  return record ? addTunings(blobs, connection, {*record}, out) : Status{};
 }
 
 AnyOf anyTree(const std::vector<Digest>& trees) {
@@ -177,25 +177,25 @@ Result<TimePoint> timeOf(const google::protobuf::Timestamp& stamp, const char* m
   return TimePoint(std::chrono::seconds(stamp.seconds()) + std::chrono::microseconds(stamp.nanos() / 1000));
 }
 
-Status addMeasured(const Farm& farm, postgres::Connection& connection, index::RecordsBy by,
+Status addMeasured(storage::BlobStore& blobs, postgres::Connection& connection, index::RecordsBy by,
                    const std::string& name, Conditions& out) {
   if (name.empty()) return {};
   KILN_ASSIGN(const auto records, index::listTuningRecords(connection, out.query.instance, by, name));
-  return addTunings(farm, connection, records, out);
+  return addTunings(blobs, connection, records, out);
 }
 
-Result<Conditions> readConditions(const Farm& farm, postgres::Connection& connection,
+Result<Conditions> readConditions(storage::BlobStore& blobs, postgres::Connection& connection,
                                   const v1::ListAffectedRequest& request) {
   Conditions out;
   out.query.instance = request.instance();
   KILN_TRY(addArtifact(connection, request.artifact(), out));
-  KILN_TRY(addSource(farm, connection, request.source(), out));
+  KILN_TRY(addSource(blobs, connection, request.source(), out));
   KILN_TRY(addToolchain(connection, request.toolchain(), out));
   KILN_TRY(addComponent(connection, request.component(), out));
   KILN_TRY(addText("worker", request.worker(), MentionKind::kWorker, out));
-  KILN_TRY(addMeasured(farm, connection, index::RecordsBy::kWorker, request.worker(), out));
+  KILN_TRY(addMeasured(blobs, connection, index::RecordsBy::kWorker, request.worker(), out));
   KILN_TRY(addText("operator", request.operator_(), MentionKind::kOperator, out));
-  KILN_TRY(addMeasured(farm, connection, index::RecordsBy::kOperator, request.operator_(), out));
+  KILN_TRY(addMeasured(blobs, connection, index::RecordsBy::kOperator, request.operator_(), out));
   KILN_TRY(addKey(request.key(), out));
   KILN_TRY(addText("target", request.target(), MentionKind::kTarget, out));
   KILN_TRY(addText("submitter", request.submitter(), MentionKind::kSubmitter, out));
@@ -299,10 +299,10 @@ Status checkNames(postgres::Connection& connection, const Conditions& conditions
 
 }  // namespace
 
-Result<v1::ListAffectedResponse> listAffected(const Farm& farm, postgres::Connection& connection,
+Result<v1::ListAffectedResponse> listAffected(storage::BlobStore& blobs, postgres::Connection& connection,
                                               const v1::ListAffectedRequest& request) {
   KILN_ASSIGN(const int limit, pageSize(request.page_size()));
-  KILN_ASSIGN(Conditions conditions, readConditions(farm, connection, request));
+  KILN_ASSIGN(Conditions conditions, readConditions(blobs, connection, request));
   const std::string question = questionOf(request);
   KILN_ASSIGN(const std::string position, readPageToken(question, request.page_token()));
   if (!position.empty()) {

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 
-Result<Provenance> newestProvenance(const Farm& farm, const index::ArtifactRecord& artifact,
+Result<Provenance> newestProvenance(storage::BlobStore& blobs, const index::ArtifactRecord& artifact,
                                     index::BundleRecord& record) {
   const auto found = std::find_if(artifact.bundles.rbegin(), artifact.bundles.rend(),
                                   [](const auto& bundle) { return bundle.predicateType == kProvenanceType; });
@@ -18,7 +18,7 @@ Result<Provenance> newestProvenance(const Farm& farm, const index::ArtifactRecor
     return fail(Code::kFailedPrecondition, "no provenance of " + artifact.digest.text() + " is in the index");
   record = *found;
   KILN_ASSIGN(const std::string text,
-              storage::getBlob(farm.blobs, artifact.instance, record.bundle, kMaxBundleBytes));
+              storage::getBlob(blobs, artifact.instance, record.bundle, kMaxBundleBytes));
   KILN_ASSIGN(const signing::Bundle bundle, signing::parseBundle(text));
   KILN_ASSIGN(const Statement statement, parseStatement(bundle.envelope.payload));
   return Provenance::fromJson(statement.predicate);
@@ -26,11 +26,11 @@ Result<Provenance> newestProvenance(const Farm& farm, const index::ArtifactRecor
 
 }  // namespace
 
-Result<Comparison> compareArtifacts(const Farm& farm, postgres::Connection& connection,
+Result<Comparison> compareArtifacts(storage::BlobStore& blobs, postgres::Connection& connection,
                                     const index::ArtifactRecord& first, const index::ArtifactRecord& second) {
   Comparison out;
-  KILN_ASSIGN(const Provenance a, newestProvenance(farm, first, out.first));
-  KILN_ASSIGN(const Provenance b, newestProvenance(farm, second, out.second));
+  KILN_ASSIGN(const Provenance a, newestProvenance(blobs, first, out.first));
+  KILN_ASSIGN(const Provenance b, newestProvenance(blobs, second, out.second));
   KILN_ASSIGN(const auto one, index::findToolchain(connection, first.instance, first.toolchain.text()));
   KILN_ASSIGN(const auto two, index::findToolchain(connection, second.instance, second.toolchain.text()));
   const auto before = readToolchainDescription(one.description),

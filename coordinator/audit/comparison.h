@@ -1,9 +1,10 @@
 // The changes between two artifacts, by their newest provenances.
 #pragma once
 
-#include "coordinator/farm/farm.h"
 #include "manifest/statement/compare.h"
+#include "storage/blob/blob_store.h"
 #include "storage/index/rows/records.h"
+#include "storage/postgres/connection.h"
 
 namespace kiln::service {
 
@@ -13,7 +14,7 @@ struct Comparison {
 };
 
 // kFailedPrecondition if one has no provenance; errors of the CAS and of statements that do not parse.
-Result<Comparison> compareArtifacts(const Farm& farm, postgres::Connection& connection,
+Result<Comparison> compareArtifacts(storage::BlobStore& blobs, postgres::Connection& connection,
                                     const index::ArtifactRecord& first, const index::ArtifactRecord& second);
 
 }  // namespace kiln::service

@@ -78,13 +78,13 @@ Status checkDevice(const Json& report, const v1::Device* gpu, bool hasKernels) {
   return {};
 }
 
-Status takeCheckReport(const Farm& farm, const index::RunRecord& run, std::string_view text) {
+Status takeCheckReport(postgres::Pool& database, const index::RunRecord& run, std::string_view text) {
   KILN_ASSIGN(const Json report, parseCanonicalJson(text));
   KILN_TRY(checkReport(report));
   // Nothing that ran on an emulated device may pass for more.
   if (run.emulated && !saysEmulated(report))
     return refuse("the check was to run on an emulated device, but it does not say so");
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(const auto gpu, leasedGpu(*connection, run));
   KILN_ASSIGN(const bool kernels, hasKernels(*connection, run));
   return checkDevice(report, gpu ? &*gpu : nullptr, kernels);

@@ -3,10 +3,10 @@
 
 #include <string_view>
 
-#include "coordinator/farm/farm.h"
 #include "kiln/v1/worker.pb.h"
 #include "manifest/json/json.h"
 #include "storage/index/rows/records.h"
+#include "storage/postgres/pool.h"
 
 namespace kiln::service {
 
@@ -16,6 +16,6 @@ namespace kiln::service {
 Status checkDevice(const Json& report, const v1::Device* gpu, bool hasKernels);
 
 // The report of the run of a check: well-formed, of the leased device, and emulated where that was asked for.
-Status takeCheckReport(const Farm& farm, const index::RunRecord& run, std::string_view text);
+Status takeCheckReport(postgres::Pool& database, const index::RunRecord& run, std::string_view text);
 
 }  // namespace kiln::service

@@ -22,11 +22,12 @@ const index::TargetRecord& targetAt(const index::JobSnapshot& snapshot, int targ
   return snapshot.targets.at(static_cast<std::size_t>(target));
 }
 
-Result<Json> readReport(const Farm& farm, const std::string& instance, const index::ResultRecord& result) {
+Result<Json> readReport(storage::BlobStore& blobs, const std::string& instance,
+                        const index::ResultRecord& result) {
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
   const jobs::OutputFile* file = outputs.find(kCheckReport);
   if (!file) return fail(Code::kDataLoss, std::string(kCheckReport) + " is not among the check's outputs");
-  KILN_ASSIGN(std::string text, storage::getBlob(farm.blobs, instance, file->digest, kMaxCheckReportBytes));
+  KILN_ASSIGN(std::string text, storage::getBlob(blobs, instance, file->digest, kMaxCheckReportBytes));
   return parseCanonicalJson(text);
 }
 
@@ -38,7 +39,7 @@ Status Checker::plan(const index::JobSnapshot& snapshot, const DeliverySpec& del
   const index::TargetRecord& target = targetAt(snapshot, step.target);
   std::optional<index::ArtifactRecord> artifact;
   {
-    KILN_ASSIGN(auto connection, farm_.database.acquire());
+    KILN_ASSIGN(auto connection, judging_.stores.database.acquire());
     KILN_ASSIGN(artifact, index::loadArtifact(*connection, key.instance, *target.artifact));
   }
   if (!artifact) return fail(Code::kNotFound, "artifact " + target.artifact->text() + " is gone");
@@ -48,8 +49,9 @@ Status Checker::plan(const index::JobSnapshot& snapshot, const DeliverySpec& del
   }
   KILN_ASSIGN(jobs::BuiltAction built,
               jobs::buildCheckAction(*artifact, *delivery.check, emulation ? &*emulation : nullptr));
-  KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, built.blobs));
-  return appendActions(farm_, snapshot, {{index::ActionKind::kCheck, target.target, built.action, {}}});
+  KILN_TRY(storage::uploadMissing(judging_.stores.blobs, key.instance, built.blobs));
+  return appendActions(judging_.stores.database, snapshot,
+                       {{index::ActionKind::kCheck, target.target, built.action, {}}});
 }
 
 Status Checker::publish(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
@@ -58,10 +60,10 @@ Status Checker::publish(const index::JobSnapshot& snapshot, const DeliverySpec& 
   const Digest artifact = *targetAt(snapshot, step.target).artifact;
   const index::ResultRecord& result = step.result;
   CheckStatement check;
-  KILN_ASSIGN(check.report, readReport(farm_, key.instance, result));
+  KILN_ASSIGN(check.report, readReport(judging_.stores.blobs, key.instance, result));
   KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
   KILN_ASSIGN(std::string receipt, signing::receiptDocument(result.receipt, certificate));
-  check.builderId = farm_.builder.id;
+  check.builderId = judging_.signatory.builder.id;
   check.invocationId = result.jobId;
   check.action = result.action;
   check.plan = delivery.check->plan;
@@ -71,20 +73,21 @@ Status Checker::publish(const index::JobSnapshot& snapshot, const DeliverySpec& 
   check.startedOn = std::min(result.leased, result.recorded);
   check.finishedOn = result.recorded;
   KILN_ASSIGN(std::string statement, checkStatement(artifact, check));
-  KILN_TRY(checkCounts(farm_, {.place = {digestOf(statement), check.finishedOn, nullptr},
-                               .workers = {{result.worker, result.operatorName}},
-                               .devices = deviceTexts(check.report)}));
-  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, check.receipt, asBytes(receipt)));
-  auto bundle = farm_.signer.sign({.instance = key.instance,
-                                   .statement = statement,
-                                   .subjectSize = artifact.size,
-                                   .receipts = {receipt}});
+  KILN_TRY(checkCounts(judging_.recalls, {.place = {digestOf(statement), check.finishedOn, nullptr},
+                                          .workers = {{result.worker, result.operatorName}},
+                                          .devices = deviceTexts(check.report)}));
+  KILN_TRY(storage::putBlob(judging_.stores.blobs, key.instance, check.receipt, asBytes(receipt)));
+  auto bundle = judging_.signatory.signer.sign({.instance = key.instance,
+                                                .statement = statement,
+                                                .subjectSize = artifact.size,
+                                                .receipts = {receipt}});
   if (!bundle) return fail(bundle.error().in("signer"));
-  index::BundleRecord record{digestOf(statement), digestOf(*bundle), kCheckType, key.id, farm_.clock.now()};
+  index::BundleRecord record{digestOf(statement), digestOf(*bundle), kCheckType, key.id,
+                             judging_.stores.clock.now()};
   KILN_TRY(readMentions(*bundle, record));
-  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, record.bundle, asBytes(*bundle)));
+  KILN_TRY(storage::putBlob(judging_.stores.blobs, key.instance, record.bundle, asBytes(*bundle)));
   const auto outcome = check.passed() ? index::CheckOutcome::kPassed : index::CheckOutcome::kFailed;
-  KILN_TRY(farm_.database.transact([&](Connection& c) -> Status {
+  KILN_TRY(judging_.stores.database.transact([&](Connection& c) -> Status {
     KILN_TRY(index::insertStatement(c, key.instance, artifact, record));
     return index::setTargetCheck(c, key, step.target, outcome);
   }));

@@ -2,15 +2,15 @@
 // Both may be repeated: the same stored state makes the same bytes.
 #pragma once
 
-#include "coordinator/farm/farm.h"
 #include "coordinator/jobs/next_step.h"
+#include "coordinator/recall/judging.h"
 
 namespace kiln::service {
 
 // Thread safe.
 class Checker {
  public:
-  explicit Checker(const Farm& farm) : farm_(farm) {}
+  explicit Checker(const Judging& judging) : judging_(judging) {}
 
   // Stores the action in the CAS and with the job.
   Status plan(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::PlanCheck& step);
@@ -19,7 +19,7 @@ class Checker {
                  const jobs::PublishCheck& step);
 
  private:
-  const Farm& farm_;
+  const Judging& judging_;
 };
 
 }  // namespace kiln::service

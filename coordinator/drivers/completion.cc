@@ -50,16 +50,16 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
 }
 
 // Auditors and the signer read it, so it must be there, and be what it is called.
-Status checkPolicy(const Farm& farm, const index::RunRecord& run, const Digest& policy) {
-  const auto text = storage::getBlob(farm.blobs, run.instance, policy, signing::kMaxSandboxPolicyBytes);
-  const Status fits =
-      text ? checkSandboxPolicy(policy, *text, run.kind, farm.sandboxPolicies) : fail(text.error());
+Status checkPolicy(storage::BlobStore& blobs, const std::vector<Digest>& allowed, const index::RunRecord& run,
+                   const Digest& policy) {
+  const auto text = storage::getBlob(blobs, run.instance, policy, signing::kMaxSandboxPolicyBytes);
+  const Status fits = text ? checkSandboxPolicy(policy, *text, run.kind, allowed) : fail(text.error());
   if (!fits) return fail(fits.error().in("the receipt's sandbox policy"));
   return {};
 }
 
 // Each blob once, however many paths name it, and no more than a sandbox would have let through.
-Status rehashAll(const Farm& farm, const std::string& instance, const jobs::Outputs& outputs) {
+Status rehashAll(storage::BlobStore& store, const std::string& instance, const jobs::Outputs& outputs) {
   std::map<Digest, std::string> blobs;
   for (const jobs::OutputFile& file : outputs.files) blobs.emplace(file.digest, file.path);
   std::uint64_t left = kMaxOutputBytes;
@@ -68,7 +68,7 @@ Status rehashAll(const Farm& farm, const std::string& instance, const jobs::Outp
     left -= digest.size;
   }
   for (const auto& [digest, path] : blobs)
-    if (auto status = rehash(farm.blobs, instance, digest); !status)
+    if (auto status = rehash(store, instance, digest); !status)
       return fail(status.error().in("output " + path));
   return {};
 }
@@ -79,9 +79,9 @@ Status requireFile(const jobs::Outputs& outputs, std::string_view name) {
 }
 
 // What a successful run of this kind must have left.
-Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs) {
+Status checkContent(const Stores& stores, const index::RunRecord& run, const jobs::Outputs& outputs) {
   auto document = [&](const char* name) {
-    return storage::getBlob(farm.blobs, run.instance, outputs.find(name)->digest, jobs::kMaxDocument);
+    return storage::getBlob(stores.blobs, run.instance, outputs.find(name)->digest, jobs::kMaxDocument);
   };
   if (run.kind == index::ActionKind::kReference) {
     KILN_TRY(requireFile(outputs, kFixtureList));
@@ -95,10 +95,10 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
   if (run.kind == index::ActionKind::kCheck) {
     KILN_TRY(requireFile(outputs, kCheckReport));
     KILN_ASSIGN(std::string text, document(kCheckReport));
-    return takeCheckReport(farm, run, text);
+    return takeCheckReport(stores.database, run, text);
   }
-  if (run.kind == index::ActionKind::kPlan) return takeKernelPlan(farm, run, outputs);
-  if (run.kind == index::ActionKind::kTune) return takeTuningRecord(farm, run, outputs);
+  if (run.kind == index::ActionKind::kPlan) return takeKernelPlan(stores.blobs, run, outputs);
+  if (run.kind == index::ActionKind::kTune) return takeTuningRecord(stores.blobs, run, outputs);
   if (run.kind == index::ActionKind::kEmulate) {
     if (std::ranges::any_of(outputs.files, [](const jobs::OutputFile& file) {
           return file.path.starts_with(jobs::kEmulationPrefix);
@@ -108,7 +108,7 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
   }
   KILN_TRY(requireFile(outputs, jobs::kEvidenceFile));
   KILN_TRY(requireFile(outputs, jobs::kManifestFile));
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto connection, stores.database.acquire());
   KILN_ASSIGN(auto job, index::loadJob(*connection, {run.instance, run.jobId}, index::Evidence::kWithout));
   if (!job) return fail(Code::kNotFound, "the run's job is gone");
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(job->job.options));
@@ -120,14 +120,15 @@ Status checkContent(const Farm& farm, const index::RunRecord& run, const jobs::O
   KILN_ASSIGN(const Manifest made, jobs::checkCompileOutputs(spec, outputs, evidence, manifest));
   TuningEntries given{spec.target, {}};
   if (spec.tuning) {
-    KILN_ASSIGN(given, readTuningEntries(farm, run.instance, *spec.tuning));
+    KILN_ASSIGN(given, readTuningEntries(stores.blobs, run.instance, *spec.tuning));
   }
   return jobs::checkTuningUse(made, given);
 }
 
 // The result as it is kept: outputs, exit code and the end of the log. Of a success what came with the report
 // is enough; nobody asks why it failed.
-Result<ActionResult> keptResult(const Farm& farm, const std::string& instance, const ActionResult& result) {
+Result<ActionResult> keptResult(storage::BlobStore& blobs, const std::string& instance,
+                                const ActionResult& result) {
   const bool failed = result.exit_code() != 0;
   const std::size_t most = failed ? kMaxOfALog : kMaxOfASuccess;
   ActionResult kept;
@@ -136,7 +137,7 @@ Result<ActionResult> keptResult(const Farm& farm, const std::string& instance, c
   std::string log = result.stderr_raw();
   if (failed && log.empty() && result.has_stderr_digest()) {
     KILN_ASSIGN(Digest digest, fromProto(result.stderr_digest()));
-    KILN_ASSIGN(log, readTail(farm.blobs, instance, digest, most));
+    KILN_ASSIGN(log, readTail(blobs, instance, digest, most));
   }
   if (log.size() > most) log.erase(0, log.size() - most);
   kept.set_stderr_raw(log);
@@ -152,18 +153,18 @@ bool isOurs(Code code) {
 
 Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const v1::Finished& report,
                                               const signing::Certificate& worker) {
-  TimePoint now = farm_.clock.now();
+  TimePoint now = stores_.clock.now();
   KILN_ASSIGN(signing::Receipt receipt,
-              signing::verifyReceipt(report.receipt_json(), worker, farm_.workerAuthority, now));
+              signing::verifyReceipt(report.receipt_json(), worker, leasing_.workerAuthority, now));
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(report.result()));
   KILN_TRY(checkReceipt(receipt, run, report.result(), outputs));
-  KILN_TRY(checkPolicy(farm_, run, receipt.sandboxPolicy));
-  KILN_TRY(rehashAll(farm_, run.instance, outputs));
-  if (report.result().exit_code() == 0) KILN_TRY(checkContent(farm_, run, outputs));
-  KILN_ASSIGN(ActionResult kept, keptResult(farm_, run.instance, report.result()));
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_TRY(checkPolicy(stores_.blobs, leasing_.sandboxPolicies, run, receipt.sandboxPolicy));
+  KILN_TRY(rehashAll(stores_.blobs, run.instance, outputs));
+  if (report.result().exit_code() == 0) KILN_TRY(checkContent(stores_, run, outputs));
+  KILN_ASSIGN(ActionResult kept, keptResult(stores_.blobs, run.instance, report.result()));
+  KILN_ASSIGN(auto connection, stores_.database.acquire());
   index::ResultRecord record;
-  KILN_ASSIGN(record.leased, farm_.queue.leasedAt(*connection, run));
+  KILN_ASSIGN(record.leased, leasing_.queue.leasedAt(*connection, run));
   record.instance = run.instance;
   record.runId = run.id;
   record.epoch = run.epoch;
@@ -184,7 +185,8 @@ Result<std::optional<index::JobKey>> Completion::keepMeasured(const index::RunRe
                                                               const v1::Finished& report,
                                                               const signing::Certificate& worker) {
   auto good = check(run, report, worker);
-  Status kept = good && good->exitCode == 0 ? keepTuningRecord(farm_, run.instance, *good) : Status();
+  Status kept =
+      good && good->exitCode == 0 ? keepTuningRecord(stores_, signatory_, run.instance, *good) : Status();
   if (!good) kept = fail(good.error());
   if (!kept && isOurs(kept.error().code)) return fail(kept.error());
   if (!kept)
@@ -198,16 +200,16 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
                                                         const signing::Certificate& worker) {
   std::optional<index::RunRecord> run;
   {
-    KILN_ASSIGN(auto connection, farm_.database.acquire());
-    KILN_ASSIGN(run, farm_.queue.find(*connection, key));
+    KILN_ASSIGN(auto connection, stores_.database.acquire());
+    KILN_ASSIGN(run, leasing_.queue.find(*connection, key));
     if (!run) {
-      KILN_ASSIGN(const auto cancelled, farm_.queue.findCancelled(*connection, key));
+      KILN_ASSIGN(const auto cancelled, leasing_.queue.findCancelled(*connection, key));
       if (cancelled && cancelled->kind == index::ActionKind::kTune && report.error_code() == 0)
         return keepMeasured(*cancelled, report, worker);
       return std::optional<index::JobKey>();
     }
     // Rehashing may take its time.
-    KILN_TRY(farm_.queue.keepForResult(*connection, key));
+    KILN_TRY(leasing_.queue.keepForResult(*connection, key));
   }
   Error failure;
   bool retryable = true;
@@ -225,23 +227,23 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
     } else {
       if (isOurs(checked.error().code)) return fail(checked.error());
       failure = checked.error().in("result refused");
-      farm_.metrics.resultRefused();
+      observers_.metrics.resultRefused();
     }
   }
-  const bool fleetKnown = farm_.clock.now() >= farm_.graceUntil;
-  KILN_ASSIGN(bool settled, farm_.database.transact([&](Connection& c) {
-    return good ? farm_.queue.complete(c, key, *good)
-                : farm_.queue.reject(c, key, failure, retryable, fleetKnown);
+  const bool fleetKnown = stores_.clock.now() >= leasing_.graceUntil;
+  KILN_ASSIGN(bool settled, stores_.database.transact([&](Connection& c) {
+    return good ? leasing_.queue.complete(c, key, *good)
+                : leasing_.queue.reject(c, key, failure, retryable, fleetKnown);
   }));
   if (!settled) return std::optional<index::JobKey>();
   std::string action = run->action.hex();
   if (good) {
-    farm_.metrics.resultAccepted();
+    observers_.metrics.resultAccepted();
     logInfo("result stored", {{"job", run->jobId},
                               {"action", action},
                               {"worker", key.worker.name},
                               {"exit", std::to_string(good->exitCode)}});
-    farm_.reached(kPointResultStored);
+    observers_.reached(kPointResultStored);
   } else {
     logWarning(
         "attempt failed",

@@ -3,7 +3,10 @@
 // from what the coordinator asked for.
 #pragma once
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/leasing.h"
+#include "coordinator/farm/observers.h"
+#include "coordinator/farm/signatory.h"
+#include "coordinator/farm/stores.h"
 #include "kiln/v1/worker.pb.h"
 #include "signing/keys/certificate.h"
 #include "storage/index/rows/records.h"
@@ -13,7 +16,9 @@ namespace kiln::service {
 // Thread safe.
 class Completion {
  public:
-  explicit Completion(const Farm& farm) : farm_(farm) {}
+  Completion(const Stores& stores, const Signatory& signatory, const Leasing& leasing,
+             const Observers& observers)
+      : stores_(stores), signatory_(signatory), leasing_(leasing), observers_(observers) {}
 
   // Settles the lease: a good result is stored, a failure or a refused report ends the attempt. The job
   // concerned, for the driver; nothing if the lease is stale (of a cancelled tune, what it measured by then
@@ -27,7 +32,10 @@ class Completion {
   Result<index::ResultRecord> check(const index::RunRecord& run, const v1::Finished& report,
                                     const signing::Certificate& worker);
 
-  const Farm& farm_;
+  const Stores& stores_;
+  const Signatory& signatory_;
+  const Leasing& leasing_;
+  const Observers& observers_;
 };
 
 }  // namespace kiln::service

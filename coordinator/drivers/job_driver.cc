@@ -33,20 +33,23 @@ struct Decision {
 };
 
 // Looks at the job under its lock, and carries out what needs nothing but the database.
-Result<Decision> decide(const Farm& farm, Connection& connection, const index::JobKey& key) {
+Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connection& connection,
+                        const index::JobKey& key) {
   Decision out;
   KILN_ASSIGN(auto snapshot, index::loadJob(connection, key, index::Evidence::kWith, index::Lock::kUpdate));
   if (!snapshot) return out;
   out.snapshot = std::move(*snapshot);
-  dropUnproven(farm, key.id, out.snapshot.results);
+  dropUnproven(planning, key.id, out.snapshot.results);
   KILN_ASSIGN(out.delivery, jobs::readDelivery(out.snapshot.job.delivery));
   out.step = jobs::nextStep(out.snapshot, out.delivery);
-  KILN_ASSIGN(out.carriedOut, applyInDatabase(farm, connection, out.snapshot, out.delivery, out.step));
+  KILN_ASSIGN(out.carriedOut, applyInDatabase(planning.stores.clock, leasing, connection, out.snapshot,
+                                              out.delivery, out.step));
   return out;
 }
 
-void report(const Farm& farm, const JobSnapshot& snapshot, const jobs::End& end) {
-  farm.metrics.jobEnded(end.state, farm.clock.now() - snapshot.job.submitted);
+void report(const Clock& clock, const Observers& observers, const JobSnapshot& snapshot,
+            const jobs::End& end) {
+  observers.metrics.jobEnded(end.state, clock.now() - snapshot.job.submitted);
   const index::JobKey& key = snapshot.job.key;
   if (end.error)
     logWarning("job failed", {{"instance", key.instance},
@@ -56,13 +59,20 @@ void report(const Farm& farm, const JobSnapshot& snapshot, const jobs::End& end)
   else
     logInfo(end.state == index::JobState::kSucceeded ? "job succeeded" : "job cancelled",
             {{"instance", key.instance}, {"job", key.id}});
-  farm.reached(kPointEnded);
+  observers.reached(kPointEnded);
 }
 
 }  // namespace
 
-JobDriver::JobDriver(const Farm& farm, DriverOptions options)
-    : farm_(farm), options_(options), publisher_(farm), checker_(farm), tuner_(farm) {}
+JobDriver::JobDriver(const Planning& planning, const Leasing& leasing, const Observers& observers,
+                     DriverOptions options)
+    : planning_(planning),
+      leasing_(leasing),
+      observers_(observers),
+      options_(options),
+      publisher_(planning, observers),
+      checker_(planning),
+      tuner_(planning) {}
 
 JobDriver::~JobDriver() {
   stop();
@@ -94,19 +104,19 @@ void JobDriver::wake(const index::JobKey& key) {
 
 Status JobDriver::advance(const index::JobKey& key) {
   for (int i = 0; i < kMaxSteps; ++i) {
-    KILN_ASSIGN(Decision decision,
-                farm_.database.transact([&](Connection& c) { return decide(farm_, c, key); }));
+    KILN_ASSIGN(Decision decision, planning_.stores.database.transact(
+                                       [&](Connection& c) { return decide(planning_, leasing_, c, key); }));
     if (std::holds_alternative<jobs::Wait>(decision.step)) return {};
     if (const auto* end = std::get_if<jobs::End>(&decision.step)) {
-      report(farm_, decision.snapshot, *end);
+      report(planning_.stores.clock, observers_, decision.snapshot, *end);
       return {};
     }
     if (decision.carriedOut) continue;
     Status status = carryOut(decision.snapshot, decision.delivery, decision.step);
     if (status) continue;
     if (isTransient(status.error().code)) return status;
-    KILN_TRY(farm_.database.transact([&](Connection& c) {
-      return recordFailedStep(farm_, c, decision.snapshot, decision.step, status.error());
+    KILN_TRY(planning_.stores.database.transact([&](Connection& c) {
+      return recordFailedStep(planning_.stores.clock, c, decision.snapshot, decision.step, status.error());
     }));
   }
   return fail(Code::kInternal, "job " + key.id + " makes no progress");
@@ -115,7 +125,7 @@ Status JobDriver::advance(const index::JobKey& key) {
 Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                            const jobs::Step& step) {
   if (const auto* publish = std::get_if<jobs::Publish>(&step))
-    return delivery.rebuild ? publishReproduction(farm_, snapshot, delivery, *publish)
+    return delivery.rebuild ? publishReproduction(planning_, snapshot, delivery, *publish)
                             : publisher_.publish(snapshot, *publish);
   if (const auto* check = std::get_if<jobs::PlanCheck>(&step))
     return checker_.plan(snapshot, delivery, *check);
@@ -124,18 +134,18 @@ Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& deli
   if (const auto* tune = std::get_if<jobs::PlanTune>(&step)) return tuner_.plan(snapshot, delivery, *tune);
   if (const auto* compile = std::get_if<jobs::PlanCompile>(&step))
     return tuner_.compile(snapshot, delivery, *compile);
-  return planStoredJob(farm_, snapshot, delivery);
+  return planStoredJob(planning_, snapshot, delivery);
 }
 
 void JobDriver::lookAtClocks() {
   if (!options_.steady) return;
-  const std::pair now(farm_.clock.now(), options_.steady->now());
+  const std::pair now(planning_.stores.clock.now(), options_.steady->now());
   const auto last = std::exchange(sweptAt_, now);
   if (!last) return;
   const Duration by = (now.first - last->first) - (now.second - last->second);
-  if (std::chrono::abs(by) < farm_.queue.settings().lease / 2) return;
+  if (std::chrono::abs(by) < leasing_.queue.settings().lease / 2) return;
   setFrom_ = last->first;
-  fleetKnownFrom_ = std::min(fleetKnownFrom_, now.first + farm_.queue.settings().lease);
+  fleetKnownFrom_ = std::min(fleetKnownFrom_, now.first + leasing_.queue.settings().lease);
   logWarning("the clock was set: leases begin anew",
              {{"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(by).count())}});
 }
@@ -143,34 +153,37 @@ void JobDriver::lookAtClocks() {
 Status JobDriver::sweep() {
   lookAtClocks();
   if (setFrom_) {
-    KILN_TRY(farm_.database.transact([&](Connection& c) { return farm_.queue.startAnew(c, *setFrom_); }));
+    KILN_TRY(planning_.stores.database.transact(
+        [&](Connection& c) { return leasing_.queue.startAnew(c, *setFrom_); }));
     setFrom_.reset();
   }
   if (interrupted_) {
-    KILN_TRY(farm_.database.transact([&](Connection& c) { return farm_.queue.extendAll(c); }));
-    fleetKnownFrom_ = std::max(farm_.graceUntil, farm_.clock.now() + farm_.queue.settings().lease);
+    KILN_TRY(planning_.stores.database.transact([&](Connection& c) { return leasing_.queue.extendAll(c); }));
+    fleetKnownFrom_ =
+        std::max(leasing_.graceUntil, planning_.stores.clock.now() + leasing_.queue.settings().lease);
     interrupted_ = false;
   }
-  const bool fleetKnown = farm_.clock.now() >= fleetKnownFrom_;
-  KILN_ASSIGN(auto expired,
-              farm_.database.transact([&](Connection& c) { return farm_.queue.expire(c, fleetKnown); }));
-  farm_.metrics.leasesExpired(expired.size());
+  const bool fleetKnown = planning_.stores.clock.now() >= fleetKnownFrom_;
+  KILN_ASSIGN(auto expired, planning_.stores.database.transact(
+                                [&](Connection& c) { return leasing_.queue.expire(c, fleetKnown); }));
+  observers_.metrics.leasesExpired(expired.size());
   for (const index::JobKey& key : expired)
     logWarning("lease expired", {{"instance", key.instance}, {"job", key.id}});
-  KILN_ASSIGN(auto abandoned, farm_.database.transact(
-                                  [&](Connection& c) { return farm_.queue.failAbandoned(c, fleetKnown); }));
+  KILN_ASSIGN(auto abandoned, planning_.stores.database.transact([&](Connection& c) {
+    return leasing_.queue.failAbandoned(c, fleetKnown);
+  }));
   for (const index::JobKey& key : abandoned)
     logWarning("nobody else can try it", {{"instance", key.instance}, {"job", key.id}});
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(auto connection, planning_.stores.database.acquire());
   KILN_TRY(logHeldBack(*connection));
   KILN_ASSIGN(auto open, index::listOpenJobs(*connection));
-  farm_.metrics.setOpenJobs(open.size());
+  observers_.metrics.setOpenJobs(open.size());
   for (const index::JobKey& key : open) wake(key);
   return {};
 }
 
 Status JobDriver::logHeldBack(Connection& connection) {
-  KILN_ASSIGN(const auto held, queue::heldBack(connection, farm_.clock.now()));
+  KILN_ASSIGN(const auto held, queue::heldBack(connection, planning_.stores.clock.now()));
   std::map<std::string, TimePoint> now;
   for (const queue::HeldBack& one : held) {
     const std::string name = one.operatorName + "/" + one.worker;

@@ -14,7 +14,9 @@
 
 #include "coordinator/drivers/checker.h"
 #include "coordinator/drivers/publisher.h"
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/leasing.h"
+#include "coordinator/farm/observers.h"
+#include "coordinator/planning/planning.h"
 #include "coordinator/tuning/tuner.h"
 #include "manifest/base/mutex.h"
 
@@ -31,7 +33,8 @@ struct DriverOptions {
 // Thread safe.
 class JobDriver {
  public:
-  explicit JobDriver(const Farm& farm, DriverOptions options = {});
+  JobDriver(const Planning& planning, const Leasing& leasing, const Observers& observers,
+            DriverOptions options = {});
   ~JobDriver();
 
   void start();
@@ -56,7 +59,9 @@ class JobDriver {
   Status logHeldBack(postgres::Connection& connection);
   Status carryOut(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::Step& step);
 
-  const Farm& farm_;
+  const Planning& planning_;
+  const Leasing& leasing_;
+  const Observers& observers_;
   const DriverOptions options_;
   Publisher publisher_;
   Checker checker_;

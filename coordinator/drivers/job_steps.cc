@@ -26,10 +26,10 @@ std::string directoryOf(const std::string& path) {
   return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
 }
 
-Status endInDatabase(const Farm& farm, Connection& connection, const JobSnapshot& snapshot,
+Status endInDatabase(const Clock& clock, Connection& connection, const JobSnapshot& snapshot,
                      const jobs::End& end) {
   if (end.disputed) KILN_TRY(index::markDisputed(connection, snapshot.job.key.instance, *end.disputed));
-  KILN_TRY(index::endJob(connection, snapshot.job.key, end.state, end.error, farm.clock.now()));
+  KILN_TRY(index::endJob(connection, snapshot.job.key, end.state, end.error, clock.now()));
   return {};
 }
 
@@ -56,13 +56,14 @@ bool usesEarlierJobs(const JobSnapshot& snapshot) {
 
 }  // namespace
 
-Result<bool> applyInDatabase(const Farm& farm, Connection& connection, const JobSnapshot& snapshot,
-                             const DeliverySpec& delivery, const jobs::Step& step) {
+Result<bool> applyInDatabase(const Clock& clock, const Leasing& leasing, Connection& connection,
+                             const JobSnapshot& snapshot, const DeliverySpec& delivery,
+                             const jobs::Step& step) {
   if (const auto* queue = std::get_if<jobs::QueueRuns>(&step)) {
-    const TimePoint now = farm.clock.now();
+    const TimePoint now = clock.now();
     KILN_TRY(index::addRuns(connection, makeRuns(snapshot, delivery, queue->runs, now)));
     // Who is to confirm a failure is not waited for where there is nobody.
-    KILN_TRY(farm.queue.failAbandoned(connection, now >= farm.graceUntil, snapshot.job.key));
+    KILN_TRY(leasing.queue.failAbandoned(connection, now >= leasing.graceUntil, snapshot.job.key));
     return true;
   }
   if (const auto* source = std::get_if<jobs::ResolveSource>(&step)) {
@@ -70,19 +71,19 @@ Result<bool> applyInDatabase(const Farm& farm, Connection& connection, const Job
     return true;
   }
   if (const auto* end = std::get_if<jobs::End>(&step)) {
-    KILN_TRY(endInDatabase(farm, connection, snapshot, *end));
+    KILN_TRY(endInDatabase(clock, connection, snapshot, *end));
     return true;
   }
   return std::holds_alternative<jobs::Wait>(step);
 }
 
-Status planStoredJob(const Farm& farm, const JobSnapshot& snapshot, const DeliverySpec& delivery) {
+Status planStoredJob(const Planning& planning, const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(snapshot.job.options));
   KILN_ASSIGN(Plan plan, planActions(snapshot, options, delivery));
-  return storePlan(farm, snapshot, plan, [](Connection&) { return Status(); });
+  return storePlan(planning, snapshot, plan, [](Connection&) { return Status(); });
 }
 
-Status recordFailedStep(const Farm& farm, Connection& connection, const JobSnapshot& snapshot,
+Status recordFailedStep(const Clock& clock, Connection& connection, const JobSnapshot& snapshot,
                         const jobs::Step& step, const Error& error) {
   const index::JobKey& key = snapshot.job.key;
   bool bytesGone = error.code == Code::kDataLoss || error.code == Code::kNotFound;
@@ -93,7 +94,7 @@ Status recordFailedStep(const Farm& farm, Connection& connection, const JobSnaps
   }
   logWarning("job failed", {{"instance", key.instance}, {"job", key.id}, {"error", error.message}});
   jobs::End end{index::JobState::kFailed, jobs::jobError(error), {}};
-  return endInDatabase(farm, connection, snapshot, end);
+  return endInDatabase(clock, connection, snapshot, end);
 }
 
 }  // namespace kiln::service

@@ -21,27 +21,29 @@ namespace {
 
 using postgres::Connection;
 
-Result<std::string> readDocument(const Farm& farm, const std::string& instance, const jobs::Outputs& outputs,
-                                 const char* name) {
+Result<std::string> readDocument(storage::BlobStore& blobs, const std::string& instance,
+                                 const jobs::Outputs& outputs, const char* name) {
   const jobs::OutputFile* file = outputs.find(name);
   if (!file) return fail(Code::kDataLoss, std::string(name) + " is not among the outputs");
-  auto text = storage::getBlob(farm.blobs, instance, file->digest, jobs::kMaxDocument);
+  auto text = storage::getBlob(blobs, instance, file->digest, jobs::kMaxDocument);
   if (!text) return fail(text.error().in(name));
   return std::move(*text);
 }
 
-Result<jobs::Publication> assemble(const Farm& farm, const index::JobSnapshot& snapshot,
-                                   const jobs::Publish& step) {
+Result<jobs::Publication> assemble(const Stores& stores, const jobs::BuilderIdentity& builder,
+                                   const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   const index::JobRecord& job = snapshot.job;
-  KILN_ASSIGN(CompileSpec options, jobs::readOptions(job.options));
+  KILN_ASSIGN(CompileSpec submitted, jobs::readSpec(job.spec));
   KILN_ASSIGN(CompileSpec spec,
-              jobs::compileSpec(options, snapshot.sources, job.toolchain,
+              jobs::compileSpec(submitted, snapshot.sources, job.toolchainDigest,
                                 snapshot.targets.at(static_cast<std::size_t>(step.target))));
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto connection, stores.database.acquire());
   KILN_ASSIGN(auto toolchain, index::findToolchain(*connection, job.key.instance, job.toolchainLabel));
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.evidence.front()));
-  KILN_ASSIGN(std::string evidence, readDocument(farm, job.key.instance, outputs, jobs::kEvidenceFile));
-  KILN_ASSIGN(std::string manifest, readDocument(farm, job.key.instance, outputs, jobs::kManifestFile));
+  KILN_ASSIGN(std::string evidence,
+              readDocument(stores.blobs, job.key.instance, outputs, jobs::kEvidenceFile));
+  KILN_ASSIGN(std::string manifest,
+              readDocument(stores.blobs, job.key.instance, outputs, jobs::kManifestFile));
   return jobs::makePublication({.job = snapshot,
                                 .toolchain = toolchain,
                                 .target = step.target,
@@ -52,8 +54,8 @@ Result<jobs::Publication> assemble(const Farm& farm, const index::JobSnapshot& s
                                 .reference = step.reference,
                                 .evidenceText = evidence,
                                 .manifestText = manifest,
-                                .builder = farm.builder,
-                                .now = farm.clock.now()});
+                                .builder = builder,
+                                .now = stores.clock.now()});
 }
 
 // The fixtures as a tree that clients can download.
@@ -65,10 +67,10 @@ Result<storage::BuiltTree> fixturesTree(const jobs::Publish& step) {
 }
 
 // What verifiers would not count is not published, nor does its job end well.
-Status checkEvidence(const Farm& farm, const index::JobSnapshot& snapshot, const jobs::Publish& step,
+Status checkEvidence(const Judging& judging, const index::JobSnapshot& snapshot, const jobs::Publish& step,
                      const jobs::Publication& publication) {
   KILN_ASSIGN(const DeliverySpec delivery, jobs::readDelivery(snapshot.job.delivery));
-  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(const std::string pem, judging.signatory.signer.publicKeyPem());
   KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
   NewStatement statement{{digestOf(publication.statement), {}, nullptr}, {}, key.id()};
   for (const index::ResultRecord& result : step.evidence) {
@@ -77,7 +79,7 @@ Status checkEvidence(const Farm& farm, const index::JobSnapshot& snapshot, const
   }
   for (const index::MaterialRecord& material : publication.record.materials)
     if (!material.uri.empty()) statement.sources.push_back(material.uri);
-  return checkCounts(farm, statement,
+  return checkCounts(judging.recalls, statement,
                      std::min(static_cast<std::size_t>(delivery.builders), step.evidence.size()));
 }
 
@@ -107,28 +109,29 @@ Status commit(Connection& connection, const index::JobSnapshot& snapshot, const 
 
 Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   const index::JobKey& key = snapshot.job.key;
-  KILN_ASSIGN(jobs::Publication publication, assemble(farm_, snapshot, step));
+  KILN_ASSIGN(jobs::Publication publication,
+              assemble(judging_.stores, judging_.signatory.builder, snapshot, step));
   // The same inputs give the same bytes again.
   std::vector<Digest> content{publication.record.artifact.digest};
   for (const index::MaterialRecord& material : publication.record.materials)
     content.push_back(material.digest);
-  KILN_TRY(checkNotRecalled(farm_, content));
-  KILN_TRY(checkEvidence(farm_, snapshot, step, publication));
+  KILN_TRY(checkNotRecalled(judging_.recalls, content));
+  KILN_TRY(checkEvidence(judging_, snapshot, step, publication));
   for (const Digest& policy : publication.sandboxPolicies)
-    if (auto status = rehash(farm_.blobs, key.instance, policy); !status)
+    if (auto status = rehash(judging_.stores.blobs, key.instance, policy); !status)
       return fail(status.error().in("sandbox policy"));
   std::vector<storage::UploadItem> blobs{{digestOf(publication.ociManifest), {}, publication.ociManifest}};
   for (const auto* documents : {&publication.receiptDocuments, &publication.dissentDocuments})
     for (const std::string& receipt : *documents) blobs.push_back({digestOf(receipt), {}, receipt});
   KILN_ASSIGN(storage::BuiltTree fixtures, fixturesTree(step));
   blobs.insert(blobs.end(), fixtures.directories.begin(), fixtures.directories.end());
-  KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, blobs));
-  farm_.reached(kPointAssembled);
+  KILN_TRY(storage::uploadMissing(judging_.stores.blobs, key.instance, blobs));
+  observers_.reached(kPointAssembled);
 
   index::PublicationRecord record = publication.record;
   record.artifact.fixtures = fixtures.root;
   const std::uint64_t size = record.artifact.digest.size;
-  auto signedBundles = farm_.signer.signAll(std::array{
+  auto signedBundles = judging_.signatory.signer.signAll(std::array{
       signing::SignRequest{.instance = key.instance,
                            .statement = publication.statement,
                            .subjectSize = size,
@@ -136,23 +139,23 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
       signing::SignRequest{
           .instance = key.instance, .statement = publication.compile, .subjectSize = size, .receipts = {}}});
   if (!signedBundles) return fail(signedBundles.error().in("signer"));
-  farm_.reached(kPointSigned);
+  observers_.reached(kPointSigned);
   index::BundleRecord compile{
       digestOf(publication.compile), {}, kCompileType, key.id, record.bundle.recorded};
-  KILN_TRY(keepBundle(farm_, key.instance, signedBundles->at(0), record.bundle));
-  KILN_TRY(keepBundle(farm_, key.instance, signedBundles->at(1), compile));
-  farm_.reached(kPointBundleStored);
+  KILN_TRY(keepBundle(judging_.stores.blobs, key.instance, signedBundles->at(0), record.bundle));
+  KILN_TRY(keepBundle(judging_.stores.blobs, key.instance, signedBundles->at(1), compile));
+  observers_.reached(kPointBundleStored);
 
-  KILN_TRY(
-      farm_.database.transact([&](Connection& c) { return commit(c, snapshot, step, record, compile); }));
-  farm_.metrics.artifactPublished();
+  KILN_TRY(judging_.stores.database.transact(
+      [&](Connection& c) { return commit(c, snapshot, step, record, compile); }));
+  observers_.metrics.artifactPublished();
   logInfo("artifact published", {{"instance", key.instance},
                                  {"job", key.id},
                                  {"action", step.action.hex()},
                                  {"artifact", record.artifact.digest.text()},
                                  {"builders", std::to_string(record.builders.size())},
                                  {"dissenting", std::to_string(step.dissent.size())}});
-  farm_.reached(kPointPublished);
+  observers_.reached(kPointPublished);
   return {};
 }
 

@@ -3,22 +3,24 @@
 // repeated statement with its first bundle, and the index takes the same publication once.
 #pragma once
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/observers.h"
 #include "coordinator/jobs/next_step.h"
+#include "coordinator/recall/judging.h"
 
 namespace kiln::service {
 
 // Thread safe.
 class Publisher {
  public:
-  explicit Publisher(const Farm& farm) : farm_(farm) {}
+  Publisher(const Judging& judging, const Observers& observers) : judging_(judging), observers_(observers) {}
 
   // kDataLoss or kNotFound if the evidence's bytes are not what they were; kUnavailable and the like: try
   // again.
   Status publish(const index::JobSnapshot& snapshot, const jobs::Publish& step);
 
  private:
-  const Farm& farm_;
+  const Judging& judging_;
+  const Observers& observers_;
 };
 
 }  // namespace kiln::service

@@ -44,9 +44,9 @@ class Differences {
   std::string names_;
 };
 
-Result<index::ArtifactRecord> artifactOf(const Farm& farm, const std::string& instance,
+Result<index::ArtifactRecord> artifactOf(postgres::Pool& database, const std::string& instance,
                                          const Digest& digest) {
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(auto artifact, index::loadArtifact(*connection, instance, digest));
   if (!artifact) return fail(Code::kNotFound, "artifact " + digest.text() + " is gone");
   return std::move(*artifact);
@@ -60,16 +60,16 @@ Result<Digest> fixturesOf(const index::ResultRecord& reference) {
 }
 
 // The digest of the OCI manifest that these outputs make.
-Result<Digest> artifactDigest(const Farm& farm, const std::string& instance, const Digest& manifestBlob) {
-  KILN_ASSIGN(const std::string text,
-              storage::getBlob(farm.blobs, instance, manifestBlob, jobs::kMaxDocument));
+Result<Digest> artifactDigest(storage::BlobStore& blobs, const std::string& instance,
+                              const Digest& manifestBlob) {
+  KILN_ASSIGN(const std::string text, storage::getBlob(blobs, instance, manifestBlob, jobs::kMaxDocument));
   KILN_ASSIGN(const Json json, parseCanonicalJson(text));
   KILN_ASSIGN(const Manifest manifest, Manifest::fromJson(json));
   KILN_ASSIGN(const std::string oci, makeOciManifest(manifest, manifestBlob));
   return digestOf(oci);
 }
 
-Status compare(const Farm& farm, const index::ArtifactRecord& artifact, const jobs::Outputs& outputs,
+Status compare(storage::BlobStore& blobs, const index::ArtifactRecord& artifact, const jobs::Outputs& outputs,
                const jobs::Publish& step) {
   const std::string& worker = step.evidence.front().worker;
   Differences differences;
@@ -85,27 +85,28 @@ Status compare(const Farm& farm, const index::ArtifactRecord& artifact, const jo
     differences.compare("fixtures", *artifact.fixtures, &fixtures);
   }
   KILN_TRY(differences.status(worker));
-  KILN_ASSIGN(const Digest made, artifactDigest(farm, artifact.instance, artifact.config));
+  KILN_ASSIGN(const Digest made, artifactDigest(blobs, artifact.instance, artifact.config));
   differences.compare("artifact.json", artifact.digest, &made);
   return differences.status(worker);
 }
 
 }  // namespace
 
-Status publishReproduction(const Farm& farm, const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
-                           const jobs::Publish& step) {
+Status publishReproduction(const Judging& judging, const index::JobSnapshot& snapshot,
+                           const DeliverySpec& delivery, const jobs::Publish& step) {
+  const Stores& stores = judging.stores;
   const index::JobKey& key = snapshot.job.key;
   const index::ResultRecord& result = step.evidence.front();
   KILN_ASSIGN(const index::ArtifactRecord artifact,
-              artifactOf(farm, key.instance, delivery.rebuild->artifact));
+              artifactOf(stores.database, key.instance, delivery.rebuild->artifact));
   KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(result));
-  KILN_TRY(compare(farm, artifact, outputs, step));
+  KILN_TRY(compare(stores.blobs, artifact, outputs, step));
 
   KILN_ASSIGN(const signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
   KILN_ASSIGN(const std::string document, signing::receiptDocument(result.receipt, certificate));
   KILN_ASSIGN(const signing::Receipt receipt, signing::readReceipt(result.receipt));
   Reproduction again;
-  again.rebuilderId = farm.builder.id;
+  again.rebuilderId = judging.signatory.builder.id;
   again.worker = result.worker;
   again.operatorName = result.operatorName;
   again.invocationId = key.id;
@@ -116,19 +117,19 @@ Status publishReproduction(const Farm& farm, const index::JobSnapshot& snapshot,
   again.startedOn = std::min(result.leased, result.recorded);
   again.finishedOn = result.recorded;
   KILN_ASSIGN(const std::string statement, reproductionStatement(artifact.digest, again));
-  KILN_TRY(checkCounts(
-      farm, {{digestOf(statement), again.finishedOn, nullptr}, {{result.worker, result.operatorName}}}));
-  KILN_TRY(storage::putBlob(farm.blobs, key.instance, *again.receipt, asBytes(document)));
-  auto bundle = farm.signer.sign({.instance = key.instance,
-                                  .statement = statement,
-                                  .subjectSize = artifact.digest.size,
-                                  .receipts = {document}});
+  KILN_TRY(checkCounts(judging.recalls, {{digestOf(statement), again.finishedOn, nullptr},
+                                         {{result.worker, result.operatorName}}}));
+  KILN_TRY(storage::putBlob(stores.blobs, key.instance, *again.receipt, asBytes(document)));
+  auto bundle = judging.signatory.signer.sign({.instance = key.instance,
+                                               .statement = statement,
+                                               .subjectSize = artifact.digest.size,
+                                               .receipts = {document}});
   if (!bundle) return fail(bundle.error().in("signer"));
   index::BundleRecord record{digestOf(statement), digestOf(*bundle), kReproductionType, key.id,
-                             farm.clock.now()};
+                             stores.clock.now()};
   KILN_TRY(readMentions(*bundle, record));
-  KILN_TRY(storage::putBlob(farm.blobs, key.instance, record.bundle, asBytes(*bundle)));
-  KILN_TRY(farm.database.transact([&](Connection& c) -> Status {
+  KILN_TRY(storage::putBlob(stores.blobs, key.instance, record.bundle, asBytes(*bundle)));
+  KILN_TRY(stores.database.transact([&](Connection& c) -> Status {
     KILN_ASSIGN(auto current, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));
     KILN_TRY(index::insertStatement(c, key.instance, artifact.digest, record));
     if (!current || !index::isOpen(current->job.state)) return {};

@@ -50,7 +50,7 @@ Status checkToolchainTargets(const index::ToolchainRecord& toolchain,
   return {};
 }
 
-Status checkUploaded(const Farm& farm, const Submission& submission) {
+Status checkUploaded(storage::BlobStore& blobs, const Submission& submission) {
   std::vector<Digest> digests;
   std::vector<ModelFile> wanted;
   for (const index::SourceRecord& source : submission.sources)
@@ -60,7 +60,7 @@ Status checkUploaded(const Farm& farm, const Submission& submission) {
     wanted.insert(wanted.end(), check->files.begin(), check->files.end());
   }
   for (const ModelFile& file : wanted) digests.push_back(file.digest);
-  KILN_ASSIGN(auto missing, farm.blobs.findMissing(submission.instance, digests));
+  KILN_ASSIGN(auto missing, blobs.findMissing(submission.instance, digests));
   if (missing.empty()) return {};
   Json list = Json::array();
   for (const ModelFile& file : wanted)
@@ -112,7 +112,7 @@ void forgetEarlierWork(JobSnapshot& snapshot) {
 }
 
 // Decides what of the job is done already; returns the blobs of its actions.
-Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& connection,
+Result<std::vector<storage::UploadItem>> plan(const Planning& planning, Connection& connection,
                                               const Submission& submission,
                                               const index::ToolchainRecord& toolchain,
                                               JobSnapshot& snapshot) {
@@ -121,7 +121,8 @@ Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& conn
   KILN_ASSIGN(Plan planned, planActions(snapshot, submission.options, submission.delivery));
   snapshot.actions = std::move(planned.actions);
   if (!snapshot.job.reuse) return std::move(planned.blobs);
-  KILN_TRY(reuseArtifacts(farm, connection, toolchain, submission.options, submission.delivery, snapshot));
+  KILN_TRY(
+      reuseArtifacts(planning, connection, toolchain, submission.options, submission.delivery, snapshot));
   bool hit = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
                          [](const index::TargetRecord& target) { return target.artifact.has_value(); });
   if (hit && !submission.delivery.check) {
@@ -129,19 +130,19 @@ Result<std::vector<storage::UploadItem>> plan(const Farm& farm, Connection& conn
     snapshot.job.ended = snapshot.job.submitted;
     return std::move(planned.blobs);
   }
-  KILN_TRY(reuseResults(farm, connection, snapshot));
+  KILN_TRY(reuseResults(planning, connection, snapshot));
   if (!snapshot.job.reuse) forgetEarlierWork(snapshot);
   jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
   if (std::holds_alternative<jobs::End>(step)) forgetEarlierWork(snapshot);  // earlier builders disagree
   return std::move(planned.blobs);
 }
 
-Status checkFleet(const Farm& farm, Connection& connection, const Submission& submission,
-                  const JobSnapshot& snapshot) {
+Status checkFleet(TimePoint now, TimePoint graceUntil, const RecallSource& source, Connection& connection,
+                  const Submission& submission, const JobSnapshot& snapshot) {
   bool fetches = snapshot.actions.front().kind == index::ActionKind::kFetch;
   scheduler::FleetView fleet;
-  fleet.now = farm.clock.now();
-  fleet.graceUntil = farm.graceUntil;
+  fleet.now = now;
+  fleet.graceUntil = graceUntil;
   KILN_ASSIGN(fleet.workers, index::listWorkersOf(connection, submission.instance));
   if (const auto& rebuild = submission.delivery.rebuild)
     std::erase_if(fleet.workers, [&](const index::WorkerRecord& worker) {
@@ -151,7 +152,7 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
   const auto wanted = scheduler::requirementsOf(submission.targets, submission.delivery, fetches);
   KILN_TRY(scheduler::checkSatisfiable(wanted, fleet));
   // Recalled workers get no leases.
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+  KILN_ASSIGN(const auto recalls, recallsInForce(source));
   std::string recalled;
   std::erase_if(fleet.workers, [&](const index::WorkerRecord& worker) {
     const std::string why =
@@ -168,7 +169,7 @@ Status checkFleet(const Farm& farm, Connection& connection, const Submission& su
 }
 
 // Whoever made an artifact does not rebuild it. The tuning that it was compiled with, if any.
-Result<std::optional<Digest>> excludeBuilders(const Farm& farm, Connection& connection,
+Result<std::optional<Digest>> excludeBuilders(storage::BlobStore& blobs, Connection& connection,
                                               Submission& submission) {
   if (!submission.delivery.rebuild) return std::optional<Digest>();
   RebuildRequest& rebuild = *submission.delivery.rebuild;
@@ -180,7 +181,7 @@ Result<std::optional<Digest>> excludeBuilders(const Farm& farm, Connection& conn
   rebuild.builders.assign(names.begin(), names.end());
   KILN_ASSIGN(submission.deliveryText, toCanonicalJson(submission.delivery.toJson()));
   KILN_ASSIGN(const std::string text,
-              storage::getBlob(farm.blobs, submission.instance, artifact->config, jobs::kMaxDocument));
+              storage::getBlob(blobs, submission.instance, artifact->config, jobs::kMaxDocument));
   KILN_ASSIGN(const Json json, parseCanonicalJson(text));
   KILN_ASSIGN(const Manifest manifest, Manifest::fromJson(json));
   return manifest.spec.tuning;
@@ -203,26 +204,28 @@ Error withoutOthers(const Error& error, const RebuildRequest& rebuild) {
 
 Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const std::string& submitter) {
   KILN_ASSIGN(Submission submission, jobs::readSubmission(request));
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(auto connection, planning_.stores.database.acquire());
   KILN_ASSIGN(auto known, knownJob(*connection, submission));
   if (known) return std::move(*known);
   KILN_ASSIGN(auto toolchain,
-              admittedToolchain(farm_, *connection, submission.instance, submission.toolchain));
+              admittedToolchain(admissions_, *connection, submission.instance, submission.toolchain));
   KILN_TRY(checkToolchainTargets(toolchain, submission.targets));
-  KILN_ASSIGN(const auto tuning, excludeBuilders(farm_, *connection, submission));
+  KILN_ASSIGN(const auto tuning, excludeBuilders(planning_.stores.blobs, *connection, submission));
 
-  JobSnapshot snapshot = newJob(submission, toolchain, farm_.clock.now());
+  JobSnapshot snapshot = newJob(submission, toolchain, planning_.stores.clock.now());
   snapshot.job.submitter = submitter;
   if (tuning) snapshot.targets.front().tuning = tuning;
-  if (!submission.delivery.rebuild) KILN_TRY(checkNotRecalled(farm_, contentOf(snapshot)));
-  KILN_ASSIGN(auto blobs, plan(farm_, *connection, submission, toolchain, snapshot));
+  if (!submission.delivery.rebuild) KILN_TRY(checkNotRecalled(planning_.recalls, contentOf(snapshot)));
+  KILN_ASSIGN(auto blobs, plan(planning_, *connection, submission, toolchain, snapshot));
   bool cached = !index::isOpen(snapshot.job.state);
   if (!cached) {
-    if (auto fleet = checkFleet(farm_, *connection, submission, snapshot); !fleet)
+    if (auto fleet = checkFleet(planning_.stores.clock.now(), leasing_.graceUntil, planning_.recalls,
+                                *connection, submission, snapshot);
+        !fleet)
       return fail(submission.delivery.rebuild ? withoutOthers(fleet.error(), *submission.delivery.rebuild)
                                               : fleet.error());
-    KILN_TRY(checkUploaded(farm_, submission));
-    KILN_TRY(storage::uploadMissing(farm_.blobs, submission.instance, blobs));
+    KILN_TRY(checkUploaded(planning_.stores.blobs, submission));
+    KILN_TRY(storage::uploadMissing(planning_.stores.blobs, submission.instance, blobs));
     jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
     if (const auto* queue = std::get_if<jobs::QueueRuns>(&step))
       snapshot.runs = makeRuns(snapshot, submission.delivery, queue->runs, snapshot.job.submitted);
@@ -236,15 +239,15 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
     if (first) return std::move(*first);
   }
   KILN_TRY(stored);
-  farm_.metrics.jobSubmitted(cached);
-  if (cached) farm_.metrics.jobEnded(snapshot.job.state, Duration::zero());
+  observers_.metrics.jobSubmitted(cached);
+  if (cached) observers_.metrics.jobEnded(snapshot.job.state, Duration::zero());
   logInfo("job submitted", {{"instance", snapshot.job.key.instance},
                             {"job", snapshot.job.key.id},
                             {"submitter", submitter},
                             {"toolchain", toolchain.label},
                             {"targets", fmt::format("{}", fmt::join(submission.targets, ","))},
                             {"cached", cached ? "yes" : "no"}});
-  farm_.reached(kPointSubmitted);
+  observers_.reached(kPointSubmitted);
   snapshot.results.clear();
   // The revision is given by the database.
   if (cached) return snapshot;

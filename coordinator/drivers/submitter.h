@@ -1,7 +1,10 @@
 // Takes submissions: checks, resolves, and stores job and actions in one transaction.
 #pragma once
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/leasing.h"
+#include "coordinator/farm/observers.h"
+#include "coordinator/planning/admissions.h"
+#include "coordinator/planning/planning.h"
 #include "kiln/v1/job.pb.h"
 #include "storage/index/rows/records.h"
 
@@ -10,7 +13,9 @@ namespace kiln::service {
 // Thread safe.
 class Submitter {
  public:
-  explicit Submitter(const Farm& farm) : farm_(farm) {}
+  Submitter(const Planning& planning, const Admissions& admissions, const Leasing& leasing,
+            const Observers& observers)
+      : planning_(planning), admissions_(admissions), leasing_(leasing), observers_(observers) {}
 
   // For `submitter`, as the caller is known. Returns once the job is durable. The first submission's job if
   // the idempotency key is known with the same request; kAlreadyExists if it is known with another. Otherwise
@@ -19,7 +24,10 @@ class Submitter {
   Result<index::JobSnapshot> submit(const v1::SubmitJobRequest& request, const std::string& submitter);
 
  private:
-  const Farm& farm_;
+  const Planning& planning_;
+  const Admissions& admissions_;
+  const Leasing& leasing_;
+  const Observers& observers_;
 };
 
 }  // namespace kiln::service

@@ -22,8 +22,10 @@ std::optional<signing::PublicKey> signersKey(signing::Signer& signer) {
 
 }  // namespace
 
-GarbageCollector::GarbageCollector(const Farm& farm, storage::BlobSweeper& store, GarbageOptions options)
-    : farm_(farm), store_(store), options_(options) {}
+GarbageCollector::GarbageCollector(const Stores& stores, const Signatory& signatory,
+                                   const Observers& observers, storage::BlobSweeper& store,
+                                   GarbageOptions options)
+    : stores_(stores), signatory_(signatory), observers_(observers), store_(store), options_(options) {}
 
 GarbageCollector::~GarbageCollector() {
   stop();
@@ -36,13 +38,14 @@ Result<GarbageReport> GarbageCollector::collect(Duration grace, bool dryRun) {
                 fmt::format("this farm keeps for {} s whatever was uploaded or said to be there; a shorter "
                             "grace would break that. The coordinator's --gc-grace-seconds decides",
                             std::chrono::duration_cast<std::chrono::seconds>(options_.grace).count()));
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(auto connection, stores_.database.acquire());
   KILN_ASSIGN(AdvisoryLock advisoryLock,
               AdvisoryLock::tryAcquire(*connection, kLockKey,
                                        "garbage is being collected already; try again when that has ended"));
-  const TimePoint began = farm_.clock.now();
+  const TimePoint began = stores_.clock.now();
   auto report = collectAlone(*connection, grace, dryRun);
-  if (!dryRun) farm_.metrics.garbageCollected(report ? &report->swept : nullptr, farm_.clock.now() - began);
+  if (!dryRun)
+    observers_.metrics.garbageCollected(report ? &report->swept : nullptr, stores_.clock.now() - began);
   if (!report) {
     logWarning("garbage was not collected", {{"error", report.error().message}});
     return report;
@@ -58,14 +61,15 @@ Result<GarbageReport> GarbageCollector::collect(Duration grace, bool dryRun) {
 
 Result<GarbageReport> GarbageCollector::collectAlone(postgres::Connection& connection, Duration grace,
                                                      bool dryRun) {
-  const TimePoint disputedSince = farm_.clock.now() - options_.keepDisputed;
+  const TimePoint disputedSince = stores_.clock.now() - options_.keepDisputed;
   KILN_ASSIGN(auto roots,
               connection.transact([&](postgres::Connection& c) { return index::loadRoots(c, disputedSince); },
                                   postgres::Isolation::kRepeatableRead));
-  KILN_ASSIGN(Reached reached, findReachable(farm_.blobs, roots, signersKey(farm_.signer)));
-  farm_.reached(kPointMarked);
-  KILN_ASSIGN(storage::SweepReport swept,
-              store_.sweep(reached.needed, {.grace = grace, .dryRun = dryRun, .reached = farm_.reached}));
+  KILN_ASSIGN(Reached reached, findReachable(stores_.blobs, roots, signersKey(signatory_.signer)));
+  observers_.reached(kPointMarked);
+  KILN_ASSIGN(
+      storage::SweepReport swept,
+      store_.sweep(reached.needed, {.grace = grace, .dryRun = dryRun, .reached = observers_.reached}));
   return GarbageReport{.grace = grace,
                        .dryRun = dryRun,
                        .artifacts = reached.artifacts,

@@ -5,7 +5,9 @@
 #include <thread>
 #include <vector>
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/observers.h"
+#include "coordinator/farm/signatory.h"
+#include "coordinator/farm/stores.h"
 #include "manifest/base/mutex.h"
 #include "storage/blob/sweep.h"
 
@@ -29,7 +31,8 @@ struct GarbageReport {
 // Thread safe; any number of coordinators may collect on one database and one store, one at a time.
 class GarbageCollector {
  public:
-  GarbageCollector(const Farm& farm, storage::BlobSweeper& store, GarbageOptions options);
+  GarbageCollector(const Stores& stores, const Signatory& signatory, const Observers& observers,
+                   storage::BlobSweeper& store, GarbageOptions options);
   ~GarbageCollector();
 
   // kInvalidArgument for less grace than clients may rely on; zero stands for that. kAborted while another
@@ -44,7 +47,9 @@ class GarbageCollector {
   Result<GarbageReport> collectAlone(postgres::Connection& connection, Duration grace, bool dryRun);
   void collectForEver();
 
-  const Farm& farm_;
+  const Stores& stores_;
+  const Signatory& signatory_;
+  const Observers& observers_;
   storage::BlobSweeper& store_;
   const GarbageOptions options_;
   Mutex mutex_;

@@ -13,24 +13,23 @@ namespace {
 
 constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 
-Result<index::ArtifactRecord> load(const Farm& farm, const std::string& instance,
+Result<index::ArtifactRecord> load(postgres::Pool& database, const std::string& instance,
                                    const std::string& artifact) {
   KILN_ASSIGN(Digest digest, Digest::parse(artifact, 0));
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(auto found, index::loadArtifact(*connection, instance, digest));
   if (!found) return fail(Code::kNotFound, "no artifact " + digest.text() + " is published here");
   return std::move(*found);
 }
 
 // The payloads of its provenances that no tombstone covers yet, sorted.
-Result<std::vector<Digest>> uncovered(const Farm& farm, const index::ArtifactRecord& artifact) {
+Result<std::vector<Digest>> uncovered(storage::BlobStore& blobs, const index::ArtifactRecord& artifact) {
   std::vector<Digest> payloads;
   std::vector<Tombstone> tombstones;
   for (const index::BundleRecord& record : artifact.bundles) {
     if (record.predicateType == kProvenanceType) payloads.push_back({record.payload.hash, 0});
     if (record.predicateType != kTombstoneType) continue;
-    KILN_ASSIGN(std::string text,
-                storage::getBlob(farm.blobs, artifact.instance, record.bundle, kMaxBundleBytes));
+    KILN_ASSIGN(std::string text, storage::getBlob(blobs, artifact.instance, record.bundle, kMaxBundleBytes));
     KILN_ASSIGN(signing::Bundle bundle, signing::parseBundle(text));
     KILN_ASSIGN(Statement said, parseStatement(bundle.envelope.payload));
     KILN_ASSIGN(Tombstone tombstone, Tombstone::fromJson(said.predicate));
@@ -46,24 +45,25 @@ Result<std::vector<Digest>> uncovered(const Farm& farm, const index::ArtifactRec
 
 }  // namespace
 
-Result<index::ArtifactRecord> addTombstone(const Farm& farm, const std::string& instance,
-                                           const std::string& artifact, const std::string& reason) {
-  KILN_ASSIGN(index::ArtifactRecord record, load(farm, instance, artifact));
-  Tombstone tombstone{.builderId = farm.builder.id, .reason = reason, .issuedOn = farm.clock.now()};
-  KILN_ASSIGN(tombstone.statements, uncovered(farm, record));
+Result<index::ArtifactRecord> addTombstone(const Stores& stores, const Signatory& signatory,
+                                           const std::string& instance, const std::string& artifact,
+                                           const std::string& reason) {
+  KILN_ASSIGN(index::ArtifactRecord record, load(stores.database, instance, artifact));
+  Tombstone tombstone{.builderId = signatory.builder.id, .reason = reason, .issuedOn = stores.clock.now()};
+  KILN_ASSIGN(tombstone.statements, uncovered(stores.blobs, record));
   if (tombstone.statements.empty()) return record;
   KILN_ASSIGN(std::string statement, tombstoneStatement(record.digest, tombstone));
-  auto bundle = farm.signer.sign(
+  auto bundle = signatory.signer.sign(
       {.instance = instance, .statement = statement, .subjectSize = record.digest.size, .receipts = {}});
   if (!bundle) return fail(bundle.error().in("signer"));
   index::BundleRecord stored{digestOf(statement), digestOf(*bundle), kTombstoneType, "", tombstone.issuedOn};
   KILN_TRY(readMentions(*bundle, stored));
-  KILN_TRY(storage::putBlob(farm.blobs, instance, stored.bundle, asBytes(*bundle)));
-  KILN_TRY(farm.database.transact(
+  KILN_TRY(storage::putBlob(stores.blobs, instance, stored.bundle, asBytes(*bundle)));
+  KILN_TRY(stores.database.transact(
       [&](postgres::Connection& c) { return index::insertStatement(c, instance, record.digest, stored); }));
   logInfo("artifact tombstoned",
           {{"instance", instance}, {"artifact", record.digest.text()}, {"reason", reason}});
-  return load(farm, instance, artifact);
+  return load(stores.database, instance, artifact);
 }
 
 }  // namespace kiln::service

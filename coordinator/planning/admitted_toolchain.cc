@@ -17,16 +17,16 @@ namespace {
 constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 
 // What the farm's own key says, as no root need say it.
-Result<signing::TrustRoot> ownRoot(const Farm& farm) {
-  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+Result<signing::TrustRoot> ownRoot(const Admissions& admissions) {
+  KILN_ASSIGN(const std::string pem, admissions.signatory.signer.publicKeyPem());
   KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
-  return signing::developmentRoot(key, farm.builder.id, farm.clock.now());
+  return signing::developmentRoot(key, admissions.signatory.builder.id, admissions.stores.clock.now());
 }
 
 // The farm's root as its file is now; "" if it was given none.
-Result<std::string> rootText(const Farm& farm) {
-  if (farm.trustRoot.empty()) return std::string();
-  auto text = signing::readTextFile(farm.trustRoot, 2 * signing::kMaxRootBytes);
+Result<std::string> rootText(const Admissions& admissions) {
+  if (admissions.trustRoot.empty()) return std::string();
+  auto text = signing::readTextFile(admissions.trustRoot, 2 * signing::kMaxRootBytes);
   if (!text) return fail(Code::kUnavailable, "the farm's trust root: " + text.error().message);
   return text;
 }
@@ -47,12 +47,12 @@ bool isByRevoked(const signing::TrustRoot& root, const std::string& bundle) {
   return read && isRevoked(root, read->keyId);
 }
 
-Result<ToolchainAdmission> admissionOf(const Farm& farm, const std::string& text,
+Result<ToolchainAdmission> admissionOf(const Admissions& admissions, const std::string& text,
                                        const index::ToolchainRecord& toolchain) {
-  KILN_ASSIGN(const std::string bundle,
-              storage::getBlob(farm.blobs, toolchain.instance, *toolchain.admission, kMaxBundleBytes));
+  KILN_ASSIGN(const std::string bundle, storage::getBlob(admissions.stores.blobs, toolchain.instance,
+                                                         *toolchain.admission, kMaxBundleBytes));
   const auto verified = [&](const signing::TrustRoot& root) {
-    return signing::verifyAdmission(bundle, toolchain.tree, root, farm.clock.now());
+    return signing::verifyAdmission(bundle, toolchain.tree, root, admissions.stores.clock.now());
   };
   std::optional<Error> byRoot;  // why the root does not do, if there is one
   if (!text.empty()) {
@@ -61,7 +61,7 @@ Result<ToolchainAdmission> admissionOf(const Farm& farm, const std::string& text
     if (admission || isByRevoked(root, bundle)) return admission;
     byRoot = admission.error();
   }
-  KILN_ASSIGN(const signing::TrustRoot own, ownRoot(farm));
+  KILN_ASSIGN(const signing::TrustRoot own, ownRoot(admissions));
   auto admission = verified(own);
   if (!admission && byRoot) return fail(*byRoot);
   return admission;
@@ -69,22 +69,22 @@ Result<ToolchainAdmission> admissionOf(const Farm& farm, const std::string& text
 
 // The same, once under each root: what was admitted stays so until the root says otherwise, and the signer
 // need not be there for each submission.
-Result<std::shared_ptr<const ToolchainAdmission>> cachedAdmission(const Farm& farm,
+Result<std::shared_ptr<const ToolchainAdmission>> cachedAdmission(const Admissions& admissions,
                                                                   const index::ToolchainRecord& toolchain) {
-  KILN_ASSIGN(const std::string root, rootText(farm));
+  KILN_ASSIGN(const std::string root, rootText(admissions));
   const Digest evidence =
       digestOf(toolchain.admission->hex() + toolchain.tree.hex() + digestOf(root).hex() + toolchain.instance);
-  if (auto known = farm.admissions->find(evidence)) return known;
-  KILN_ASSIGN(ToolchainAdmission admission, admissionOf(farm, root, toolchain));
+  if (auto known = admissions.cache.find(evidence)) return known;
+  KILN_ASSIGN(ToolchainAdmission admission, admissionOf(admissions, root, toolchain));
   auto read = std::make_shared<const ToolchainAdmission>(std::move(admission));
-  farm.admissions->insert(evidence, read);
+  admissions.cache.insert(evidence, read);
   return read;
 }
 
 }  // namespace
 
-Result<std::optional<Error>> doubtOf(const Farm& farm, const index::ToolchainRecord& toolchain) {
-  const auto admission = cachedAdmission(farm, toolchain);
+Result<std::optional<Error>> doubtOf(const Admissions& admissions, const index::ToolchainRecord& toolchain) {
+  const auto admission = cachedAdmission(admissions, toolchain);
   if (!admission) {
     const Code code = admission.error().code;
     if (code == Code::kDataLoss || code == Code::kPermissionDenied || code == Code::kNotFound)
@@ -95,11 +95,11 @@ Result<std::optional<Error>> doubtOf(const Farm& farm, const index::ToolchainRec
   return std::optional(Error{Code::kDataLoss, "it admits " + (*admission)->label, {}});
 }
 
-Status checkMayAdmit(const Farm& farm) {
-  KILN_ASSIGN(const std::string text, rootText(farm));
+Status checkMayAdmit(const Admissions& admissions) {
+  KILN_ASSIGN(const std::string text, rootText(admissions));
   if (text.empty()) return {};
   KILN_ASSIGN(const signing::TrustRoot root, farmsRoot(text));
-  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(const std::string pem, admissions.signatory.signer.publicKeyPem());
   KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
   if (!isRevoked(root, key.id())) return {};
   return fail(Code::kFailedPrecondition,
@@ -107,13 +107,14 @@ Status checkMayAdmit(const Farm& farm) {
               "admission; start kiln-signer with a key that the root lists, and add the toolchain again");
 }
 
-Result<index::ToolchainRecord> admittedToolchain(const Farm& farm, postgres::Connection& connection,
+Result<index::ToolchainRecord> admittedToolchain(const Admissions& admissions,
+                                                 postgres::Connection& connection,
                                                  const std::string& instance, const std::string& name) {
   KILN_ASSIGN(index::ToolchainRecord toolchain, index::findToolchain(connection, instance, name));
   if (!toolchain.admission)
     return fail(Code::kFailedPrecondition, "no statement says that toolchain " + toolchain.label +
                                                " was admitted here; add it once more: kiln toolchain add");
-  KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(farm, toolchain));
+  KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(admissions, toolchain));
   if (!doubt) return toolchain;
   return fail(Error{Code::kDataLoss,
                     "toolchain " + toolchain.label + " is " + toolchain.tree.text() +

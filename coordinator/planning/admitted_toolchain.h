@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/planning/admissions.h"
 #include "storage/index/rows/records.h"
 
 namespace kiln::service {
@@ -15,14 +15,15 @@ namespace kiln::service {
 // kDataLoss (exit code 5) if the admission is about another tree or label, or is signed by nobody who may;
 // kFailedPrecondition if the label has none: it was added by a release that made none; kUnavailable while the
 // root's file cannot be read, also for what was verified before.
-Result<index::ToolchainRecord> admittedToolchain(const Farm& farm, postgres::Connection& connection,
+Result<index::ToolchainRecord> admittedToolchain(const Admissions& admissions,
+                                                 postgres::Connection& connection,
                                                  const std::string& instance, const std::string& name);
 
 // Why the admission of `toolchain`, which has one, does not count by these rules; nothing if it does. An
 // error if that cannot be judged now.
-Result<std::optional<Error>> doubtOf(const Farm& farm, const index::ToolchainRecord& toolchain);
+Result<std::optional<Error>> doubtOf(const Admissions& admissions, const index::ToolchainRecord& toolchain);
 
 // kFailedPrecondition if the farm's trust root has revoked the key that would sign an admission now.
-Status checkMayAdmit(const Farm& farm);
+Status checkMayAdmit(const Admissions& admissions);
 
 }  // namespace kiln::service

@@ -21,7 +21,7 @@ namespace {
 constexpr int kTuneMarginSeconds = 120;
 
 // Gives the target its published artifact, if that stands for this submission as it is.
-Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
+Status reuseArtifact(const Planning& planning, postgres::Connection& connection,
                      const index::ToolchainRecord& toolchain, const CompileSpec& options,
                      const DeliverySpec& delivery, index::ArtifactRecord artifact,
                      const index::JobSnapshot& snapshot, index::TargetRecord& target) {
@@ -31,10 +31,10 @@ Status reuseArtifact(const Farm& farm, postgres::Connection& connection,
   std::vector<Digest> needed{artifact.digest, artifact.config, *artifact.fixtures};
   for (const index::FileRecord& file : artifact.files) needed.push_back(file.digest);
   for (const index::BundleRecord& record : artifact.bundles) needed.push_back(record.bundle);
-  KILN_ASSIGN(auto missing, farm.blobs.findMissing(artifact.instance, needed));
+  KILN_ASSIGN(auto missing, planning.stores.blobs.findMissing(artifact.instance, needed));
   if (!missing.empty()) return {};
   const auto materials = jobs::materialsOf(spec, snapshot, toolchain);
-  KILN_ASSIGN(auto builders, provenBuilders(farm, artifact, {spec, materials, delivery}));
+  KILN_ASSIGN(auto builders, provenBuilders(planning, artifact, {spec, materials, delivery}));
   if (!builders) return {};
   target.artifact = artifact.digest;
   target.cached = true;
@@ -74,18 +74,18 @@ Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& 
   return plan;
 }
 
-Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,
+Result<bool> outputsArePresent(storage::BlobStore& blobs, const std::string& instance,
                                const std::vector<index::ResultRecord>& results) {
   std::vector<Digest> needed;
   for (const index::ResultRecord& result : results) {
     KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
     for (const jobs::OutputFile& file : outputs.files) needed.push_back(file.digest);
   }
-  KILN_ASSIGN(auto missing, farm.blobs.findMissing(instance, needed));
+  KILN_ASSIGN(auto missing, blobs.findMissing(instance, needed));
   return missing.empty();
 }
 
-Status reuseArtifacts(const Farm& farm, postgres::Connection& connection,
+Status reuseArtifacts(const Planning& planning, postgres::Connection& connection,
                       const index::ToolchainRecord& toolchain, const CompileSpec& options,
                       const DeliverySpec& delivery, index::JobSnapshot& snapshot) {
   std::vector<Digest> actions;
@@ -96,19 +96,20 @@ Status reuseArtifacts(const Farm& farm, postgres::Connection& connection,
     if (found == artifacts.end()) continue;
     for (index::TargetRecord& target : snapshot.targets)
       if (target.target == action.target)
-        KILN_TRY(
-            reuseArtifact(farm, connection, toolchain, options, delivery, found->second, snapshot, target));
+        KILN_TRY(reuseArtifact(planning, connection, toolchain, options, delivery, found->second, snapshot,
+                               target));
   }
   return {};
 }
 
-Status reuseResults(const Farm& farm, postgres::Connection& connection, index::JobSnapshot& snapshot) {
+Status reuseResults(const Planning& planning, postgres::Connection& connection,
+                    index::JobSnapshot& snapshot) {
   const std::string& instance = snapshot.job.key.instance;
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : snapshot.actions) actions.push_back(action.action);
   KILN_ASSIGN(snapshot.results, index::reusableResults(connection, instance, actions));
-  dropUnproven(farm, snapshot.job.key.id, snapshot.results);
-  KILN_ASSIGN(bool present, outputsArePresent(farm, instance, snapshot.results));
+  dropUnproven(planning, snapshot.job.key.id, snapshot.results);
+  KILN_ASSIGN(bool present, outputsArePresent(planning.stores.blobs, instance, snapshot.results));
   if (present) return {};
   snapshot.job.reuse = false;
   snapshot.results.clear();
@@ -116,10 +117,11 @@ Status reuseResults(const Farm& farm, postgres::Connection& connection, index::J
 }
 
 Status appendActions(
-    const Farm& farm, const index::JobSnapshot& snapshot, const std::vector<index::ActionRecord>& actions,
+    postgres::Pool& database, const index::JobSnapshot& snapshot,
+    const std::vector<index::ActionRecord>& actions,
     const std::function<Status(postgres::Connection&, const index::JobSnapshot& now)>& before) {
   const index::JobKey& key = snapshot.job.key;
-  return farm.database.transact([&](postgres::Connection& c) -> Status {
+  return database.transact([&](postgres::Connection& c) -> Status {
     KILN_ASSIGN(auto now, index::loadJob(c, key, index::Evidence::kWithout, index::Lock::kUpdate));
     if (!now || now->actions.size() != snapshot.actions.size()) return {};  // another coordinator did it
     if (before) KILN_TRY(before(c, *now));
@@ -128,21 +130,23 @@ Status appendActions(
   });
 }
 
-Status storePlan(const Farm& farm, const index::JobSnapshot& snapshot, const Plan& plan,
+Status storePlan(const Planning& planning, const index::JobSnapshot& snapshot, const Plan& plan,
                  const std::function<Status(postgres::Connection&)>& more) {
   const index::JobKey& key = snapshot.job.key;
-  KILN_TRY(storage::uploadMissing(farm.blobs, key.instance, plan.blobs));
+  KILN_TRY(storage::uploadMissing(planning.stores.blobs, key.instance, plan.blobs));
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : plan.actions) actions.push_back(action.action);
-  return appendActions(farm, snapshot, plan.actions, [&](auto& c, const index::JobSnapshot& now) -> Status {
-    if (now.job.reuse) {
-      KILN_ASSIGN(auto earlier, index::reusableResults(c, key.instance, actions));
-      dropUnproven(farm, key.id, earlier);
-      KILN_ASSIGN(bool present, outputsArePresent(farm, key.instance, earlier));
-      if (!present) KILN_TRY(index::stopReuse(c, key));
-    }
-    return more(c);
-  });
+  return appendActions(planning.stores.database, snapshot, plan.actions,
+                       [&](auto& c, const index::JobSnapshot& now) -> Status {
+                         if (now.job.reuse) {
+                           KILN_ASSIGN(auto earlier, index::reusableResults(c, key.instance, actions));
+                           dropUnproven(planning, key.id, earlier);
+                           KILN_ASSIGN(bool present,
+                                       outputsArePresent(planning.stores.blobs, key.instance, earlier));
+                           if (!present) KILN_TRY(index::stopReuse(c, key));
+                         }
+                         return more(c);
+                       });
 }
 
 std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,

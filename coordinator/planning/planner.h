@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/farm/farm.h"
 #include "coordinator/jobs/next_step.h"
 #include "coordinator/jobs/submission.h"
+#include "coordinator/planning/planning.h"
 #include "storage/blob/upload.h"
 #include "storage/index/rows/records.h"
 
@@ -30,28 +30,29 @@ Status planCompile(const CompileSpec& spec, const DeliverySpec& delivery, Plan& 
 
 // Gives the targets of a job that is not stored yet, but planned, the artifacts that are published, complete
 // in the CAS, and prove that they are what is asked for (provenBuilders()).
-Status reuseArtifacts(const Farm& farm, postgres::Connection& connection,
+Status reuseArtifacts(const Planning& planning, postgres::Connection& connection,
                       const index::ToolchainRecord& toolchain, const CompileSpec& options,
                       const DeliverySpec& delivery, index::JobSnapshot& snapshot);
 
 // Adds the results of earlier jobs that their receipts prove to such a job; if bytes of theirs are gone, it
 // clears `reuse` instead.
-Status reuseResults(const Farm& farm, postgres::Connection& connection, index::JobSnapshot& snapshot);
+Status reuseResults(const Planning& planning, postgres::Connection& connection, index::JobSnapshot& snapshot);
 
 // True if every output of these results is in the CAS.
-Result<bool> outputsArePresent(const Farm& farm, const std::string& instance,
+Result<bool> outputsArePresent(storage::BlobStore& blobs, const std::string& instance,
                                const std::vector<index::ResultRecord>& results);
 
 // Appends actions to the stored job, after `before` with the job as it is now, in one transaction; nothing if
 // another coordinator has added some meanwhile.
 Status appendActions(
-    const Farm& farm, const index::JobSnapshot& snapshot, const std::vector<index::ActionRecord>& actions,
+    postgres::Pool& database, const index::JobSnapshot& snapshot,
+    const std::vector<index::ActionRecord>& actions,
     const std::function<Status(postgres::Connection&, const index::JobSnapshot& now)>& before = {});
 
 // Uploads what the plan's actions consist of and appends them to the stored job, with `more` in the same
 // transaction; nothing if another coordinator has planned meanwhile. Where bytes of earlier results are gone,
 // the job builds afresh.
-Status storePlan(const Farm& farm, const index::JobSnapshot& snapshot, const Plan& plan,
+Status storePlan(const Planning& planning, const index::JobSnapshot& snapshot, const Plan& plan,
                  const std::function<Status(postgres::Connection&)>& more);
 
 // A queued run for each that is wanted.

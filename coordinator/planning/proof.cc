@@ -33,43 +33,44 @@ Digest evidenceOf(const index::ArtifactRecord& artifact, const std::string& sign
 }
 
 // The store vouches for each: hashed now, or lately and untouched since.
-Status checkBytes(const Farm& farm, const std::string& instance, std::span<const Digest> blobs) {
-  for (const Digest& blob : blobs)
-    KILN_TRY(farm.blobs.read(instance, blob, 0, 1, [](Bytes) { return Status(); }));
+Status checkBytes(storage::BlobStore& store, const std::string& instance, std::span<const Digest> blobs) {
+  for (const Digest& blob : blobs) KILN_TRY(store.read(instance, blob, 0, 1, [](Bytes) { return Status(); }));
   return {};
 }
 
-Result<std::shared_ptr<const ProvenArtifact>> verified(const Farm& farm,
+Result<std::shared_ptr<const ProvenArtifact>> verified(const Planning& planning,
                                                        const index::ArtifactRecord& artifact) {
-  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+  KILN_ASSIGN(const std::string pem, planning.signatory.signer.publicKeyPem());
+  KILN_ASSIGN(const auto recalls, recallsInForce(planning.recalls));
   const std::string& instance = artifact.instance;
   const Digest evidence = evidenceOf(artifact, pem, recalls.get());
-  if (auto known = farm.proofs->find(evidence)) {
-    KILN_TRY(checkBytes(farm, instance, known->blobs));
+  if (auto known = planning.proofs.find(evidence)) {
+    KILN_TRY(checkBytes(planning.stores.blobs, instance, known->blobs));
     return known;
   }
   KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
   KILN_ASSIGN(const std::string text,
-              storage::getBlob(farm.blobs, instance, artifact.digest, kMaxOciManifestBytes));
+              storage::getBlob(planning.stores.blobs, instance, artifact.digest, kMaxOciManifestBytes));
   signing::VerifyRequest request{.artifactJson = text, .artifact = artifact.digest};
   std::vector<Digest> blobs{artifact.digest};
   request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) {
     blobs.push_back(file.digest);
-    return farm.blobs.read(instance, file.digest, 0, 0, sink);
+    return planning.stores.blobs.read(instance, file.digest, 0, 0, sink);
   };
   for (const index::BundleRecord& record : artifact.bundles) {
-    KILN_ASSIGN(std::string bundle, storage::getBlob(farm.blobs, instance, record.bundle, kMaxBundleBytes));
+    KILN_ASSIGN(std::string bundle,
+                storage::getBlob(planning.stores.blobs, instance, record.bundle, kMaxBundleBytes));
     request.bundles.push_back(std::move(bundle));
     blobs.push_back(record.bundle);
   }
-  const signing::TrustRoot root = signing::developmentRoot(key, farm.builder.id, farm.clock.now());
+  const signing::TrustRoot root =
+      signing::developmentRoot(key, planning.signatory.builder.id, planning.stores.clock.now());
   signing::Verdict verdict =
-      signing::verifyArtifact(request, root, anyPolicy(), farm.clock, {.recalls = recalls.get()});
+      signing::verifyArtifact(request, root, anyPolicy(), planning.stores.clock, {.recalls = recalls.get()});
   KILN_TRY(verdict.status());
   auto proven = std::make_shared<const ProvenArtifact>(std::move(verdict.manifest.spec),
                                                        std::move(verdict.statements), std::move(blobs));
-  farm.proofs->insert(evidence, proven);
+  planning.proofs.insert(evidence, proven);
   return proven;
 }
 
@@ -101,10 +102,12 @@ bool answers(const Provenance& provenance, const WantedProof& wanted) {
                      });
 }
 
-Status provesItself(const Farm& farm, const signing::Recalls* recalls, const index::ResultRecord& result) {
+Status provesItself(const Planning& planning, const signing::Recalls* recalls,
+                    const index::ResultRecord& result) {
   KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
   KILN_ASSIGN(signing::Receipt receipt,
-              signing::verifyReceipt(result.receipt, certificate, farm.workerAuthority, farm.clock.now()));
+              signing::verifyReceipt(result.receipt, certificate, planning.workerAuthority,
+                                     planning.stores.clock.now()));
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
   const bool same =
       receipt.action == result.action && receipt.lease == result.runId && receipt.epoch == result.epoch &&
@@ -123,11 +126,11 @@ Status provesItself(const Farm& farm, const signing::Recalls* recalls, const ind
 
 }  // namespace
 
-Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
+Result<std::optional<std::vector<std::string>>> provenBuilders(const Planning& planning,
                                                                const index::ArtifactRecord& artifact,
                                                                const WantedProof& wanted) {
   const std::optional<std::vector<std::string>> none;
-  const auto proven = verified(farm, artifact);
+  const auto proven = verified(planning, artifact);
   if (!proven) {
     logWarning("a cached artifact does not prove itself",
                {{"artifact", artifact.digest.text()}, {"error", proven.error().message}});
@@ -143,13 +146,14 @@ Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
   return none;
 }
 
-void dropUnproven(const Farm& farm, const std::string& job, std::vector<index::ResultRecord>& results) {
+void dropUnproven(const Planning& planning, const std::string& job,
+                  std::vector<index::ResultRecord>& results) {
   if (std::ranges::all_of(results, [&](auto& result) { return result.jobId == job; })) return;
-  const auto recalls = recallsInForce(farm);
+  const auto recalls = recallsInForce(planning.recalls);
   std::erase_if(results, [&](const index::ResultRecord& result) {
     if (result.jobId == job) return false;
     // What cannot be known to be unrecalled is built again.
-    Status proven = recalls ? provesItself(farm, recalls->get(), result) : fail(recalls.error());
+    Status proven = recalls ? provesItself(planning, recalls->get(), result) : fail(recalls.error());
     if (!proven)
       logWarning("an earlier result does not prove itself",
                  {{"job", result.jobId}, {"worker", result.worker}, {"error", proven.error().message}});

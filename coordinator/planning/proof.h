@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/planning/planning.h"
 #include "manifest/spec/delivery_spec.h"
 #include "manifest/statement/provenance.h"
 #include "storage/index/rows/records.h"
@@ -32,13 +32,14 @@ struct WantedProof {
 // bundles, signing key and recalls; of the bytes, the store then says that it hashed them lately and that
 // they were not touched since. Nothing if there is none, or if anything about the artifact does not hold.
 // `artifact` is with its bundles.
-Result<std::optional<std::vector<std::string>>> provenBuilders(const Farm& farm,
+Result<std::optional<std::vector<std::string>>> provenBuilders(const Planning& planning,
                                                                const index::ArtifactRecord& artifact,
                                                                const WantedProof& wanted);
 
 // Takes out the results of other jobs than `job` that their own receipt does not prove: signed by the worker
 // that the row names, about this run of this action, with these outputs; and those of workers and operators
 // that were recalled.
-void dropUnproven(const Farm& farm, const std::string& job, std::vector<index::ResultRecord>& results);
+void dropUnproven(const Planning& planning, const std::string& job,
+                  std::vector<index::ResultRecord>& results);
 
 }  // namespace kiln::service

@@ -40,31 +40,31 @@ struct About {
   Manifest manifest;
 };
 
-Result<About> find(const Farm& farm, const std::string& instance, const std::string& name) {
+Result<About> find(const Stores& stores, const std::string& instance, const std::string& name) {
   KILN_ASSIGN(const Digest digest, Digest::parse(name, 0));
   std::optional<index::ArtifactRecord> record;
   {
-    KILN_ASSIGN(auto connection, farm.database.acquire());
+    KILN_ASSIGN(auto connection, stores.database.acquire());
     KILN_ASSIGN(record, index::findArtifact(*connection, instance, digest));
   }
   if (!record) return fail(Code::kNotFound, "no artifact " + digest.text() + " is published here");
   About out{record->digest, record->config, {}};
   KILN_ASSIGN(const std::string text,
-              storage::getBlob(farm.blobs, instance, record->config, kMaxOciManifestBytes));
+              storage::getBlob(stores.blobs, instance, record->config, kMaxOciManifestBytes));
   KILN_ASSIGN(const Json json, parseCanonicalJson(text));
   KILN_ASSIGN(out.manifest, Manifest::fromJson(json));
   return out;
 }
 
 // Whether the statement counts under the root, without the log that it is to enter now.
-Status check(const Farm& farm, const signing::TrustRoot& root, const std::string& text,
+Status check(const Judging& judging, const signing::TrustRoot& root, const std::string& text,
              const Offered& offered, const About& about) {
-  KILN_ASSIGN(const std::string pem, farm.signer.publicKeyPem());
+  KILN_ASSIGN(const std::string pem, judging.signatory.signer.publicKeyPem());
   KILN_ASSIGN(const signing::PublicKey own, signing::PublicKey::fromPem(pem));
   if (offered.bundle.keyId == own.id())
     return fail(Code::kPermissionDenied, "signed with this farm's own key, which signs through kiln-signer");
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
-  const signing::StatementReader reader(root, recalls.get(), farm.clock.now());
+  KILN_ASSIGN(const auto recalls, recallsInForce(judging.recalls));
+  const signing::StatementReader reader(root, recalls.get(), judging.stores.clock.now());
   auto counted = reader.read(text, {about.artifact, about.config, about.manifest});
   if (!counted) {
     Error error = counted.error().in("the statement, signed with key " + printable(offered.bundle.keyId));
@@ -79,19 +79,19 @@ Status check(const Farm& farm, const signing::TrustRoot& root, const std::string
 
 }  // namespace
 
-Result<index::BundleRecord> addAttestation(const Farm& farm, const InstancePolicies& trust, LogIntake& log,
-                                           const std::string& instance, const std::string& artifact,
-                                           const std::string& bundle,
+Result<index::BundleRecord> addAttestation(const Judging& judging, const InstancePolicies& trust,
+                                           LogIntake& log, const std::string& instance,
+                                           const std::string& artifact, const std::string& bundle,
                                            const index::AttestationLimits& limits) {
   if (!trust.hasRoot())
     return fail(Code::kFailedPrecondition,
                 "this farm takes no statements of others: its coordinator was started without --trust-root");
   KILN_ASSIGN(const Offered offered, read(bundle));
-  KILN_ASSIGN(const About about, find(farm, instance, artifact));
+  KILN_ASSIGN(const About about, find(judging.stores, instance, artifact));
   KILN_ASSIGN(const signing::TrustRoot root, trust.root());
-  KILN_TRY(check(farm, root, bundle, offered, about));
+  KILN_TRY(check(judging, root, bundle, offered, about));
   {
-    KILN_ASSIGN(auto connection, farm.database.acquire());
+    KILN_ASSIGN(auto connection, judging.stores.database.acquire());
     KILN_ASSIGN(const auto kept, index::findAttestation(*connection, instance, offered.payload));
     if (kept) return *kept;
     KILN_TRY(index::checkRoom(*connection, instance, about.artifact, limits));
@@ -99,9 +99,9 @@ Result<index::BundleRecord> addAttestation(const Farm& farm, const InstancePolic
   const signing::PublicKey* key = root.findKey(offered.bundle.keyId);  // check() has found it
   KILN_ASSIGN(const std::string logged, log.takeIn(instance, offered.bundle.envelope, *key));
   index::BundleRecord record{
-      digestOf(offered.bundle.envelope.payload), {}, offered.predicateType, "", farm.clock.now()};
-  KILN_TRY(keepBundle(farm, instance, logged, record));
-  KILN_TRY(farm.database.transact([&](postgres::Connection& c) {
+      digestOf(offered.bundle.envelope.payload), {}, offered.predicateType, "", judging.stores.clock.now()};
+  KILN_TRY(keepBundle(judging.stores.blobs, instance, logged, record));
+  KILN_TRY(judging.stores.database.transact([&](postgres::Connection& c) {
     return index::insertAttestation(c, instance, about.artifact, record, limits);
   }));
   logInfo("statement of a third party kept", {{"instance", instance},

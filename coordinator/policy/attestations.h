@@ -1,10 +1,11 @@
 // Statements of third parties that the farm keeps with its artifacts.
 #pragma once
 
-#include "coordinator/farm/farm.h"
 #include "coordinator/policy/instance_policies.h"
+#include "coordinator/recall/judging.h"
 #include "coordinator/signatures/log_intake.h"
 #include "storage/index/artifacts/attestation_repository.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 
@@ -13,9 +14,9 @@ inline constexpr std::size_t kMaxAttestationBytes = 4u << 20;
 // Checks a bundle under the farm's trust root and the recalls in force, has the log take its signature in,
 // and keeps it. Every step may be repeated; the same statement again gives what is kept. Errors as
 // AttestationService.AddAttestation.
-Result<index::BundleRecord> addAttestation(const Farm& farm, const InstancePolicies& trust, LogIntake& log,
-                                           const std::string& instance, const std::string& artifact,
-                                           const std::string& bundle,
+Result<index::BundleRecord> addAttestation(const Judging& judging, const InstancePolicies& trust,
+                                           LogIntake& log, const std::string& instance,
+                                           const std::string& artifact, const std::string& bundle,
                                            const index::AttestationLimits& limits = {});
 
 }  // namespace kiln::service

@@ -31,12 +31,12 @@ bool isOwnVerdict(const std::string& text, const std::string& id) {
   return summary && summary->verifierId == id;
 }
 
-Result<std::vector<std::string>> bundlesOf(const Farm& farm, const index::ArtifactRecord& artifact) {
+Result<std::vector<std::string>> bundlesOf(const Judging& judging, const index::ArtifactRecord& artifact) {
   std::vector<std::string> out;
   for (const index::BundleRecord& record : artifact.bundles) {
     KILN_ASSIGN(std::string text,
-                storage::getBlob(farm.blobs, artifact.instance, record.bundle, kMaxBundleBytes));
-    if (record.predicateType != kVsaType || !isOwnVerdict(text, farm.builder.id))
+                storage::getBlob(judging.stores.blobs, artifact.instance, record.bundle, kMaxBundleBytes));
+    if (record.predicateType != kVsaType || !isOwnVerdict(text, judging.signatory.builder.id))
       out.push_back(std::move(text));
   }
   return out;
@@ -74,26 +74,27 @@ Result<signing::TrustRoot> InstancePolicies::root() const {
   return std::move(file.root);
 }
 
-Result<std::optional<signing::Verdict>> InstancePolicies::judge(const Farm& farm, const std::string& instance,
+Result<std::optional<signing::Verdict>> InstancePolicies::judge(const Judging& judging,
+                                                                const std::string& instance,
                                                                 const Digest& artifact, TimePoint now) const {
   const signing::Policy* policy = find(instance);
   if (!policy) return std::optional<signing::Verdict>();
   KILN_ASSIGN(const signing::TrustRoot trusted, root());
   std::optional<index::ArtifactRecord> record;
   {
-    KILN_ASSIGN(auto connection, farm.database.acquire());
+    KILN_ASSIGN(auto connection, judging.stores.database.acquire());
     KILN_ASSIGN(record, index::findArtifact(*connection, instance, artifact));
     if (!record) return fail(Code::kNotFound, "no artifact " + artifact.text() + " is published here");
     KILN_TRY(index::loadEvidence(*connection, *record));
   }
   KILN_ASSIGN(const std::string text,
-              storage::getBlob(farm.blobs, instance, record->digest, kMaxOciManifestBytes));
+              storage::getBlob(judging.stores.blobs, instance, record->digest, kMaxOciManifestBytes));
   signing::VerifyRequest request{.artifactJson = text, .artifact = record->digest, .statementsOnly = true};
   request.read = [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) {
-    return farm.blobs.read(instance, file.digest, 0, 0, sink);
+    return judging.stores.blobs.read(instance, file.digest, 0, 0, sink);
   };
-  KILN_ASSIGN(request.bundles, bundlesOf(farm, *record));
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+  KILN_ASSIGN(request.bundles, bundlesOf(judging, *record));
+  KILN_ASSIGN(const auto recalls, recallsInForce(judging.recalls));
   return std::optional(
       signing::verifyArtifact(request, trusted, *policy, StoppedClock(now), {.recalls = recalls.get()}));
 }

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/recall/judging.h"
 #include "signing/policy/policy.h"
 #include "signing/verify/verify.h"
 
@@ -33,7 +33,7 @@ class InstancePolicies {
   // What the instance's policy says of a published artifact at `now`, by the statements that the farm holds,
   // its own verdicts aside, and the recalls in force; its files are not read. Nothing if the instance has no
   // policy; kNotFound if it has no such artifact.
-  Result<std::optional<signing::Verdict>> judge(const Farm& farm, const std::string& instance,
+  Result<std::optional<signing::Verdict>> judge(const Judging& judging, const std::string& instance,
                                                 const Digest& artifact, TimePoint now) const;
 
  private:

@@ -40,14 +40,14 @@ Promoter::~Promoter() {
 
 Status Promoter::updateBases() {
   KILN_ASSIGN(const signing::TrustRoot root, policies_.root());
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm_));
-  return farm_.database.transact([&](Connection& c) -> Status {
+  KILN_ASSIGN(const auto recalls, recallsInForce(judging_.recalls));
+  return judging_.stores.database.transact([&](Connection& c) -> Status {
     std::vector<std::string> instances;
     for (const auto& [instance, policy] : policies_.all()) {
       KILN_ASSIGN(const std::string basis, toCanonicalJson({{"policy", policy.toJson()},
                                                             {"root", root.toJson()},
                                                             {"recalls", recalls ? recalls->text : ""}}));
-      KILN_TRY(index::setBasis(c, instance, {digestOf(basis).hash, 0}, farm_.clock.now()));
+      KILN_TRY(index::setBasis(c, instance, {digestOf(basis).hash, 0}, judging_.stores.clock.now()));
       instances.push_back(instance);
     }
     return index::keepPolicies(c, instances);
@@ -56,22 +56,23 @@ Status Promoter::updateBases() {
 
 // Nothing if it says what the newest verdict says, which is then settled.
 Result<std::optional<Promoter::Judged>> Promoter::judge(const DueArtifact& due) {
-  KILN_ASSIGN(const auto verdict, policies_.judge(farm_, due.instance, due.artifact, due.since));
+  KILN_ASSIGN(const auto verdict, policies_.judge(judging_, due.instance, due.artifact, due.since));
   if (!verdict) return std::optional<Judged>();  // the policy went meanwhile
   const signing::Policy& policy = *policies_.find(due.instance);
   KILN_ASSIGN(const signing::TrustRoot root, policies_.root());
   Judged out{due, {}, {}, 0, {}, {}};
-  const auto version = farm_.builder.version.find("kiln");
+  const auto version = judging_.signatory.builder.version.find("kiln");
   KILN_ASSIGN(
       out.summary,
-      signing::summarise(
-          *verdict, root, policy,
-          {farm_.builder.id, version == farm_.builder.version.end() ? "" : version->second, ""}, due.since));
+      signing::summarise(*verdict, root, policy,
+                         {judging_.signatory.builder.id,
+                          version == judging_.signatory.builder.version.end() ? "" : version->second, ""},
+                         due.since));
   KILN_ASSIGN(out.facts, verdictFacts(out.summary));
   out.size = verdict->artifact.size;
   KILN_ASSIGN(out.policy, toCanonicalJson(policy.toJson()));
   KILN_ASSIGN(out.statement, verificationStatement(out.summary));
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(auto connection, judging_.stores.database.acquire());
   KILN_ASSIGN(const auto before, index::latestVerdict(*connection, due.instance, due.artifact));
   if (!before || before->facts != out.facts) return std::optional(std::move(out));
   KILN_TRY(index::settle(*connection, due));
@@ -80,10 +81,11 @@ Result<std::optional<Promoter::Judged>> Promoter::judge(const DueArtifact& due) 
 
 Status Promoter::keep(const Judged& judged, const std::string& bundle) {
   const DueArtifact& due = judged.due;
-  KILN_TRY(storage::putBlob(farm_.blobs, due.instance, digestOf(judged.policy), asBytes(judged.policy)));
+  KILN_TRY(
+      storage::putBlob(judging_.stores.blobs, due.instance, digestOf(judged.policy), asBytes(judged.policy)));
   index::BundleRecord record{digestOf(judged.statement), {}, kVsaType, "", due.since};
-  KILN_TRY(keepBundle(farm_, due.instance, bundle, record));
-  KILN_ASSIGN(const bool isNewest, farm_.database.transact([&](Connection& c) {
+  KILN_TRY(keepBundle(judging_.stores.blobs, due.instance, bundle, record));
+  KILN_ASSIGN(const bool isNewest, judging_.stores.database.transact([&](Connection& c) {
     return index::insertVerdict(c, due, record,
                                 {{record.payload.hash, 0}, judged.facts, judged.summary.passed()});
   }));
@@ -108,12 +110,13 @@ Result<std::size_t> Promoter::judgeBatch(const std::vector<DueArtifact>& batch) 
   for (const Judged& each : news)
     requests.push_back({each.due.instance, each.statement, each.size, {each.policy}});
   // One checkpoint for all; if one is refused, each for itself.
-  const auto together = farm_.signer.signAll(requests);
+  const auto together = judging_.signatory.signer.signAll(requests);
   if (!together && isAway(together.error())) return fail(together.error().in("signer"));
   std::size_t kept = 0;
   for (std::size_t i = 0; i < news.size(); ++i) {
     if (!together && isStopping()) break;
-    auto bundle = together ? Result<std::string>((*together)[i]) : farm_.signer.sign(requests[i]);
+    auto bundle =
+        together ? Result<std::string>((*together)[i]) : judging_.signatory.signer.sign(requests[i]);
     if (!bundle && isAway(bundle.error())) return fail(bundle.error().in("signer"));
     const Status status = bundle ? keep(news[i], *bundle) : fail(bundle.error().in("signer"));
     if (status)
@@ -128,7 +131,7 @@ bool Promoter::waits(const DueArtifact& due) {
   const auto found = deferred_.find({due.instance, due.artifact.hex()});
   if (found == deferred_.end()) return false;
   found->second.isDue = true;
-  const TimePoint now = farm_.clock.now(), until = found->second.until;
+  const TimePoint now = judging_.stores.clock.now(), until = found->second.until;
   // Further ahead than it can have been set: by a clock that has been put back since.
   return found->second.revision == due.revision && now < until && until - now <= kMaxDelay;
 }
@@ -140,7 +143,7 @@ void Promoter::defer(const DueArtifact& due, const Error& error) {
                {{"instance", due.instance}, {"artifact", due.artifact.text()}, {"error", error.message}});
   const bool again = before.revision == due.revision;
   const auto delay = again ? std::min(std::max(kPause, before.delay * 2), kMaxDelay) : kPause;
-  before = {due.revision, error.message, delay, farm_.clock.now() + delay, true};
+  before = {due.revision, error.message, delay, judging_.stores.clock.now() + delay, true};
 }
 
 bool Promoter::isStopping() {
@@ -149,7 +152,7 @@ bool Promoter::isStopping() {
 }
 
 Result<std::size_t> Promoter::judgeDue() {
-  KILN_ASSIGN(auto session, farm_.database.acquire());
+  KILN_ASSIGN(auto session, judging_.stores.database.acquire());
   KILN_ASSIGN(const AdvisoryLock advisoryLock,
               AdvisoryLock::tryAcquire(*session, kLockKey, "artifacts are being judged already"));
   KILN_TRY(updateBases());
@@ -176,7 +179,8 @@ Result<std::size_t> Promoter::judgeDue() {
 
 void Promoter::start() {
   if (policies_.all().empty()) {  // whatever an earlier start had
-    const auto none = farm_.database.transact([](Connection& c) { return index::keepPolicies(c, {}); });
+    const auto none =
+        judging_.stores.database.transact([](Connection& c) { return index::keepPolicies(c, {}); });
     if (!none) logWarning("policies of an earlier start are kept", {{"error", none.error().message}});
     return;
   }

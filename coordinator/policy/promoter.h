@@ -20,7 +20,8 @@ namespace kiln::service {
 class Promoter {
  public:
   // `policies` must outlive it.
-  Promoter(const Farm& farm, const InstancePolicies& policies) : farm_(farm), policies_(policies) {}
+  Promoter(const Judging& judging, const InstancePolicies& policies)
+      : judging_(judging), policies_(policies) {}
   ~Promoter();
 
   // Everything that is due; the number of verdicts that were signed. What cannot be judged, or is refused,
@@ -53,7 +54,7 @@ class Promoter {
   bool isStopping() KILN_EXCLUDES(mutex_);
   void judgeForEver();
 
-  const Farm& farm_;
+  const Judging& judging_;
   const InstancePolicies& policies_;
   Mutex mutex_;
   Condition stopped_;

@@ -94,30 +94,30 @@ tl::unexpected<Error> refused(const signing::RecallEntry& entry) {
 }
 
 // The newest that the database has, whether or not the log holds others.
-Result<std::shared_ptr<const signing::Recalls>> recallsStored(const Farm& farm) {
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+Result<std::shared_ptr<const signing::Recalls>> recallsStored(const RecallSource& source) {
+  KILN_ASSIGN(auto connection, source.database.acquire());
   KILN_ASSIGN(auto record, index::newestRecalls(*connection));
   if (!record) return nullptr;
   const Digest evidence = digestOf(digestOf(record->root).hex() + digestOf(record->document).hex() +
                                    std::to_string(record->version));
-  if (auto known = farm.recalls->find(evidence)) return known;
+  if (auto known = source.cache.find(evidence)) return known;
   KILN_ASSIGN(signing::Recalls recalls, readRecalls(*record));
   auto read = std::make_shared<const signing::Recalls>(std::move(recalls));
-  farm.recalls->insert(evidence, read);
+  source.cache.insert(evidence, read);
   return read;
 }
 
 }  // namespace
 
-Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm) {
-  KILN_ASSIGN(auto recalls, recallsStored(farm));
-  if (farm.loggedRecalls) KILN_TRY(farm.loggedRecalls->check(recalls.get()));
+Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const RecallSource& source) {
+  KILN_ASSIGN(auto recalls, recallsStored(source));
+  if (source.logged) KILN_TRY(source.logged->check(recalls.get()));
   return recalls;
 }
 
-Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
+Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const RecallSource& source,
                                                                const RecallSettings& settings) {
-  KILN_ASSIGN(auto recalls, recallsStored(farm));
+  KILN_ASSIGN(auto recalls, recallsStored(source));
   if (!recalls || recalls->logged || !settings.logger || settings.trustRoot.empty()) return recalls;
   auto forward = broughtForward(settings, *recalls);
   if (!forward)
@@ -126,8 +126,9 @@ Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
   return std::make_shared<const signing::Recalls>(std::move(**forward));
 }
 
-Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& settings,
-                                        const std::string& document) {
+Result<signing::Recalls> publishRecalls(const RecallSource& source, const RecallSettings& settings,
+                                        const std::string& document, const Clock& clock,
+                                        const Observers& observers) {
   if (settings.trustRoot.empty())
     return fail(Code::kFailedPrecondition,
                 "this farm takes no recalls: its coordinator was started without --trust-root");
@@ -135,7 +136,7 @@ Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& 
   KILN_ASSIGN(const signing::RootFile file, readRoot(text));
   KILN_ASSIGN(signing::Recalls news,
               signing::Recalls::parse(document, file.root, signing::LogProofs::kIfAny));
-  KILN_ASSIGN(auto session, farm.database.acquire());
+  KILN_ASSIGN(auto session, source.database.acquire());
   // One at a time: with two versions at once, the log would hold what one of them brought and the other
   // leaves out.
   KILN_ASSIGN(
@@ -143,19 +144,19 @@ Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& 
       AdvisoryLock::tryAcquire(*session, kLockKey, "recalls are being put in force already; try again"));
   KILN_ASSIGN(auto before, alreadyInForce(*session, news, file.root));
   if (before) return std::move(*before);
-  if (farm.loggedRecalls)
-    if (Status whole = farm.loggedRecalls->check(&news); !whole)
+  if (source.logged)
+    if (Status whole = source.logged->check(&news); !whole)
       return fail(
           Error{Code::kDataLoss, "this version leaves out what was recalled: " + whole.error().message, {}});
   if (!file.root.logs.empty()) {
     KILN_ASSIGN(news, proven(settings, news, file.root));
-    farm.reached(kPointRecallLogged);
+    observers.reached(kPointRecallLogged);
   }
   std::optional<signing::Recalls> same;
-  KILN_TRY(farm.database.transact([&](postgres::Connection& connection) -> Status {
+  KILN_TRY(source.database.transact([&](postgres::Connection& connection) -> Status {
     KILN_ASSIGN(same, alreadyInForce(connection, news, file.root));
     if (same) return {};
-    return index::addRecalls(connection, {news.version, news.text, text, farm.clock.now()});
+    return index::addRecalls(connection, {news.version, news.text, text, clock.now()});
   }));
   if (same) return std::move(*same);
   logInfo("recalls in force",
@@ -163,8 +164,8 @@ Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& 
   return news;
 }
 
-Status checkNotRecalled(const Farm& farm, std::span<const Digest> content) {
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+Status checkNotRecalled(const RecallSource& source, std::span<const Digest> content) {
+  KILN_ASSIGN(const auto recalls, recallsInForce(source));
   if (!recalls) return {};
   for (const Digest& digest : content)
     if (const auto* entry = recalls->condemns(digest)) return refused(*entry);
@@ -180,8 +181,8 @@ std::string recallOfWorker(const signing::Recalls* recalls, TimePoint now, const
   return entry ? describe(*entry) : "";
 }
 
-Status checkCounts(const Farm& farm, const NewStatement& statement, std::size_t wanted) {
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
+Status checkCounts(const RecallSource& source, const NewStatement& statement, std::size_t wanted) {
+  KILN_ASSIGN(const auto recalls, recallsInForce(source));
   if (!recalls) return {};
   if (const auto* entry =
           recalls->touches(statement.place, statement.keyId, statement.sources, statement.devices))

@@ -8,8 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/observers.h"
 #include "coordinator/recall/recall_logger.h"
+#include "coordinator/recall/recall_source.h"
 #include "signing/recall/recalls.h"
 
 namespace kiln::service {
@@ -21,22 +22,23 @@ struct RecallSettings {
 
 // The newest that were published, whose signatures hold under the root that they were published with; null if
 // there are none. kDataLoss if the row holds something else; kUnavailable if the log holds recalls that it
-// lacks (Farm::loggedRecalls): then nobody can say what is recalled.
-Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const Farm& farm);
+// lacks (RecallSource::logged): then nobody can say what is recalled.
+Result<std::shared_ptr<const signing::Recalls>> recallsInForce(const RecallSource& source);
 
 // The newest for whoever asks for them, and holds them against the log for himself: what came into force
 // before the root named a log is taken into the log now, and proven as soon as a checkpoint covers it.
-Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const Farm& farm,
+Result<std::shared_ptr<const signing::Recalls>> recallsToServe(const RecallSource& source,
                                                                const RecallSettings& settings);
 
 // Puts a newer version in force, once the log holds it where the root names one; its file then has the
 // proofs. Killed anywhere, the same again goes on. Errors as RecallService.PublishRecalls.
-Result<signing::Recalls> publishRecalls(const Farm& farm, const RecallSettings& settings,
-                                        const std::string& document);
+Result<signing::Recalls> publishRecalls(const RecallSource& source, const RecallSettings& settings,
+                                        const std::string& document, const Clock& clock,
+                                        const Observers& observers);
 
 // kPermissionDenied, as what does not verify (exit code 5), if any of these bytes was recalled: what is made
 // of them would be, too.
-Status checkNotRecalled(const Farm& farm, std::span<const Digest> content);
+Status checkNotRecalled(const RecallSource& source, std::span<const Digest> content);
 
 // Why nothing that this worker makes from now on counts ("recalled on ..."): the worker, its operator or its
 // key was recalled. "" where it was not. `recalls` may be null.
@@ -52,6 +54,6 @@ struct NewStatement {
   std::vector<std::string> devices = {};
 };
 // kPermissionDenied, as for checkNotRecalled(), where no verifier would count it for `wanted` of its workers.
-Status checkCounts(const Farm& farm, const NewStatement& statement, std::size_t wanted = 1);
+Status checkCounts(const RecallSource& source, const NewStatement& statement, std::size_t wanted = 1);
 
 }  // namespace kiln::service

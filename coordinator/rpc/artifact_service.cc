@@ -23,18 +23,19 @@ Result<Digest> meant(postgres::Connection& connection, const v1::GetArtifactRequ
   return found.front();
 }
 
-Result<index::ArtifactRecord> find(const Farm& farm, const v1::GetArtifactRequest& request) {
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+Result<index::ArtifactRecord> find(postgres::Pool& database, const v1::GetArtifactRequest& request) {
+  KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(const Digest digest, meant(*connection, request));
   KILN_ASSIGN(auto artifact, index::loadArtifact(*connection, request.instance(), digest));
   if (!artifact) return fail(Code::kNotFound, "no artifact " + digest.text() + " is published here");
   return std::move(*artifact);
 }
 
-Result<std::vector<index::ArtifactRecord>> list(const Farm& farm, const v1::ListArtifactsRequest& request) {
+Result<std::vector<index::ArtifactRecord>> list(postgres::Pool& database,
+                                                const v1::ListArtifactsRequest& request) {
   if (request.limit() < 0 || request.limit() > kMaxLimit)
     return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(auto digests, index::listArtifacts(*connection, request.instance(),
                                                  request.limit() == 0 ? kDefaultLimit : request.limit()));
   std::vector<index::ArtifactRecord> out;
@@ -49,12 +50,13 @@ Result<std::vector<index::ArtifactRecord>> list(const Farm& farm, const v1::List
 
 grpc::Status ArtifactService::GetArtifact(grpc::ServerContext*, const v1::GetArtifactRequest* request,
                                           v1::Artifact* response) {
-  return answer(find(farm_, *request), response, [](const index::ArtifactRecord& a) { return toProto(a); });
+  return answer(find(database_, *request), response,
+                [](const index::ArtifactRecord& a) { return toProto(a); });
 }
 
 grpc::Status ArtifactService::ListArtifacts(grpc::ServerContext*, const v1::ListArtifactsRequest* request,
                                             v1::ListArtifactsResponse* response) {
-  auto artifacts = list(farm_, *request);
+  auto artifacts = list(database_, *request);
   if (!artifacts) return toGrpc(artifacts.error());
   for (const index::ArtifactRecord& artifact : *artifacts) *response->add_artifacts() = toProto(artifact);
   return grpc::Status::OK;

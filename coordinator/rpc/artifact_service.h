@@ -1,22 +1,22 @@
 // kiln.v1.ArtifactService.
 #pragma once
 
-#include "coordinator/farm/farm.h"
 #include "kiln/v1/artifact.grpc.pb.h"
+#include "storage/postgres/pool.h"
 
 namespace kiln::service {
 
 // Thread safe.
 class ArtifactService final : public v1::ArtifactService::Service {
  public:
-  explicit ArtifactService(const Farm& farm) : farm_(farm) {}
+  explicit ArtifactService(postgres::Pool& database) : database_(database) {}
   grpc::Status GetArtifact(grpc::ServerContext* context, const v1::GetArtifactRequest* request,
                            v1::Artifact* response) override;
   grpc::Status ListArtifacts(grpc::ServerContext* context, const v1::ListArtifactsRequest* request,
                              v1::ListArtifactsResponse* response) override;
 
  private:
-  const Farm& farm_;
+  postgres::Pool& database_;
 };
 
 }  // namespace kiln::service

@@ -9,13 +9,13 @@ namespace kiln::service {
 // Thread safe. What is passed by reference must outlive it.
 class AttestationService final : public v1::AttestationService::Service {
  public:
-  AttestationService(const Farm& farm, const InstancePolicies& trust, LogIntake& log)
-      : farm_(farm), trust_(trust), log_(log) {}
+  AttestationService(const Judging& judging, const InstancePolicies& trust, LogIntake& log)
+      : judging_(judging), trust_(trust), log_(log) {}
   grpc::Status AddAttestation(grpc::ServerContext* context, const v1::AddAttestationRequest* request,
                               v1::Attestation* response) override;
 
  private:
-  const Farm& farm_;
+  const Judging& judging_;
   const InstancePolicies& trust_;
   LogIntake& log_;
 };

@@ -96,12 +96,12 @@ Result<v1::ListSubmissionsResponse> submissions(Connection& connection,
   return out;
 }
 
-Result<v1::CompareArtifactsResponse> comparison(const Farm& farm, Connection& connection,
+Result<v1::CompareArtifactsResponse> comparison(storage::BlobStore& blobs, Connection& connection,
                                                 const v1::CompareArtifactsRequest& request) {
   KILN_ASSIGN(const Page page, Page::of(request));
   KILN_ASSIGN(const auto first, find(connection, request.instance(), request.first()));
   KILN_ASSIGN(const auto second, find(connection, request.instance(), request.second()));
-  KILN_ASSIGN(Comparison compared, compareArtifacts(farm, connection, first, second));
+  KILN_ASSIGN(Comparison compared, compareArtifacts(blobs, connection, first, second));
   const auto nameOf = [](const ProvenanceDifference& difference) {
     return digestOf(difference.what + "\n" + difference.name).hex();
   };
@@ -199,8 +199,8 @@ Result<v1::ListIndexedTuningResponse> indexedTuning(Connection& connection,
 
 // Asks with a connection of the pool.
 template <class Request, class Response, class F>
-grpc::Status ask(const Farm& farm, const Request& request, Response* response, F question) {
-  auto connection = farm.database.acquire();
+grpc::Status ask(postgres::Pool& database, const Request& request, Response* response, F question) {
+  auto connection = database.acquire();
   if (!connection) return toGrpc(connection.error());
   return answer(question(**connection, request), response, [](const Response& out) { return out; });
 }
@@ -209,52 +209,53 @@ grpc::Status ask(const Farm& farm, const Request& request, Response* response, F
 
 grpc::Status AuditService::ListAffected(grpc::ServerContext*, const v1::ListAffectedRequest* request,
                                         v1::ListAffectedResponse* response) {
-  return ask(farm_, *request, response, [&](Connection& connection, const v1::ListAffectedRequest& asked) {
-    return listAffected(farm_, connection, asked);
-  });
+  return ask(stores_.database, *request, response,
+             [&](Connection& connection, const v1::ListAffectedRequest& asked) {
+               return listAffected(stores_.blobs, connection, asked);
+             });
 }
 
 grpc::Status AuditService::GetProvenance(grpc::ServerContext*, const v1::GetProvenanceRequest* request,
                                          v1::GetProvenanceResponse* response) {
-  return ask(farm_, *request, response, provenance);
+  return ask(stores_.database, *request, response, provenance);
 }
 
 grpc::Status AuditService::ListSubmissions(grpc::ServerContext*, const v1::ListSubmissionsRequest* request,
                                            v1::ListSubmissionsResponse* response) {
-  return ask(farm_, *request, response, submissions);
+  return ask(stores_.database, *request, response, submissions);
 }
 
 grpc::Status AuditService::CompareArtifacts(grpc::ServerContext*, const v1::CompareArtifactsRequest* request,
                                             v1::CompareArtifactsResponse* response) {
-  return ask(farm_, *request, response,
+  return ask(stores_.database, *request, response,
              [&](Connection& connection, const v1::CompareArtifactsRequest& asked) {
-               return comparison(farm_, connection, asked);
+               return comparison(stores_.blobs, connection, asked);
              });
 }
 
 grpc::Status AuditService::ListIndexedArtifacts(grpc::ServerContext*, const v1::ListIndexRequest* request,
                                                 v1::ListIndexedArtifactsResponse* response) {
-  return ask(farm_, *request, response, indexedArtifacts);
+  return ask(stores_.database, *request, response, indexedArtifacts);
 }
 
 grpc::Status AuditService::ListIndexedStatements(grpc::ServerContext*, const v1::ListIndexRequest* request,
                                                  v1::ListIndexedStatementsResponse* response) {
-  return ask(farm_, *request, response, indexedStatements);
+  return ask(stores_.database, *request, response, indexedStatements);
 }
 
 grpc::Status AuditService::ListIndexedToolchains(grpc::ServerContext*, const v1::ListIndexRequest* request,
                                                  v1::ListIndexedToolchainsResponse* response) {
-  return ask(farm_, *request, response, indexedToolchains);
+  return ask(stores_.database, *request, response, indexedToolchains);
 }
 
 grpc::Status AuditService::ListIndexedTuning(grpc::ServerContext*, const v1::ListIndexRequest* request,
                                              v1::ListIndexedTuningResponse* response) {
-  return ask(farm_, *request, response, indexedTuning);
+  return ask(stores_.database, *request, response, indexedTuning);
 }
 
 grpc::Status AuditService::ListLogged(grpc::ServerContext*, const v1::ListLoggedRequest* request,
                                       v1::ListLoggedResponse* response) {
-  return ask(farm_, *request, response, listLogged);
+  return ask(stores_.database, *request, response, listLogged);
 }
 
 }  // namespace kiln::service

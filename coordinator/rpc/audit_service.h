@@ -1,7 +1,7 @@
 // kiln.v1.AuditService.
 #pragma once
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/stores.h"
 #include "kiln/v1/audit.grpc.pb.h"
 
 namespace kiln::service {
@@ -9,7 +9,7 @@ namespace kiln::service {
 // Thread safe; reads only.
 class AuditService final : public v1::AuditService::Service {
  public:
-  explicit AuditService(const Farm& farm) : farm_(farm) {}
+  explicit AuditService(const Stores& stores) : stores_(stores) {}
 
   grpc::Status ListAffected(grpc::ServerContext* context, const v1::ListAffectedRequest* request,
                             v1::ListAffectedResponse* response) override;
@@ -31,7 +31,7 @@ class AuditService final : public v1::AuditService::Service {
                           v1::ListLoggedResponse* response) override;
 
  private:
-  const Farm& farm_;
+  const Stores& stores_;
 };
 
 }  // namespace kiln::service

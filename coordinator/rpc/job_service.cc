@@ -19,9 +19,9 @@ constexpr int kMaxLimit = 1000;
 // A watch looks again after this long even if no notification came.
 constexpr std::chrono::milliseconds kWatchInterval{1000};
 
-Result<JobSnapshot> load(const Farm& farm, const JobKey& key,
+Result<JobSnapshot> load(postgres::Pool& database, const JobKey& key,
                          index::Evidence evidence = index::Evidence::kWithout) {
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, evidence));
   if (!snapshot) return fail(Code::kNotFound, "no job is called \"" + key.id.substr(0, 100) + "\"");
   return std::move(*snapshot);
@@ -31,11 +31,11 @@ v1::Job view(const JobSnapshot& snapshot) {
   return toProto(snapshot);
 }
 
-Result<v1::ListJobsResponse> list(const Farm& farm, const v1::ListJobsRequest& request) {
+Result<v1::ListJobsResponse> list(postgres::Pool& database, const v1::ListJobsRequest& request) {
   if (request.limit() < 0 || request.limit() > kMaxLimit)
     return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
-  if (!request.before().empty()) KILN_TRY(load(farm, {request.instance(), request.before()}));
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  if (!request.before().empty()) KILN_TRY(load(database, {request.instance(), request.before()}));
+  KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(auto keys,
               index::listJobs(*connection, request.instance(),
                               request.limit() == 0 ? kDefaultLimit : request.limit(), request.before()));
@@ -74,10 +74,10 @@ Result<v1::BuilderOutputs> outputsOf(const JobSnapshot& snapshot, const v1::GetO
   return out;
 }
 
-Result<v1::JobLogs> logs(const Farm& farm, const v1::GetLogsRequest& request) {
+Result<v1::JobLogs> logs(postgres::Pool& database, const v1::GetLogsRequest& request) {
   const JobKey key{request.instance(), request.job()};
-  KILN_ASSIGN(const JobSnapshot job, load(farm, key, index::Evidence::kWith));
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(const JobSnapshot job, load(database, key, index::Evidence::kWith));
+  KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(const auto attempts, index::attemptsOfJob(*connection, key));
   return logsOf(job, attempts, request);
 }
@@ -99,36 +99,36 @@ grpc::Status JobService::submit(const v1::SubmitJobRequest& request, v1::Job& re
 }
 
 grpc::Status JobService::GetJob(grpc::ServerContext*, const v1::GetJobRequest* request, v1::Job* response) {
-  return answer(load(farm_, {request->instance(), request->id()}, index::Evidence::kWith), response, view);
+  return answer(load(database_, {request->instance(), request->id()}, index::Evidence::kWith), response,
+                view);
 }
 
 grpc::Status JobService::GetOutputs(grpc::ServerContext*, const v1::GetOutputsRequest* request,
                                     v1::BuilderOutputs* response) {
-  auto job = load(farm_, {request->instance(), request->job()}, index::Evidence::kWith);
+  auto job = load(database_, {request->instance(), request->job()}, index::Evidence::kWith);
   if (!job) return toGrpc(job.error());
   return answer(outputsOf(*job, *request), response, [](const v1::BuilderOutputs& out) { return out; });
 }
 
 grpc::Status JobService::GetLogs(grpc::ServerContext*, const v1::GetLogsRequest* request,
                                  v1::JobLogs* response) {
-  return answer(logs(farm_, *request), response, [](const v1::JobLogs& logs) { return logs; });
+  return answer(logs(database_, *request), response, [](const v1::JobLogs& logs) { return logs; });
 }
 
 grpc::Status JobService::ListJobs(grpc::ServerContext*, const v1::ListJobsRequest* request,
                                   v1::ListJobsResponse* response) {
-  return answer(list(farm_, *request), response, [](const v1::ListJobsResponse& jobs) { return jobs; });
+  return answer(list(database_, *request), response, [](const v1::ListJobsResponse& jobs) { return jobs; });
 }
 
 grpc::Status JobService::WatchJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
                                   grpc::ServerWriter<v1::Job>* stream) {
   JobKey key{request->instance(), request->id()};
-  queue::ChangeFeed::JobWatch watch(farm_.feed, key);
+  queue::ChangeFeed::JobWatch watch(feed_, key);
   std::optional<std::uint64_t> shown;
   while (!context->IsCancelled()) {
-    if (farm_.feed.closed())
-      return {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; watch again"};
+    if (feed_.closed()) return {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; watch again"};
     std::uint64_t mark = watch.mark();
-    auto snapshot = load(farm_, key);
+    auto snapshot = load(database_, key);
     if (!snapshot) return toGrpc(snapshot.error());
     if (shown != snapshot->job.revision) {
       shown = snapshot->job.revision;
@@ -143,10 +143,10 @@ grpc::Status JobService::WatchJob(grpc::ServerContext* context, const v1::GetJob
 grpc::Status JobService::CancelJob(grpc::ServerContext*, const v1::GetJobRequest* request,
                                    v1::Job* response) {
   JobKey key{request->instance(), request->id()};
-  Status wanted = farm_.database.transact([&](postgres::Connection& c) { return index::wantCancel(c, key); });
+  Status wanted = database_.transact([&](postgres::Connection& c) { return index::wantCancel(c, key); });
   if (!wanted) return toGrpc(wanted.error());
   if (Status advanced = driver_.advance(key); !advanced) driver_.wake(key);
-  return answer(load(farm_, key), response, view);
+  return answer(load(database_, key), response, view);
 }
 
 }  // namespace kiln::service

@@ -3,7 +3,10 @@
 
 #include "coordinator/drivers/job_driver.h"
 #include "coordinator/drivers/submitter.h"
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/leasing.h"
+#include "coordinator/farm/observers.h"
+#include "coordinator/planning/admissions.h"
+#include "coordinator/planning/planning.h"
 #include "kiln/v1/job.grpc.pb.h"
 
 namespace kiln::service {
@@ -11,7 +14,12 @@ namespace kiln::service {
 // Thread safe.
 class JobService final : public v1::JobService::Service {
  public:
-  JobService(const Farm& farm, JobDriver& driver) : farm_(farm), driver_(driver), submitter_(farm) {}
+  JobService(const Planning& planning, const Admissions& admissions, const Leasing& leasing,
+             const Observers& observers, JobDriver& driver)
+      : database_(planning.stores.database),
+        feed_(leasing.feed),
+        driver_(driver),
+        submitter_(planning, admissions, leasing, observers) {}
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::Job* response) override;
@@ -31,7 +39,8 @@ class JobService final : public v1::JobService::Service {
                        v1::JobLogs* response) override;
 
  private:
-  const Farm& farm_;
+  postgres::Pool& database_;
+  queue::ChangeFeed& feed_;
   JobDriver& driver_;
   Submitter submitter_;
 };

@@ -43,8 +43,9 @@ grpc::Status MaintenanceService::CollectGarbage(grpc::ServerContext*,
 
 grpc::Status MaintenanceService::AddTombstone(grpc::ServerContext*, const v1::AddTombstoneRequest* request,
                                               v1::Artifact* response) {
-  return answer(addTombstone(farm_, request->instance(), request->artifact(), request->reason()), response,
-                [](const index::ArtifactRecord& artifact) { return service::toProto(artifact); });
+  return answer(
+      addTombstone(stores_, signatory_, request->instance(), request->artifact(), request->reason()),
+      response, [](const index::ArtifactRecord& artifact) { return service::toProto(artifact); });
 }
 
 }  // namespace kiln::service

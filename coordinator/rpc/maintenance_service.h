@@ -1,7 +1,8 @@
 // kiln.v1.MaintenanceService.
 #pragma once
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/signatory.h"
+#include "coordinator/farm/stores.h"
 #include "coordinator/garbage/garbage.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
 
@@ -10,7 +11,8 @@ namespace kiln::service {
 // Thread safe.
 class MaintenanceService final : public v1::MaintenanceService::Service {
  public:
-  MaintenanceService(const Farm& farm, GarbageCollector& garbage) : farm_(farm), garbage_(garbage) {}
+  MaintenanceService(const Stores& stores, const Signatory& signatory, GarbageCollector& garbage)
+      : stores_(stores), signatory_(signatory), garbage_(garbage) {}
 
   grpc::Status CollectGarbage(grpc::ServerContext* context, const v1::CollectGarbageRequest* request,
                               v1::CollectGarbageResponse* response) override;
@@ -18,7 +20,8 @@ class MaintenanceService final : public v1::MaintenanceService::Service {
                             v1::Artifact* response) override;
 
  private:
-  const Farm& farm_;
+  const Stores& stores_;
+  const Signatory& signatory_;
   GarbageCollector& garbage_;
 };
 

@@ -12,8 +12,8 @@ v1::Recalls toProto(const signing::Recalls& recalls) {
   return out;
 }
 
-Result<v1::Recalls> served(const Farm& farm, const RecallSettings& settings) {
-  KILN_ASSIGN(const auto recalls, recallsToServe(farm, settings));
+Result<v1::Recalls> served(const RecallSource& source, const RecallSettings& settings) {
+  KILN_ASSIGN(const auto recalls, recallsToServe(source, settings));
   v1::Recalls out = recalls ? toProto(*recalls) : v1::Recalls();
   if (settings.logger) {
     KILN_ASSIGN(*out.mutable_checkpoint(), settings.logger->checkpoint());
@@ -25,12 +25,13 @@ Result<v1::Recalls> served(const Farm& farm, const RecallSettings& settings) {
 
 grpc::Status RecallService::GetRecalls(grpc::ServerContext*, const v1::GetRecallsRequest*,
                                        v1::Recalls* response) {
-  return answer(served(farm_, settings_), response, [](const v1::Recalls& out) { return out; });
+  return answer(served(source_, settings_), response, [](const v1::Recalls& out) { return out; });
 }
 
 grpc::Status RecallService::PublishRecalls(grpc::ServerContext*, const v1::PublishRecallsRequest* request,
                                            v1::Recalls* response) {
-  return answer(publishRecalls(farm_, settings_, request->document()), response, toProto);
+  return answer(publishRecalls(source_, settings_, request->document(), clock_, observers_), response,
+                toProto);
 }
 
 }  // namespace kiln::service

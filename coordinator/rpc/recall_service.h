@@ -12,7 +12,9 @@ namespace kiln::service {
 class RecallService final : public v1::RecallService::Service {
  public:
   // What is passed by reference must outlive it, and so must the logger.
-  RecallService(const Farm& farm, RecallSettings settings) : farm_(farm), settings_(std::move(settings)) {}
+  RecallService(const RecallSource& source, const Clock& clock, const Observers& observers,
+                RecallSettings settings)
+      : source_(source), clock_(clock), observers_(observers), settings_(std::move(settings)) {}
 
   grpc::Status GetRecalls(grpc::ServerContext* context, const v1::GetRecallsRequest* request,
                           v1::Recalls* response) override;
@@ -20,7 +22,9 @@ class RecallService final : public v1::RecallService::Service {
                               v1::Recalls* response) override;
 
  private:
-  const Farm& farm_;
+  const RecallSource& source_;
+  const Clock& clock_;
+  const Observers& observers_;
   const RecallSettings settings_;
 };
 

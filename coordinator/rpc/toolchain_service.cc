@@ -21,13 +21,13 @@ namespace {
 constexpr char kDescriptionFile[] = "toolchain.json";
 constexpr std::uint64_t kMaxDescription = 1u << 20;
 
-Result<index::ToolchainRecord> find(const Farm& farm, const v1::GetToolchainRequest& request) {
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+Result<index::ToolchainRecord> find(postgres::Pool& database, const v1::GetToolchainRequest& request) {
+  KILN_ASSIGN(auto connection, database.acquire());
   return index::findToolchain(*connection, request.instance(), request.name());
 }
 
-Result<std::vector<index::ToolchainRecord>> list(const Farm& farm, const std::string& instance) {
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+Result<std::vector<index::ToolchainRecord>> list(postgres::Pool& database, const std::string& instance) {
+  KILN_ASSIGN(auto connection, database.acquire());
   return index::listToolchains(*connection, instance);
 }
 
@@ -45,13 +45,13 @@ Result<std::vector<index::PartRecord>> examineLock(storage::BlobStore& blobs, co
 
 // What an admission with this lock, or none, adds to the toolchain as it stands: a value of
 // v1::Toolchain.change. kAlreadyExists for another lock.
-Result<std::string> changeBy(const Farm& farm, const index::ToolchainRecord& there,
+Result<std::string> changeBy(const Admissions& admissions, const index::ToolchainRecord& there,
                              const std::optional<Digest>& lock) {
   if (!there.admission) return "added";
   if (lock && there.lock && *there.lock != *lock)
     return fail(Code::kAlreadyExists, "label \"" + there.label + "\" was admitted with the lock " +
                                           there.lock->text() + "; what was said of it never changes");
-  KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(farm, there));
+  KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(admissions, there));
   if (doubt) return "admitted again";
   return lock && !there.lock ? "lock added" : "unchanged";
 }
@@ -93,42 +93,44 @@ Result<index::ToolchainRecord> examineToolchain(storage::BlobStore& blobs, const
 }
 
 Result<index::AdmissionRecord> ToolchainService::admit(const index::ToolchainRecord& toolchain) {
-  const ToolchainAdmission admission{.builderId = farm_.builder.id,
+  const ToolchainAdmission admission{.builderId = admissions_.signatory.builder.id,
                                      .label = toolchain.label,
                                      .lock = toolchain.lock,
                                      .admittedOn = toolchain.added};
   KILN_ASSIGN(std::string statement, admissionStatement(toolchain.tree, admission));
-  auto bundle = farm_.signer.sign({.instance = toolchain.instance,
-                                   .statement = statement,
-                                   .subjectSize = toolchain.tree.size,
-                                   .receipts = {}});
+  auto bundle = admissions_.signatory.signer.sign({.instance = toolchain.instance,
+                                                   .statement = statement,
+                                                   .subjectSize = toolchain.tree.size,
+                                                   .receipts = {}});
   if (!bundle) return fail(bundle.error().in("signer"));
-  KILN_ASSIGN(const Digest stored, storage::putBlob(farm_.blobs, toolchain.instance, asBytes(*bundle)));
+  KILN_ASSIGN(const Digest stored,
+              storage::putBlob(admissions_.stores.blobs, toolchain.instance, asBytes(*bundle)));
   return index::AdmissionRecord{toolchain.instance,  toolchain.label, toolchain.lock,
                                 digestOf(statement), stored,          admission.admittedOn};
 }
 
 Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& request) {
   KILN_ASSIGN(Digest tree, fromProto(request.tree()));
-  KILN_ASSIGN(index::ToolchainRecord toolchain, examineToolchain(farm_.blobs, request.instance(), tree));
+  KILN_ASSIGN(index::ToolchainRecord toolchain,
+              examineToolchain(admissions_.stores.blobs, request.instance(), tree));
   if (!request.label().empty() && request.label() != toolchain.label)
     return fail(Code::kInvalidArgument, "the tree's toolchain.json says it is \"" + toolchain.label +
                                             "\", not \"" + request.label().substr(0, 200) + "\"");
   std::vector<index::PartRecord> parts;
   if (request.has_lock()) {
     KILN_ASSIGN(toolchain.lock, fromProto(request.lock()));
-    KILN_ASSIGN(parts, examineLock(farm_.blobs, request.instance(), *toolchain.lock));
+    KILN_ASSIGN(parts, examineLock(admissions_.stores.blobs, request.instance(), *toolchain.lock));
   }
-  toolchain.added = farm_.clock.now();
+  toolchain.added = admissions_.stores.clock.now();
   std::string change;
   // Signed within the transaction: there is no label without its statement, and no statement about a label
   // that stands for another tree. Run again, it signs the same statement.
-  KILN_TRY(farm_.database.transact([&](postgres::Connection& c) -> Status {
+  KILN_TRY(admissions_.stores.database.transact([&](postgres::Connection& c) -> Status {
     KILN_TRY(index::addToolchain(c, toolchain, request.make_default()));
     KILN_ASSIGN(auto there, index::lockToolchain(c, toolchain.instance, toolchain.label));
-    KILN_ASSIGN(change, changeBy(farm_, there, toolchain.lock));
+    KILN_ASSIGN(change, changeBy(admissions_, there, toolchain.lock));
     if (change == "unchanged") return {};
-    KILN_TRY(checkMayAdmit(farm_));
+    KILN_TRY(checkMayAdmit(admissions_));
     KILN_TRY(index::insertParts(c, toolchain.instance, toolchain.tree, parts));
     index::ToolchainRecord admitted = toolchain;
     if (!admitted.lock) admitted.lock = there.lock;
@@ -139,9 +141,9 @@ Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& reque
   }));
   logInfo("toolchain " + change,
           {{"instance", toolchain.instance}, {"label", toolchain.label}, {"tree", toolchain.tree.text()}});
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
+  KILN_ASSIGN(auto connection, admissions_.stores.database.acquire());
   // Cached while the signer is there: the first submission need not find it.
-  (void)admittedToolchain(farm_, *connection, toolchain.instance, toolchain.label);
+  (void)admittedToolchain(admissions_, *connection, toolchain.instance, toolchain.label);
   KILN_ASSIGN(const auto there, index::findToolchain(*connection, toolchain.instance, toolchain.label));
   v1::Toolchain out = toProto(there);
   out.set_change(change);
@@ -150,7 +152,7 @@ Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& reque
 
 grpc::Status ToolchainService::ListToolchains(grpc::ServerContext*, const v1::ListToolchainsRequest* request,
                                               v1::ListToolchainsResponse* response) {
-  auto toolchains = list(farm_, request->instance());
+  auto toolchains = list(admissions_.stores.database, request->instance());
   if (!toolchains) return toGrpc(toolchains.error());
   for (const index::ToolchainRecord& toolchain : *toolchains)
     *response->add_toolchains() = toProto(toolchain);
@@ -159,7 +161,7 @@ grpc::Status ToolchainService::ListToolchains(grpc::ServerContext*, const v1::Li
 
 grpc::Status ToolchainService::GetToolchain(grpc::ServerContext*, const v1::GetToolchainRequest* request,
                                             v1::Toolchain* response) {
-  return answer(find(farm_, *request), response, view);
+  return answer(find(admissions_.stores.database, *request), response, view);
 }
 
 grpc::Status ToolchainService::AddToolchain(grpc::ServerContext*, const v1::AddToolchainRequest* request,

@@ -1,7 +1,7 @@
 // kiln.v1.ToolchainService.
 #pragma once
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/planning/admissions.h"
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "storage/index/rows/records.h"
 
@@ -10,7 +10,7 @@ namespace kiln::service {
 // Thread safe.
 class ToolchainService final : public v1::ToolchainService::Service {
  public:
-  explicit ToolchainService(const Farm& farm) : farm_(farm) {}
+  explicit ToolchainService(const Admissions& admissions) : admissions_(admissions) {}
   grpc::Status ListToolchains(grpc::ServerContext* context, const v1::ListToolchainsRequest* request,
                               v1::ListToolchainsResponse* response) override;
   grpc::Status GetToolchain(grpc::ServerContext* context, const v1::GetToolchainRequest* request,
@@ -23,7 +23,7 @@ class ToolchainService final : public v1::ToolchainService::Service {
   Result<index::AdmissionRecord> admit(const index::ToolchainRecord& toolchain);
   Result<v1::Toolchain> add(const v1::AddToolchainRequest& request);
 
-  const Farm& farm_;
+  const Admissions& admissions_;
 };
 
 // The toolchain that the tree holds. kInvalidArgument unless the tree is canonical, has toolchain.json at its

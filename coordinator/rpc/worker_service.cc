@@ -96,7 +96,7 @@ struct WorkerService::Caller {
 Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescription& description) const {
   auto certificate = signing::Certificate::fromPem(description.certificate_pem());
   if (!certificate) return fail(Code::kUnauthenticated, "worker certificate: " + certificate.error().message);
-  if (Status issued = certificate->checkIssuedBy(farm_.workerAuthority, farm_.clock.now()); !issued)
+  if (Status issued = certificate->checkIssuedBy(leasing_.workerAuthority, stores_.clock.now()); !issued)
     return fail(Code::kUnauthenticated, "worker certificate: " + issued.error().message);
   KILN_TRY(checkDescription(description));
   Caller caller{std::move(*certificate), description, {}, {}};
@@ -115,7 +115,7 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
 }
 
 Status WorkerService::remember(const Caller& caller, bool draining) {
-  TimePoint now = farm_.clock.now();
+  TimePoint now = stores_.clock.now();
   index::WorkerRecord record;
   record.name = caller.identity().name;
   record.operatorName = caller.identity().operatorName;
@@ -136,7 +136,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
     for (const std::string& instance : *record.instances) all += instance + "\n";
   const Digest seen = digestOf(all);
   const std::pair known(record.operatorName, record.name);
-  const Duration lease = farm_.queue.settings().lease;
+  const Duration lease = leasing_.queue.settings().lease;
   {
     const MutexLock lock(mutex_);
     auto found = remembered_.find(known);
@@ -144,7 +144,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
         now - found->second.stored < lease / 3)
       return {};
   }
-  KILN_ASSIGN(const bool stored, farm_.database.transact([&](Connection& c) {
+  KILN_ASSIGN(const bool stored, stores_.database.transact([&](Connection& c) {
     return index::upsertWorker(c, record, now - lease);
   }));
   if (!stored) {
@@ -173,8 +173,8 @@ Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeReq
       if (job) driver_.wake(*job);
       continue;
     }
-    KILN_ASSIGN(auto connection, farm_.database.acquire());
-    KILN_ASSIGN(bool current, farm_.queue.extend(*connection, key, cleanStage(report.running().stage())));
+    KILN_ASSIGN(auto connection, stores_.database.acquire());
+    KILN_ASSIGN(bool current, leasing_.queue.extend(*connection, key, cleanStage(report.running().stage())));
     if (!current) response.add_forget(report.lease_id());
   }
   return {};
@@ -182,9 +182,9 @@ Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeReq
 
 bool WorkerService::mayLease(const Caller& caller) {
   const queue::Identity& worker = caller.identity();
-  const auto recalls = recallsInForce(farm_);
+  const auto recalls = recallsInForce(recalls_);
   // While nobody knows what is recalled, work goes on and nothing is published.
-  const std::string why = recalls ? recallOfWorker(recalls->get(), farm_.clock.now(), worker.name,
+  const std::string why = recalls ? recallOfWorker(recalls->get(), stores_.clock.now(), worker.name,
                                                    worker.operatorName, worker.key)
                                   : "";
   const std::pair name(worker.operatorName, worker.name);
@@ -203,13 +203,13 @@ bool WorkerService::mayLease(const Caller& caller) {
 
 Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slots) {
   const bool mayHaveMore = slots > 0 && mayLease(caller);
-  KILN_ASSIGN(auto connection, farm_.database.acquire());
-  KILN_ASSIGN(auto runs, farm_.queue.leasedTo(*connection, caller.identity()));
+  KILN_ASSIGN(auto connection, stores_.database.acquire());
+  KILN_ASSIGN(auto runs, leasing_.queue.leasedTo(*connection, caller.identity()));
   while (mayHaveMore && static_cast<int>(runs.size()) < slots) {
     KILN_ASSIGN(auto run,
-                connection->transact([&](Connection& c) { return farm_.queue.acquire(c, caller.claim); }));
+                connection->transact([&](Connection& c) { return leasing_.queue.acquire(c, caller.claim); }));
     if (!run) break;
-    farm_.metrics.leaseGiven();
+    metrics_.leaseGiven();
     logInfo("lease given", {{"job", run->jobId},
                             {"action", run->action.hex()},
                             {"worker", run->worker},
@@ -227,14 +227,14 @@ Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller
   const auto until = std::chrono::steady_clock::now() + timeout;
   std::vector<RunRecord> runs;
   for (;;) {
-    std::uint64_t mark = farm_.feed.workMark();
+    std::uint64_t mark = leasing_.feed.workMark();
     // A caller that is gone would hold what it is given until the lease ends.
-    if (context.IsCancelled() || farm_.feed.closed()) break;
+    if (context.IsCancelled() || leasing_.feed.closed()) break;
     KILN_ASSIGN(runs, fill(caller, slots));
     bool idle = runs.empty() && slots > 0 && request.leases().empty();
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
     if (!idle || left <= milliseconds(0)) break;
-    farm_.feed.waitForWork(mark, left);
+    leasing_.feed.waitForWork(mark, left);
   }
   for (const RunRecord& run : runs) *response.add_run() = toLease(run);
   bool waits = runs.empty() && slots > 0;
@@ -264,11 +264,11 @@ grpc::Status WorkerService::synchronize(grpc::ServerContext& context, const v1::
 
 grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest* request,
                                        v1::ListWorkersResponse* response) {
-  auto connection = farm_.database.acquire();
+  auto connection = stores_.database.acquire();
   if (!connection) return toGrpc(connection.error());
   auto workers = index::listWorkersOf(**connection, request->instance());
   if (!workers) return toGrpc(workers.error());
-  TimePoint now = farm_.clock.now();
+  TimePoint now = stores_.clock.now();
   auto held = queue::heldBack(**connection, now);
   if (!held) return toGrpc(held.error());
   for (const index::WorkerRecord& worker : *workers) {
@@ -278,9 +278,9 @@ grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorke
     out->mutable_description()->set_operator_(worker.operatorName);
     setTimestamp(out->mutable_last_contact(), worker.lastContact);
     out->set_draining(worker.draining);
-    out->set_lost(now - worker.lastContact > farm_.queue.settings().lease);
+    out->set_lost(now - worker.lastContact > queue_.settings().lease);
     const std::vector<std::string> here{request->instance()};
-    auto runs = farm_.queue.leasedTo(**connection, {worker.name, worker.operatorName, worker.key, here});
+    auto runs = queue_.leasedTo(**connection, {worker.name, worker.operatorName, worker.key, here});
     if (!runs) return toGrpc(runs.error());
     for (const RunRecord& run : *runs) out->add_running(run.action.hex());
     for (const queue::HeldBack& one : *held)

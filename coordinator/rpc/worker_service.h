@@ -8,7 +8,11 @@
 
 #include "coordinator/drivers/completion.h"
 #include "coordinator/drivers/job_driver.h"
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/leasing.h"
+#include "coordinator/farm/observers.h"
+#include "coordinator/farm/signatory.h"
+#include "coordinator/farm/stores.h"
+#include "coordinator/recall/recall_source.h"
 #include "kiln/v1/worker.grpc.pb.h"
 #include "manifest/base/mutex.h"
 
@@ -18,7 +22,14 @@ namespace kiln::service {
 // it reports is checked by Completion. Thread safe.
 class WorkerService final : public v1::WorkerService::Service {
  public:
-  WorkerService(const Farm& farm, JobDriver& driver) : farm_(farm), driver_(driver), completion_(farm) {}
+  WorkerService(const Stores& stores, const Signatory& signatory, const Leasing& leasing,
+                const Observers& observers, const RecallSource& recalls, JobDriver& driver)
+      : stores_(stores),
+        leasing_(leasing),
+        metrics_(observers.metrics),
+        recalls_(recalls),
+        driver_(driver),
+        completion_(stores, signatory, leasing, observers) {}
 
   grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
                            v1::SynchronizeResponse* response) override;
@@ -48,7 +59,10 @@ class WorkerService final : public v1::WorkerService::Service {
     TimePoint stored;
   };
 
-  const Farm& farm_;
+  const Stores& stores_;
+  const Leasing& leasing_;
+  Metrics& metrics_;
+  const RecallSource& recalls_;
   JobDriver& driver_;
   Completion completion_;
   Mutex mutex_;
@@ -61,12 +75,13 @@ class WorkerService final : public v1::WorkerService::Service {
 // Thread safe.
 class FleetService final : public v1::FleetService::Service {
  public:
-  explicit FleetService(const Farm& farm) : farm_(farm) {}
+  FleetService(const Stores& stores, const queue::LeaseQueue& queue) : stores_(stores), queue_(queue) {}
   grpc::Status ListWorkers(grpc::ServerContext* context, const v1::ListWorkersRequest* request,
                            v1::ListWorkersResponse* response) override;
 
  private:
-  const Farm& farm_;
+  const Stores& stores_;
+  const queue::LeaseQueue& queue_;
 };
 
 }  // namespace kiln::service

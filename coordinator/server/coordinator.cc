@@ -24,6 +24,7 @@
 #include "coordinator/rpc/toolchain_service.h"
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/server/database_health.h"
+#include "coordinator/server/farm.h"
 #include "coordinator/server/guarded_services.h"
 #include "coordinator/server/http_gate.h"
 #include "coordinator/server/listen.h"
@@ -180,46 +181,45 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   service::Metrics metrics(*registry);
   queue::ChangeFeed feed;
   queue::Settings lease{.lease = seconds(options.leaseSeconds), .attempts = options.attempts};
-  service::Farm farm{.clock = clock,
-                     .database = pool,
-                     .blobs = *blobs,
-                     .signer = signer,
-                     .workerAuthority = workerAuthority,
-                     .feed = feed,
-                     .queue = queue::LeaseQueue(clock, lease),
-                     .metrics = metrics,
-                     .builder = {options.builderId, {{"kiln", kVersion}}},
-                     .graceUntil = clock.now() + seconds(options.graceSeconds),
-                     .reached = std::move(reached)};
+  Farm farm{.stores = {clock, pool, *blobs},
+            .signatory = {signer, {options.builderId, {{"kiln", kVersion}}}},
+            .observers = {metrics, std::move(reached)},
+            .leasing = {.feed = feed,
+                        .queue = queue::LeaseQueue(clock, lease),
+                        .workerAuthority = workerAuthority,
+                        .graceUntil = clock.now() + seconds(options.graceSeconds)}};
   for (const std::string& policy : options.sandboxPolicies) {
     KILN_ASSIGN(const Digest digest, Digest::parse(policy, 0));
-    farm.sandboxPolicies.push_back(digest);
+    farm.leasing.sandboxPolicies.push_back(digest);
   }
-  farm.trustRoot = options.trustRoot;
+  farm.admissions.trustRoot = options.trustRoot;
   if (!options.logTiles.empty() && !options.trustRoot.empty())
-    farm.loggedRecalls = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);
+    farm.recalls.logged = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);
 
   // What callers see. The server answers at once; until the database is migrated and its generation opened,
   // health is NOT_SERVING and whatever needs the database is UNAVAILABLE.
   const SteadyClock steady;
-  service::JobDriver driver(farm, {.steady = &steady});
-  service::JobService jobs(farm, driver);
-  service::WorkerService workers(farm, driver);
-  service::FleetService fleet(farm);
-  service::ArtifactService artifacts(farm);
-  service::ToolchainService toolchains(farm);
-  service::AuditService audits(farm);
+  service::JobDriver driver(farm.planning, farm.leasing, farm.observers, {.steady = &steady});
+  service::JobService jobs(farm.planning, farm.admissions, farm.leasing, farm.observers, driver);
+  service::WorkerService workers(farm.stores, farm.signatory, farm.leasing, farm.observers, farm.recalls,
+                                 driver);
+  service::FleetService fleet(farm.stores, farm.leasing.queue);
+  service::ArtifactService artifacts(pool);
+  service::ToolchainService toolchains(farm.admissions);
+  service::AuditService audits(farm.stores);
   std::optional<service::RecallLogger> recallLogger;
   if (!options.logTiles.empty()) recallLogger.emplace(pool, clock, growth, options.logTiles);
-  service::RecallService recalls(farm, {options.trustRoot, recallLogger ? &*recallLogger : nullptr});
-  service::StatementReader statements(farm);
+  service::RecallService recalls(farm.recalls, clock, farm.observers,
+                                 {options.trustRoot, recallLogger ? &*recallLogger : nullptr});
+  service::StatementReader statements(farm.stores);
   KILN_ASSIGN(const service::InstancePolicies policies,
               service::InstancePolicies::load(options.trustRoot, options.policies));
-  service::Promoter promoter(farm, policies);
-  service::AttestationService attestations(farm, policies, signer);
+  service::Promoter promoter(farm.judging, policies);
+  service::AttestationService attestations(farm.judging, policies, signer);
   service::GarbageCollector garbage(
-      farm, *blobs, {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
-  service::MaintenanceService maintenance(farm, garbage);
+      farm.stores, farm.signatory, farm.observers, *blobs,
+      {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)});
+  service::MaintenanceService maintenance(farm.stores, farm.signatory, garbage);
   KILN_ASSIGN(access::AccessRules rules, loadAccess(options));
   const bool tokens = !rules.tokenIssuers().empty();
   access::Gate gate(clock, workerAuthority, std::move(rules));
@@ -247,7 +247,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
                                   .metrics = registry,
                                   .health = [&health] { return health.check(); },
                                   .log = std::move(logFiles),
-                                  .release = std::make_shared<Releases>(farm, policies)};
+                                  .release = std::make_shared<Releases>(farm.judging, policies)};
   const auto of = [](const char* option) { return [=](const Error& error) { return error.in(option); }; };
   KILN_ASSIGN(
       auto web,
@@ -272,7 +272,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     garbage.start();
     statements.start();
     promoter.start();
-    if (const auto recalls = service::recallsInForce(farm); !recalls)
+    if (const auto recalls = service::recallsInForce(farm.recalls); !recalls)
       service::logWarning("recalls are in doubt", {{"error", recalls.error().message}});
     server->GetHealthCheckService()->SetServingStatus(true);
     service::logInfo("serving", {{"address", fmt::format("{}", fmt::join(listener.addresses, " "))},

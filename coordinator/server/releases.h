@@ -14,8 +14,8 @@ namespace kiln::server {
 // Thread safe. What is passed by reference must outlive it.
 class Releases final : public gateway::ReleaseGate {
  public:
-  Releases(const service::Farm& farm, const service::InstancePolicies& policies)
-      : farm_(farm), policies_(policies) {}
+  Releases(const service::Judging& judging, const service::InstancePolicies& policies)
+      : judging_(judging), policies_(policies) {}
 
   // kPermissionDenied naming each rule of the instance's policy that is not satisfied, or the recall of the
   // artifact or of something that it was made of; without a policy only the latter. kNotFound if no such
@@ -27,7 +27,7 @@ class Releases final : public gateway::ReleaseGate {
   Result<Status> judge(const std::string& instance, const Digest& artifact,
                        const signing::Recalls* recalls) const;
 
-  const service::Farm& farm_;
+  const service::Judging& judging_;
   const service::InstancePolicies& policies_;
   service::DigestCache<Status> verdicts_{4096};
 };

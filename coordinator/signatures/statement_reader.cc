@@ -13,19 +13,19 @@ constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 constexpr int kBatch = 200;
 constexpr std::chrono::minutes kPause{1};
 
-Status readOne(const Farm& farm, index::UnreadStatement& unread) {
+Status readOne(const Stores& stores, index::UnreadStatement& unread) {
   KILN_ASSIGN(const std::string bundle,
-              storage::getBlob(farm.blobs, unread.instance, unread.bundle.bundle, kMaxBundleBytes));
+              storage::getBlob(stores.blobs, unread.instance, unread.bundle.bundle, kMaxBundleBytes));
   KILN_TRY(readMentions(bundle, unread.bundle));
-  return farm.database.transact(
+  return stores.database.transact(
       [&](postgres::Connection& c) { return index::insertMentions(c, unread.instance, unread.bundle); });
 }
 
-Status readLock(const Farm& farm, const index::ToolchainRecord& toolchain) {
+Status readLock(const Stores& stores, const index::ToolchainRecord& toolchain) {
   KILN_ASSIGN(const std::string text,
-              storage::getBlob(farm.blobs, toolchain.instance, *toolchain.lock, kMaxToolchainLockBytes));
+              storage::getBlob(stores.blobs, toolchain.instance, *toolchain.lock, kMaxToolchainLockBytes));
   KILN_ASSIGN(const auto parts, index::lockedPartsOf(text));
-  return farm.database.transact([&](postgres::Connection& c) {
+  return stores.database.transact([&](postgres::Connection& c) {
     return index::insertParts(c, toolchain.instance, toolchain.tree, parts);
   });
 }
@@ -43,11 +43,11 @@ Status readMentions(std::string_view bundle, index::BundleRecord& record) {
   return {};
 }
 
-Status keepBundle(const Farm& farm, const std::string& instance, const std::string& bundle,
+Status keepBundle(storage::BlobStore& blobs, const std::string& instance, const std::string& bundle,
                   index::BundleRecord& record) {
   record.bundle = digestOf(bundle);
   KILN_TRY(readMentions(bundle, record));
-  KILN_TRY(storage::putBlob(farm.blobs, instance, record.bundle, asBytes(bundle)));
+  KILN_TRY(storage::putBlob(blobs, instance, record.bundle, asBytes(bundle)));
   return {};
 }
 
@@ -59,7 +59,7 @@ Result<std::size_t> StatementReader::readStatements(bool provenance) {
   std::size_t read = 0;
   std::vector<index::UnreadStatement> batch;
   do {
-    KILN_ASSIGN(auto connection, farm_.database.acquire());
+    KILN_ASSIGN(auto connection, stores_.database.acquire());
     const auto last = batch.empty() ? nullptr : &batch.back();
     KILN_ASSIGN(batch, index::listUnread(*connection, provenance, last, kBatch));
     for (index::UnreadStatement& unread : batch) {
@@ -67,7 +67,7 @@ Result<std::size_t> StatementReader::readStatements(bool provenance) {
         const MutexLock lock(mutex_);
         if (stopping_) return read;
       }
-      if (Status status = readOne(farm_, unread); status)
+      if (Status status = readOne(stores_, unread); status)
         ++read;
       else
         logWarning("a statement cannot be read", {{"instance", unread.instance},
@@ -81,12 +81,12 @@ Result<std::size_t> StatementReader::readStatements(bool provenance) {
 Result<std::size_t> StatementReader::readLocks() {
   std::vector<index::ToolchainRecord> unread;
   {
-    KILN_ASSIGN(auto connection, farm_.database.acquire());
+    KILN_ASSIGN(auto connection, stores_.database.acquire());
     KILN_ASSIGN(unread, index::listUnreadLocks(*connection));
   }
   std::size_t read = 0;
   for (const index::ToolchainRecord& toolchain : unread) {
-    if (Status status = readLock(farm_, toolchain); status)
+    if (Status status = readLock(stores_, toolchain); status)
       ++read;
     else
       logWarning(

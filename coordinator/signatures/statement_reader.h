@@ -5,8 +5,9 @@
 #include <string_view>
 #include <thread>
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/stores.h"
 #include "manifest/base/mutex.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 
@@ -16,14 +17,14 @@ Status readMentions(std::string_view bundle, index::BundleRecord& record);
 
 // Puts a bundle into the CAS, and its digest and what it mentions into the record of its payload. Errors as
 // above.
-Status keepBundle(const Farm& farm, const std::string& instance, const std::string& bundle,
+Status keepBundle(storage::BlobStore& blobs, const std::string& instance, const std::string& bundle,
                   index::BundleRecord& record);
 
 // Reads what an earlier release stored, or what was stored in haste, from the CAS. Thread safe; any number of
 // coordinators may read at once.
 class StatementReader {
  public:
-  explicit StatementReader(const Farm& farm) : farm_(farm) {}
+  explicit StatementReader(const Stores& stores) : stores_(stores) {}
   ~StatementReader();
 
   // Every statement and every lock that is unread; the number that were read. One whose blob cannot be read
@@ -39,7 +40,7 @@ class StatementReader {
   Result<std::size_t> readLocks();
   void readForEver();
 
-  const Farm& farm_;
+  const Stores& stores_;
   Mutex mutex_;
   Condition stopped_;
   bool stopping_ KILN_GUARDED_BY(mutex_) = false;

@@ -10,17 +10,17 @@ namespace {
 
 constexpr std::uint64_t kMaxMessage = 4u << 20;
 
-Result<reapi::Directory> readDirectory(const Farm& farm, const std::string& instance, const Digest& digest,
-                                       std::size_t depth) {
-  KILN_ASSIGN(const std::string text, storage::getBlob(farm.blobs, instance, digest, kMaxMessage));
+Result<reapi::Directory> readDirectory(storage::BlobStore& blobs, const std::string& instance,
+                                       const Digest& digest, std::size_t depth) {
+  KILN_ASSIGN(const std::string text, storage::getBlob(blobs, instance, digest, kMaxMessage));
   return storage::parseDirectory(text, depth);
 }
 
 }  // namespace
 
-Result<Digest> findInput(const Farm& farm, const std::string& instance, const Digest& action,
+Result<Digest> findInput(storage::BlobStore& blobs, const std::string& instance, const Digest& action,
                          std::string_view path) {
-  KILN_ASSIGN(const std::string text, storage::getBlob(farm.blobs, instance, action, kMaxMessage));
+  KILN_ASSIGN(const std::string text, storage::getBlob(blobs, instance, action, kMaxMessage));
   reapi::Action message;
   if (!message.ParseFromString(text))
     return fail(Code::kDataLoss, "action " + action.text() + " does not parse");
@@ -30,7 +30,7 @@ Result<Digest> findInput(const Farm& farm, const std::string& instance, const Di
   };
   std::string_view rest = path;
   for (std::size_t depth = 0;; ++depth) {
-    KILN_ASSIGN(const reapi::Directory directory, readDirectory(farm, instance, at, depth));
+    KILN_ASSIGN(const reapi::Directory directory, readDirectory(blobs, instance, at, depth));
     const std::string_view name = rest.substr(0, rest.find('/'));
     const auto named = [&](const auto& node) { return node.name() == name; };
     if (name.size() == rest.size()) {

@@ -4,12 +4,12 @@
 #include <string>
 #include <string_view>
 
-#include "coordinator/farm/farm.h"
+#include "storage/blob/blob_store.h"
 
 namespace kiln::service {
 
 // The digest of the file at `path` in the action's input tree. kNotFound if it has none or a blob is gone.
-Result<Digest> findInput(const Farm& farm, const std::string& instance, const Digest& action,
+Result<Digest> findInput(storage::BlobStore& blobs, const std::string& instance, const Digest& action,
                          std::string_view path);
 
 }  // namespace kiln::service

@@ -44,27 +44,29 @@ bool fits(const index::TuningEntryRow& row, const KernelPlan& plan) {
 }
 
 // Whether nobody has recalled the record or what its worker did.
-Result<bool> stands(const Farm& farm, const signing::Recalls* recalls, const index::TuningRecordRow& record) {
-  const Status content = checkNotRecalled(farm, std::span(&record.record, 1));
+Result<bool> stands(const RecallSource& source, const signing::Recalls* recalls,
+                    const index::TuningRecordRow& record) {
+  const Status content = checkNotRecalled(source, std::span(&record.record, 1));
   if (!content && content.error().code != Code::kPermissionDenied) return fail(content.error());
   const signing::StatementPlace place{record.payload, record.recorded, nullptr};
   return content && !(recalls && recalls->touchesWorker(place, record.worker, record.operatorName));
 }
 
 // What is known of the plan's kernels, by signature, but for what was recalled or does not fit.
-Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Farm& farm, const std::string& instance,
+Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Planning& planning,
+                                                             const std::string& instance,
                                                              const KernelPlan& plan) {
   std::vector<std::string> signatures;
   for (const PlannedKernel& kernel : plan.kernels) signatures.push_back(kernel.signature);
-  KILN_ASSIGN(const auto recalls, recallsInForce(farm));
-  KILN_ASSIGN(auto connection, farm.database.acquire());
+  KILN_ASSIGN(const auto recalls, recallsInForce(planning.recalls));
+  KILN_ASSIGN(auto connection, planning.stores.database.acquire());
   KILN_ASSIGN(auto found, index::findTuningEntries(*connection, instance, plan.target, signatures));
   std::map<Digest, bool> good;
   std::map<std::string, index::TuningEntryRow> known;
   for (index::KnownKernel& kernel : found) {
     const auto [at, isNew] = good.try_emplace(kernel.record.record, false);
     if (isNew) {
-      KILN_ASSIGN(at->second, stands(farm, recalls.get(), kernel.record));
+      KILN_ASSIGN(at->second, stands(planning.recalls, recalls.get(), kernel.record));
     }
     if (at->second && fits(kernel.row, plan)) known.emplace(kernel.row.signature, std::move(kernel.row));
   }
@@ -72,8 +74,9 @@ Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Farm& farm, c
 }
 
 // The entries that a compile of this plan gets.
-Result<TuningEntries> entriesFor(const Farm& farm, const std::string& instance, const KernelPlan& plan) {
-  KILN_ASSIGN(const auto known, knownOf(farm, instance, plan));
+Result<TuningEntries> entriesFor(const Planning& planning, const std::string& instance,
+                                 const KernelPlan& plan) {
+  KILN_ASSIGN(const auto known, knownOf(planning, instance, plan));
   TuningEntries out{plan.target, {}};
   for (const auto& [signature, row] : known) {
     if (row.entry.empty()) continue;
@@ -85,9 +88,10 @@ Result<TuningEntries> entriesFor(const Farm& farm, const std::string& instance, 
   return out;
 }
 
-TuneStatement statementOf(const Farm& farm, const TuningRecord& record, const index::ResultRecord& result) {
+TuneStatement statementOf(const std::string& builderId, const TuningRecord& record,
+                          const index::ResultRecord& result) {
   TuneStatement tune;
-  tune.builderId = farm.builder.id;
+  tune.builderId = builderId;
   tune.invocationId = result.jobId;
   tune.action = result.action;
   tune.worker = result.worker;
@@ -104,37 +108,38 @@ TuneStatement statementOf(const Farm& farm, const TuningRecord& record, const in
 
 }  // namespace
 
-Status keepTuningRecord(const Farm& farm, const std::string& instance, const index::ResultRecord& result) {
+Status keepTuningRecord(const Stores& stores, const Signatory& signatory, const std::string& instance,
+                        const index::ResultRecord& result) {
   KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(result));
   const jobs::OutputFile* file = outputs.find(kTuningRecordFile);
   if (!file)
     return fail(Code::kDataLoss, std::string(kTuningRecordFile) + " is not among the tuner's outputs");
   {
-    KILN_ASSIGN(auto connection, farm.database.acquire());
+    KILN_ASSIGN(auto connection, stores.database.acquire());
     KILN_ASSIGN(const auto known, index::findTuningRecord(*connection, instance, file->digest));
     if (known) return {};  // a report that came twice, or the same figures again
   }
-  KILN_ASSIGN(const TuningRecord record, readTuningRecord(farm, instance, file->digest));
-  TuneStatement tune = statementOf(farm, record, result);
-  KILN_ASSIGN(tune.plan, findInput(farm, instance, result.action, kPlanInput));
+  KILN_ASSIGN(const TuningRecord record, readTuningRecord(stores.blobs, instance, file->digest));
+  TuneStatement tune = statementOf(signatory.builder.id, record, result);
+  KILN_ASSIGN(tune.plan, findInput(stores.blobs, instance, result.action, kPlanInput));
   KILN_ASSIGN(const signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
   KILN_ASSIGN(const std::string receipt, signing::receiptDocument(result.receipt, certificate));
   tune.receipt = digestOf(receipt);
   KILN_ASSIGN(const std::string statement, tuneStatement(file->digest, tune));
-  KILN_TRY(storage::putBlob(farm.blobs, instance, tune.receipt, asBytes(receipt)));
-  auto bundle = farm.signer.sign({.instance = instance,
-                                  .statement = statement,
-                                  .subjectSize = file->digest.size,
-                                  .receipts = {receipt}});
+  KILN_TRY(storage::putBlob(stores.blobs, instance, tune.receipt, asBytes(receipt)));
+  auto bundle = signatory.signer.sign({.instance = instance,
+                                       .statement = statement,
+                                       .subjectSize = file->digest.size,
+                                       .receipts = {receipt}});
   if (!bundle) return fail(bundle.error().in("signer"));
   const index::TuningRecordRow row{instance,          file->digest,  record.target,       digestOf(statement),
                                    digestOf(*bundle), result.worker, result.operatorName, result.jobId,
                                    result.recorded};
-  KILN_TRY(storage::putBlob(farm.blobs, instance, row.bundle, asBytes(*bundle)));
+  KILN_TRY(storage::putBlob(stores.blobs, instance, row.bundle, asBytes(*bundle)));
   KILN_ASSIGN(const auto decided, decidedBy(record));
   std::vector<index::TuningEntryRow> entries;
   for (const DecidedKernel& kernel : decided) entries.push_back({kernel.signature, kernel.entry});
-  KILN_TRY(farm.database.transact([&](Connection& c) -> Status {
+  KILN_TRY(stores.database.transact([&](Connection& c) -> Status {
     KILN_TRY(index::insertTuningRecord(c, row));
     return index::putTuningEntries(c, row, entries);
   }));
@@ -152,9 +157,9 @@ Status Tuner::plan(const index::JobSnapshot& snapshot, const DeliverySpec& deliv
   const index::JobKey& key = snapshot.job.key;
   const index::TargetRecord& target = targetAt(snapshot, step.target);
   KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(step.plan));
-  KILN_ASSIGN(KernelPlan wanted, readKernelPlan(farm_, key.instance, outputs));
+  KILN_ASSIGN(KernelPlan wanted, readKernelPlan(planning_.stores.blobs, key.instance, outputs));
   if (!delivery.noCache) {
-    KILN_ASSIGN(const auto known, knownOf(farm_, key.instance, wanted));
+    KILN_ASSIGN(const auto known, knownOf(planning_, key.instance, wanted));
     std::erase_if(wanted.kernels,
                   [&](const PlannedKernel& kernel) { return known.contains(kernel.signature); });
   }
@@ -166,31 +171,33 @@ Status Tuner::plan(const index::JobSnapshot& snapshot, const DeliverySpec& deliv
     if (!module) return fail(Code::kDataLoss, "the plan's outputs lack " + moduleFile(kernel.signature));
     files.push_back({module->path, module->digest});
   }
-  KILN_TRY(storage::putBlob(farm_.blobs, key.instance, files.front().digest, asBytes(text)));
+  KILN_TRY(storage::putBlob(planning_.stores.blobs, key.instance, files.front().digest, asBytes(text)));
   KILN_ASSIGN(const CompileSpec spec, specOf(snapshot, target));
   KILN_ASSIGN(const storage::BuiltAction built,
               storage::buildTuneAction(spec, files, delivery.tuning->budgetSeconds));
-  KILN_TRY(storage::uploadMissing(farm_.blobs, key.instance, built.blobs));
-  return appendActions(farm_, snapshot, {{index::ActionKind::kTune, target.target, built.action, {}}});
+  KILN_TRY(storage::uploadMissing(planning_.stores.blobs, key.instance, built.blobs));
+  return appendActions(planning_.stores.database, snapshot,
+                       {{index::ActionKind::kTune, target.target, built.action, {}}});
 }
 
 Status Tuner::compile(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
                       const jobs::PlanCompile& step) {
   const index::JobKey& key = snapshot.job.key;
-  if (step.tuned) KILN_TRY(keepTuningRecord(farm_, key.instance, *step.tuned));
+  if (step.tuned)
+    KILN_TRY(keepTuningRecord(planning_.stores, planning_.signatory, key.instance, *step.tuned));
   index::TargetRecord target = targetAt(snapshot, step.target);
   KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(step.plan));
-  KILN_ASSIGN(const KernelPlan planned, readKernelPlan(farm_, key.instance, outputs));
-  KILN_ASSIGN(const TuningEntries entries, entriesFor(farm_, key.instance, planned));
+  KILN_ASSIGN(const KernelPlan planned, readKernelPlan(planning_.stores.blobs, key.instance, outputs));
+  KILN_ASSIGN(const TuningEntries entries, entriesFor(planning_, key.instance, planned));
   if (!entries.entries.empty()) {
     KILN_ASSIGN(const std::string text, toCanonicalJson(entries.toJson()));
     target.tuning = digestOf(text);
-    KILN_TRY(storage::putBlob(farm_.blobs, key.instance, *target.tuning, asBytes(text)));
+    KILN_TRY(storage::putBlob(planning_.stores.blobs, key.instance, *target.tuning, asBytes(text)));
   }
   KILN_ASSIGN(const CompileSpec spec, specOf(snapshot, target));
   Plan made;
   KILN_TRY(planCompile(spec, delivery, made));
-  return storePlan(farm_, snapshot, made, [&](Connection& c) -> Status {
+  return storePlan(planning_, snapshot, made, [&](Connection& c) -> Status {
     return target.tuning ? index::setTargetTuning(c, key, step.target, *target.tuning) : Status();
   });
 }

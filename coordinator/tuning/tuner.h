@@ -2,19 +2,21 @@
 // compile gets of it.
 #pragma once
 
-#include "coordinator/farm/farm.h"
 #include "coordinator/jobs/next_step.h"
+#include "coordinator/planning/planning.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 
 // Has the record that a tune left signed and keeps what it decides. The same record again changes
 // nothing.
-Status keepTuningRecord(const Farm& farm, const std::string& instance, const index::ResultRecord& result);
+Status keepTuningRecord(const Stores& stores, const Signatory& signatory, const std::string& instance,
+                        const index::ResultRecord& result);
 
 // Thread safe.
 class Tuner {
  public:
-  explicit Tuner(const Farm& farm) : farm_(farm) {}
+  explicit Tuner(const Planning& planning) : planning_(planning) {}
 
   // Stores the action that measures the kernels of which nothing is known, all of them for a job that wants
   // nothing from the cache; where there are none, plans the compile.
@@ -26,7 +28,7 @@ class Tuner {
                  const jobs::PlanCompile& step);
 
  private:
-  const Farm& farm_;
+  const Planning& planning_;
 };
 
 }  // namespace kiln::service

@@ -12,9 +12,9 @@ Status refuse(const std::string& what) {
   return fail(Code::kDataLoss, what);
 }
 
-Result<Json> readDocument(const Farm& farm, const std::string& instance, const Digest& digest,
+Result<Json> readDocument(storage::BlobStore& blobs, const std::string& instance, const Digest& digest,
                           std::uint64_t limit, const char* name) {
-  auto text = storage::getBlob(farm.blobs, instance, digest, limit);
+  auto text = storage::getBlob(blobs, instance, digest, limit);
   if (!text) return fail(text.error().in(name));
   auto json = parseCanonicalJson(*text, {.bytes = limit});
   if (!json) return fail(json.error().in(name));
@@ -23,16 +23,17 @@ Result<Json> readDocument(const Farm& farm, const std::string& instance, const D
 
 }  // namespace
 
-Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance, const Digest& digest) {
-  KILN_ASSIGN(const Json json, readDocument(farm, instance, digest, kMaxKernelPlanBytes, kKernelPlanFile));
+Result<KernelPlan> readKernelPlan(storage::BlobStore& blobs, const std::string& instance,
+                                  const Digest& digest) {
+  KILN_ASSIGN(const Json json, readDocument(blobs, instance, digest, kMaxKernelPlanBytes, kKernelPlanFile));
   return KernelPlan::fromJson(json);
 }
 
-Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance,
+Result<KernelPlan> readKernelPlan(storage::BlobStore& blobs, const std::string& instance,
                                   const jobs::Outputs& outputs) {
   const jobs::OutputFile* file = outputs.find(kKernelPlanFile);
   if (!file) return fail(Code::kDataLoss, std::string("the outputs lack ") + kKernelPlanFile);
-  KILN_ASSIGN(KernelPlan plan, readKernelPlan(farm, instance, file->digest));
+  KILN_ASSIGN(KernelPlan plan, readKernelPlan(blobs, instance, file->digest));
   for (const PlannedKernel& kernel : plan.kernels) {
     const jobs::OutputFile* module = outputs.find(moduleFile(kernel.signature));
     if (!module)
@@ -46,31 +47,34 @@ Result<KernelPlan> readKernelPlan(const Farm& farm, const std::string& instance,
   return plan;
 }
 
-Result<TuningRecord> readTuningRecord(const Farm& farm, const std::string& instance, const Digest& digest) {
+Result<TuningRecord> readTuningRecord(storage::BlobStore& blobs, const std::string& instance,
+                                      const Digest& digest) {
   KILN_ASSIGN(const Json json,
-              readDocument(farm, instance, digest, kMaxTuningRecordBytes, kTuningRecordFile));
+              readDocument(blobs, instance, digest, kMaxTuningRecordBytes, kTuningRecordFile));
   return TuningRecord::fromJson(json);
 }
 
-Result<TuningEntries> readTuningEntries(const Farm& farm, const std::string& instance, const Digest& digest) {
+Result<TuningEntries> readTuningEntries(storage::BlobStore& blobs, const std::string& instance,
+                                        const Digest& digest) {
   KILN_ASSIGN(const Json json,
-              readDocument(farm, instance, digest, kMaxTuningEntriesBytes, kTuningEntriesFile));
+              readDocument(blobs, instance, digest, kMaxTuningEntriesBytes, kTuningEntriesFile));
   return TuningEntries::fromJson(json);
 }
 
-Status takeKernelPlan(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs) {
-  KILN_ASSIGN(const KernelPlan plan, readKernelPlan(farm, run.instance, outputs));
+Status takeKernelPlan(storage::BlobStore& blobs, const index::RunRecord& run, const jobs::Outputs& outputs) {
+  KILN_ASSIGN(const KernelPlan plan, readKernelPlan(blobs, run.instance, outputs));
   if (plan.target == run.target) return {};
   return refuse("the kernel plan is for " + printable(plan.target, 100) + ", not for " + run.target);
 }
 
-Status takeTuningRecord(const Farm& farm, const index::RunRecord& run, const jobs::Outputs& outputs) {
+Status takeTuningRecord(storage::BlobStore& blobs, const index::RunRecord& run,
+                        const jobs::Outputs& outputs) {
   const jobs::OutputFile* file = outputs.find(kTuningRecordFile);
   if (!file || outputs.files.size() != 1)
     return refuse(std::string("the outputs are not ") + kTuningRecordFile + " alone");
-  KILN_ASSIGN(const TuningRecord record, readTuningRecord(farm, run.instance, file->digest));
-  KILN_ASSIGN(const Digest plan, findInput(farm, run.instance, run.action, kPlanInput));
-  KILN_ASSIGN(const KernelPlan planned, readKernelPlan(farm, run.instance, plan));
+  KILN_ASSIGN(const TuningRecord record, readTuningRecord(blobs, run.instance, file->digest));
+  KILN_ASSIGN(const Digest plan, findInput(blobs, run.instance, run.action, kPlanInput));
+  KILN_ASSIGN(const KernelPlan planned, readKernelPlan(blobs, run.instance, plan));
   KILN_TRY(checkRecord(record, planned));
   // Kernels of other devices are not measured (jobs/next_step.cc).
   if (record.device.kind != "cpu")

@@ -13,11 +13,11 @@ constexpr int kMaxTunings = 4096;
 
 }  // namespace
 
-Result<std::vector<Digest>> tuningsFrom(const Farm& farm, postgres::Connection& connection,
+Result<std::vector<Digest>> tuningsFrom(storage::BlobStore& blobs, postgres::Connection& connection,
                                         const std::string& instance, std::span<const Digest> records) {
   std::set<std::string> chosen;  // digests of entries
   for (const Digest& digest : records) {
-    KILN_ASSIGN(const TuningRecord record, readTuningRecord(farm, instance, digest));
+    KILN_ASSIGN(const TuningRecord record, readTuningRecord(blobs, instance, digest));
     for (const TuningEntry& entry : entriesOf(record).entries)
       chosen.insert(entryDigest(record.target, entry));
   }
@@ -29,7 +29,7 @@ Result<std::vector<Digest>> tuningsFrom(const Farm& farm, postgres::Connection& 
                                               " different tunings were compiled with; name the digests of "
                                               "tuning.json one by one");
   for (const Digest& digest : tunings) {
-    const auto tuning = readTuningEntries(farm, instance, digest);
+    const auto tuning = readTuningEntries(blobs, instance, digest);
     if (!tuning && tuning.error().code != Code::kNotFound) return fail(tuning.error());
     if (!tuning || std::ranges::any_of(tuning->entries, [&](const TuningEntry& entry) {
           return chosen.contains(entryDigest(tuning->target, entry));

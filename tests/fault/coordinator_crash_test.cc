@@ -3,7 +3,7 @@
 // and come back.
 #include <filesystem>
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/observers.h"
 #include "signing/log/log_proof.h"
 #include "tests/fault/farm_processes.h"
 #include "tests/support/fake_worker.h"

@@ -5,7 +5,7 @@
 
 #include <filesystem>
 
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/observers.h"
 #include "kiln/v1/maintenance.grpc.pb.h"
 #include "manifest/spec/delivery_spec.h"
 #include "storage/blob/sweep.h"

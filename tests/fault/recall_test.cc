@@ -5,7 +5,7 @@
 #include <fstream>
 
 #include "api/client/client.h"
-#include "coordinator/farm/farm.h"
+#include "coordinator/farm/observers.h"
 #include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 #include "signing/recall/recalls.h"

@@ -14,10 +14,10 @@ FLOORS = {
         "planning": "farm jobs recall",
         "policy": "farm recall signatures",
         "tuning": "farm jobs planning recall",
-        "audit": "farm jobs tuning view",
+        "audit": "jobs tuning view",
         "drivers": "farm jobs planning recall scheduler signatures tuning view",
         "rpc": "audit drivers farm garbage jobs planning policy recall view",
-        "server": "access drivers farm policy queue recall rpc signatures",
+        "server": "access drivers farm planning policy queue recall rpc signatures",
     },
     "api/cli": {
         "base": "",

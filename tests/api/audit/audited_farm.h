@@ -19,7 +19,8 @@ using service::testing::kLabel;
 // Over the wire of the farm in this process.
 class FarmSource final : public IndexSource {
  public:
-  FarmSource(v1::AuditService::Stub& stub, const service::Farm& farm) : stub_(stub), farm_(farm) {}
+  FarmSource(v1::AuditService::Stub& stub, const service::RecallSource& recalls)
+      : stub_(stub), recalls_(recalls) {}
   Result<v1::ListIndexedArtifactsResponse> artifacts(const v1::ListIndexRequest& request) override {
     return ask<v1::ListIndexedArtifactsResponse>(request, &v1::AuditService::Stub::ListIndexedArtifacts);
   }
@@ -36,7 +37,7 @@ class FarmSource final : public IndexSource {
     return ask<v1::ListLoggedResponse>(request, &v1::AuditService::Stub::ListLogged);
   }
   Result<std::string> recalls() override {
-    KILN_ASSIGN(const auto recalls, service::recallsToServe(farm_, {}));
+    KILN_ASSIGN(const auto recalls, service::recallsToServe(recalls_, {}));
     return recalls ? recalls->text : std::string();
   }
 
@@ -51,7 +52,7 @@ class FarmSource final : public IndexSource {
     return response;
   }
   v1::AuditService::Stub& stub_;
-  const service::Farm& farm_;
+  const service::RecallSource& recalls_;
 };
 
 class AuditedFarm : public FarmTest {
@@ -65,7 +66,8 @@ class AuditedFarm : public FarmTest {
     two_ = worker("w2", "other");
     first_ = built("first", 2, "a model");
     second_ = built("second", 1, "another model");
-    EXPECT_TRUE(service::addTombstone(farm_, "default", second_, "its licence ended"));
+    EXPECT_TRUE(
+        service::addTombstone(farm_.stores, farm_.signatory, "default", second_, "its licence ended"));
   }
 
   std::string built(const std::string& key, int builders, const std::string& model) {
@@ -76,7 +78,7 @@ class AuditedFarm : public FarmTest {
     return job.artifacts(0).digest();
   }
   std::vector<Finding> audited(int pageSize = 1) {
-    FarmSource source(*auditStub_, farm_);
+    FarmSource source(*auditStub_, farm_.recalls);
     std::vector<Finding> findings;
     const BlobReader blobs(*blobs_, "default");
     AuditOptions options = options_;

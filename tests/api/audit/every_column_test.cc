@@ -299,7 +299,7 @@ class EveryColumn : public LoggedFarm {
     const signing::Policy policy{
         .name = "test", .allowDevelopment = true, .builderIds = {"*"}, .targets = {"*"}, .toolchains = {"*"}};
     const service::InstancePolicies policies(trustRoot_, {{"default", policy}});
-    ASSERT_EQ(service::Promoter(farm_, policies).judgeDue().value_or(0), 3u);
+    ASSERT_EQ(service::Promoter(farm_.judging, policies).judgeDue().value_or(0), 3u);
   }
 
   // Columns that somebody may write, by table, with their types.

@@ -129,7 +129,9 @@ class AuditedHistory : public LoggedFarm {
     run(wanted);
   }
   void tombstone() {
-    if (!artifacts_.empty()) (void)service::addTombstone(farm_, "default", anArtifact(), "its licence ended");
+    if (!artifacts_.empty())
+      (void)service::addTombstone(farm_.stores, farm_.signatory, "default", anArtifact(),
+                                  "its licence ended");
   }
   void judge() {
     const int builders = 1 + static_cast<int>(below(2));
@@ -140,7 +142,7 @@ class AuditedHistory : public LoggedFarm {
                                                             .minBuilders = builders,
                                                             .targets = {"*"},
                                                             .toolchains = {"*"}}}});
-    const auto judged = service::Promoter(farm_, policies).judgeDue();
+    const auto judged = service::Promoter(farm_.judging, policies).judgeDue();
     EXPECT_TRUE(judged) << judged.error().message;
   }
   void recall() {

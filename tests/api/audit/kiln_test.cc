@@ -58,8 +58,8 @@ class KilnAsksTheIndex : public LoggedFarm {
   }
 
   const std::string endpoint_ = "unix:" + (directory_ / "s");
-  service::AuditService audits{farm_};
-  service::ArtifactService artifacts{farm_};
+  service::AuditService audits{farm_.stores};
+  service::ArtifactService artifacts{pool_};
   storage::CasService cas{*blobs_};
   storage::ByteStreamService streams{*blobs_};
   std::unique_ptr<grpc::Server> server;

@@ -113,7 +113,7 @@ TEST_F(AuditedLog, AVerdictThatWasReplacedIsNotMissing) {
   const auto judged = [&] {
     const service::InstancePolicies policies(root, {{"default", policy}});
     clock_.advance(std::chrono::hours(1));
-    EXPECT_EQ(service::Promoter(farm_, policies).judgeDue().value_or(0), 2u);
+    EXPECT_EQ(service::Promoter(farm_.judging, policies).judgeDue().value_or(0), 2u);
     return column(
         "SELECT 'sha256:' || encode(payload_hash, 'hex') AS value FROM statements WHERE predicate_type LIKE "
         "'%verification_summary%'");
@@ -324,7 +324,7 @@ TEST_F(AuditedLog, EntriesOfOtherInstancesAreCounted) {
   v1::ListLoggedRequest request;
   request.set_from(2);
   request.set_page_size(1);
-  FarmSource source(*auditStub_, farm_);
+  FarmSource source(*auditStub_, farm_.recalls);
   const auto page = source.logged(request);
   ASSERT_TRUE(page);
   ASSERT_EQ(page->entries_size(), 1);

@@ -62,7 +62,7 @@ class LoggedFarm : public AuditedFarm {
     KILN_ASSIGN(const auto news, signing::Recalls::parse(document, root_, signing::LogProofs::kIfAny));
     KILN_TRY(recallLogger_.loggedAlready(news, *root_.recallKeys));
     KILN_TRY(sequenced_.append());
-    return service::publishRecalls(farm_, {trustRoot_, &recallLogger_}, document);
+    return putInForce({trustRoot_, &recallLogger_}, document);
   }
 
   const std::string tiles_ = directory_ / "tiles";

@@ -18,7 +18,7 @@ class LostRecalls : public LoggedFarm {
     root_.recallKeys = signing::RecallKeys{{1, {recallKey_.publicKey()}}, 1, 10};
     writeRoot();
     AuditedFarm::SetUp();
-    farm_.loggedRecalls = std::make_shared<service::LoggedRecalls>(tiles_, trustRoot_);
+    farm_.recalls.logged = std::make_shared<service::LoggedRecalls>(tiles_, trustRoot_);
   }
   void writeRoot() { ASSERT_TRUE(replaceFile(trustRoot_, root_.toJson().dump())); }
 
@@ -78,11 +78,11 @@ TEST_F(LostRecalls, StopSubmissionsPublicationsAndAreFound) {
 TEST_F(LostRecalls, AreFoundByACoordinatorThatStartsAgain) {
   recall(signing::RecallKind::kArtifact, first_);
   run("DELETE FROM recalls");
-  farm_.loggedRecalls = std::make_shared<service::LoggedRecalls>(tiles_, trustRoot_);
-  const auto inForce = service::recallsInForce(farm_);
+  farm_.recalls.logged = std::make_shared<service::LoggedRecalls>(tiles_, trustRoot_);
+  const auto inForce = service::recallsInForce(farm_.recalls);
   ASSERT_FALSE(inForce);
   EXPECT_EQ(inForce.error().code, Code::kUnavailable) << inForce.error().message;
-  EXPECT_TRUE(service::recallsToServe(farm_, {})) << "clients are told what there is";
+  EXPECT_TRUE(service::recallsToServe(farm_.recalls, {})) << "clients are told what there is";
 }
 
 TEST_F(LostRecalls, AVersionBeforeIsNoBetter) {
@@ -102,11 +102,10 @@ TEST_F(LostRecalls, ComeBackWithTheFileAndNoVersionWithoutThemFollows) {
   const std::string document = current_->text;
   const auto lost = std::move(current_);
   run("DELETE FROM recalls");
-  const auto without =
-      service::publishRecalls(farm_, {trustRoot_, &recallLogger_}, next(signing::RecallKind::kWorker, "w7"));
+  const auto without = putInForce({trustRoot_, &recallLogger_}, next(signing::RecallKind::kWorker, "w7"));
   ASSERT_FALSE(without) << "a first version anew";
   EXPECT_EQ(without.error().code, Code::kDataLoss) << without.error().message;
-  const auto again = service::publishRecalls(farm_, {trustRoot_, &recallLogger_}, document);
+  const auto again = putInForce({trustRoot_, &recallLogger_}, document);
   ASSERT_TRUE(again) << again.error().message;
   EXPECT_EQ(again->payload, lost->payload);
 }

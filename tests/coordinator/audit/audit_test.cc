@@ -435,7 +435,7 @@ TEST_F(AuditQuestions, WhatAnEarlierReleaseStoredIsReadAfterTheStart) {
   ASSERT_TRUE(ask(request, &response).ok());
   EXPECT_EQ(response.affected_size(), 0);
   EXPECT_EQ(response.unread(), 2u) << "the answer says that it may lack something";
-  StatementReader reader(farm_);
+  StatementReader reader(farm_.stores);
   EXPECT_EQ(reader.readAll().value(), 3u) << "two statements and a lock";
   EXPECT_EQ(reader.readAll().value(), 0u);
   ASSERT_TRUE(ask(request, &response).ok());

@@ -214,7 +214,7 @@ TEST_F(Completions, AResultWhoseLeaseIsLostMeanwhileIsForgotten) {
       "'BEGIN NEW.epoch := NEW.epoch + 1; RETURN NEW; END';"
       "CREATE TRIGGER lose BEFORE UPDATE OF expires ON runs FOR EACH ROW EXECUTE FUNCTION lose()"));
   int stored = 0;
-  farm_.reached = [&](std::string_view) { ++stored; };
+  farm_.observers.reached = [&](std::string_view) { ++stored; };
   for (const v1::Lease& lease : leases) {
     const auto answer = one_->synchronize({one_->run(lease).value()});
     ASSERT_TRUE(answer) << answer.error().message;

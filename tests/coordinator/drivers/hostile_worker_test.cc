@@ -148,9 +148,9 @@ TEST_F(HostileWorker, AReceiptsSandboxPolicyIsOneThatItsActionMayHave) {
   policy["gpu"] = true;
   contains(refusedWith(toCanonicalJson(policy).value()), "gives a GPU");
   const std::string good = testing_support::samplePolicyText("good/1");
-  farm_.sandboxPolicies = {digestOf("another policy")};
+  farm_.leasing.sandboxPolicies = {digestOf("another policy")};
   contains(refusedWith(good), "none of those that this farm allows");
-  farm_.sandboxPolicies.push_back(digestOf(good));
+  farm_.leasing.sandboxPolicies.push_back(digestOf(good));
   const v1::Job job = submitted(request("allowed"));
   settle(job.id(), {one.get()});
   EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();

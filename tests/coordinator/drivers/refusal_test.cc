@@ -60,7 +60,7 @@ TEST_F(Refusal, ATargetNobodyServesEndsWithFour) {
 }
 
 TEST_F(Refusal, JustAfterAStartItIsUnavailableInstead) {
-  farm_.graceUntil = clock_.now() + std::chrono::seconds(5);
+  farm_.leasing.graceUntil = clock_.now() + std::chrono::seconds(5);
   EXPECT_EQ(errorOf(request("k1"), grpc::StatusCode::UNAVAILABLE).exit_code(), 7);
 }
 
@@ -334,7 +334,7 @@ class SetClock : public Refusal {
   int results() { return pool_.execute("SELECT FROM action_results")->size(); }
 
   testing_support::ManualClock steady_;
-  JobDriver watching_{farm_, {.steady = &steady_}};
+  JobDriver watching_{farm_.planning, farm_.leasing, farm_.observers, {.steady = &steady_}};
 };
 
 TEST_F(SetClock, ForwardEndsNoLease) {

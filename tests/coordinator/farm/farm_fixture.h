@@ -6,12 +6,14 @@
 #include <gtest/gtest.h>
 
 #include "coordinator/drivers/job_driver.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/rpc/artifact_service.h"
 #include "coordinator/rpc/audit_service.h"
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/maintenance_service.h"
 #include "coordinator/rpc/toolchain_service.h"
 #include "coordinator/rpc/worker_service.h"
+#include "coordinator/server/farm.h"
 #include "signing/server/local_signer.h"
 #include "signing/server/logged_records.h"
 #include "storage/blob/local_blob_store.h"
@@ -174,6 +176,10 @@ class FarmTest : public ::testing::Test {
     return out;
   }
 
+  Result<signing::Recalls> putInForce(const RecallSettings& settings, const std::string& document) {
+    return publishRecalls(farm_.recalls, settings, document, clock_, farm_.observers);
+  }
+
   std::string instance_ = "default";  // of uploads and requests
   std::vector<std::string> toolchainTargets_{"cpu:x86-64-v3"};
   testing_support::ManualClock clock_;
@@ -189,26 +195,23 @@ class FarmTest : public ::testing::Test {
   std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
   Metrics metrics_{*registry_};
   queue::ChangeFeed feed_;
-  Farm farm_{.clock = clock_,
-             .database = pool_,
-             .blobs = *blobs_,
-             .signer = signer_,
-             .workerAuthority = authority_.certificate(),
-             .feed = feed_,
-             .queue = queue::LeaseQueue(clock_, {}),
-             .metrics = metrics_,
-             .builder = {kBuilderId, {{"kiln", "0.1.0"}}},
-             .graceUntil = clock_.now(),
-             .reached = [](std::string_view) {}};
-  JobDriver driver_{farm_};
-  JobService jobs_{farm_, driver_};
-  WorkerService workers_{farm_, driver_};
-  FleetService fleet_{farm_};
-  ArtifactService artifacts_{farm_};
-  ToolchainService toolchains_{farm_};
-  AuditService audits_{farm_};
-  GarbageCollector garbage_{farm_, *blobs_, {}};
-  MaintenanceService maintenance_{farm_, garbage_};
+  server::Farm farm_{.stores = {clock_, pool_, *blobs_},
+                     .signatory = {signer_, {kBuilderId, {{"kiln", "0.1.0"}}}},
+                     .observers = {metrics_},
+                     .leasing = {.feed = feed_,
+                                 .queue = queue::LeaseQueue(clock_, {}),
+                                 .workerAuthority = authority_.certificate(),
+                                 .graceUntil = clock_.now()}};
+  JobDriver driver_{farm_.planning, farm_.leasing, farm_.observers};
+  JobService jobs_{farm_.planning, farm_.admissions, farm_.leasing, farm_.observers, driver_};
+  WorkerService workers_{farm_.stores,    farm_.signatory, farm_.leasing,
+                         farm_.observers, farm_.recalls,   driver_};
+  FleetService fleet_{farm_.stores, farm_.leasing.queue};
+  ArtifactService artifacts_{pool_};
+  ToolchainService toolchains_{farm_.admissions};
+  AuditService audits_{farm_.stores};
+  GarbageCollector garbage_{farm_.stores, farm_.signatory, farm_.observers, *blobs_, {}};
+  MaintenanceService maintenance_{farm_.stores, farm_.signatory, garbage_};
   grpc::ServerBuilder builder_;
   std::unique_ptr<grpc::Server> server_;
   std::shared_ptr<grpc::Channel> channel_;

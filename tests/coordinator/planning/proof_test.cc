@@ -96,7 +96,7 @@ class RecalledProof : public Proof {
         .value();
   }
   void recall(signing::RecallKind kind, const std::string& what) {
-    auto published = publishRecalls(farm_, {trustRoot}, next(kind, what));
+    auto published = putInForce({trustRoot}, next(kind, what));
     ASSERT_TRUE(published) << published.error().message;
     current = std::move(*published);
   }
@@ -120,7 +120,7 @@ TEST_F(RecalledProof, ContentThatWasRecalledMakesNoHit) {
   forgetResults();
   recall(signing::RecallKind::kArtifact, digest());
   EXPECT_NE(again("recalled").state(), v1::JOB_SUCCEEDED);
-  EXPECT_EQ(recallsInForce(farm_).value()->text, current->text);
+  EXPECT_EQ(recallsInForce(farm_.recalls).value()->text, current->text);
 }
 
 // What is in force is not forgotten because it cannot be read, nor because the root got one key more; only
@@ -132,7 +132,7 @@ TEST_F(RecalledProof, NothingInForceIsDropped) {
   const auto dropping = [&](const signing::PrivateKey& by) -> std::optional<Code> {
     const auto text = signing::Recalls::issue(&forgetful, std::nullopt, std::array{by}, clock_.now(),
                                               clock_.now() + std::chrono::days(7), "");
-    const auto published = publishRecalls(farm_, {trustRoot}, text.value());
+    const auto published = putInForce({trustRoot}, text.value());
     return published ? std::nullopt : std::optional(published.error().code);
   };
   const auto letRecall = [&](std::vector<signing::PublicKey> keys) {
@@ -172,7 +172,7 @@ TEST_F(RecalledProof, ARecalledToolchainIsRefusedAtTheSubmission) {
 
 TEST_F(RecalledProof, OnlyNewerRecallsUnderTheFarmsRootComeIntoForce) {
   const auto refused = [&](const std::string& root, const std::string& document) {
-    auto published = publishRecalls(farm_, {root}, document);
+    auto published = putInForce({root}, document);
     return published ? Code::kUnknown : published.error().code;
   };
   const std::string first = next(signing::RecallKind::kWorker, "w9");
@@ -180,7 +180,7 @@ TEST_F(RecalledProof, OnlyNewerRecallsUnderTheFarmsRootComeIntoForce) {
   EXPECT_EQ(refused(trustRoot, "{}"), Code::kInvalidArgument);
   recall(signing::RecallKind::kWorker, "w9");
   EXPECT_EQ(refused(trustRoot, first), Code::kAlreadyExists) << "another of the same version";
-  EXPECT_TRUE(publishRecalls(farm_, {trustRoot}, current->text)) << "the same again";
+  EXPECT_TRUE(putInForce({trustRoot}, current->text)) << "the same again";
   signing::Recalls emptied = *current;
   emptied.entries.clear();
   const auto forgetful = signing::Recalls::issue(&emptied, std::nullopt, std::array{recallKey}, clock_.now(),

@@ -67,7 +67,7 @@ class ProvenResult : public FarmTest {
     const signing::Recall news{kind, what, "bad", clock_.now(), {}, {}, {}, {}, !lift};
     const auto text = signing::Recalls::issue(current_ ? &*current_ : nullptr, news, std::array{recallKey_},
                                               clock_.now(), clock_.now() + std::chrono::days(7), "");
-    auto published = publishRecalls(farm_, {trustRoot_}, text.value());
+    auto published = putInForce({trustRoot_}, text.value());
     ASSERT_TRUE(published) << published.error().message;
     current_ = std::move(*published);
   }

@@ -71,7 +71,8 @@ class Attestations : public FarmTest {
         .value();
   }
   Result<index::BundleRecord> add(const std::string& text, const index::AttestationLimits& limits = {}) {
-    return addAttestation(farm_, InstancePolicies(trustRoot_, {}), log_, "default", digest_, text, limits);
+    return addAttestation(farm_.judging, InstancePolicies(trustRoot_, {}), log_, "default", digest_, text,
+                          limits);
   }
   void expectRefused(const std::string& text, Code code, const std::string& part) {
     const auto kept = add(text);
@@ -120,7 +121,7 @@ TEST_F(Attestations, WhoMayNotSpeakIsRefusedByName) {
   const auto text = signing::Recalls::issue(nullptr, recall, std::array{recallKey_}, clock_.now(),
                                             clock_.now() + std::chrono::days(7), "")
                         .value();
-  ASSERT_TRUE(publishRecalls(farm_, {trustRoot_, nullptr}, text));
+  ASSERT_TRUE(putInForce({trustRoot_, nullptr}, text));
   expectRefused(bundle(author_), Code::kPermissionDenied, "it leaked");
 }
 
@@ -134,7 +135,8 @@ TEST_F(Attestations, OnlyWellFormedStatementsOfOthersAboutThisArtifact) {
     expectRefused(bundle(author_, Json::object(), type), Code::kInvalidArgument, "for the farm");
   digest_ = digestOf(std::string_view("nothing")).text();
   expectRefused(bundle(author_), Code::kNotFound, "no artifact");
-  const auto rootless = addAttestation(farm_, InstancePolicies(), log_, "default", digest_, bundle(author_));
+  const auto rootless =
+      addAttestation(farm_.judging, InstancePolicies(), log_, "default", digest_, bundle(author_));
   EXPECT_EQ(rootless.error().code, Code::kFailedPrecondition);
   digest_ = "sha256:" + artifact(get(submitted(request("k")).id()).artifacts(0).digest()).manifest().hash();
   EXPECT_EQ(bundles(), before);
@@ -164,7 +166,7 @@ TEST_F(Attestations, APolicyThatWantsOneJudgesAgain) {
   policy.statements = {{kSpdx, {"urn:legal"}}};
   const InstancePolicies policies(trustRoot_, {{"default", policy}});
   const Digest artifact = *Digest::parse(digest_, 0);
-  EXPECT_FALSE(policies.judge(farm_, "default", artifact, clock_.now()).value()->passed);
+  EXPECT_FALSE(policies.judge(farm_.judging, "default", artifact, clock_.now()).value()->passed);
   {
     auto connection = pool_.acquire().value();
     ASSERT_TRUE(index::setBasis(*connection, "default", Digest{digestOf(std::string_view("b")).hash, 0},
@@ -174,7 +176,7 @@ TEST_F(Attestations, APolicyThatWantsOneJudgesAgain) {
   ASSERT_TRUE(add(bundle(author_)));
   auto connection = pool_.acquire().value();
   EXPECT_EQ(index::listDue(*connection, 0, 9)->size(), 1u);
-  EXPECT_TRUE(policies.judge(farm_, "default", artifact, clock_.now()).value()->passed);
+  EXPECT_TRUE(policies.judge(farm_.judging, "default", artifact, clock_.now()).value()->passed);
 }
 
 }  // namespace

@@ -36,7 +36,7 @@ class Promotion : public FarmTest {
   }
   std::size_t judged(const signing::Policy& policy) {
     const InstancePolicies policies(trustRoot_, {{"default", policy}});
-    Promoter promoter(farm_, policies);
+    Promoter promoter(farm_.judging, policies);
     const auto count = promoter.judgeDue();
     EXPECT_TRUE(count) << count.error().message;
     return count.value_or(0);
@@ -65,7 +65,7 @@ class Promotion : public FarmTest {
     const auto text = signing::Recalls::issue(recalls_ ? &*recalls_ : nullptr, entry, std::array{recallKey_},
                                               clock_.now(), clock_.now() + std::chrono::days(7), "")
                           .value();
-    auto published = publishRecalls(farm_, {trustRoot_, nullptr}, text);
+    auto published = putInForce({trustRoot_, nullptr}, text);
     ASSERT_TRUE(published) << published.error().message;
     recalls_ = std::move(*published);
   }
@@ -159,7 +159,7 @@ TEST_F(Promotion, WhileTheSignerIsAwayItStaysDue) {
   const std::string digest = built("k");
   built("l", "another model");
   const InstancePolicies policies(trustRoot_, {{"default", policy()}});
-  Promoter promoter(farm_, policies);
+  Promoter promoter(farm_.judging, policies);
   signer_.away = true;
   signer_.calls = 0;
   EXPECT_EQ(promoter.judgeDue().error().code, Code::kUnavailable);
@@ -172,7 +172,7 @@ TEST_F(Promotion, WhileTheSignerIsAwayItStaysDue) {
 TEST_F(Promotion, WhatIsRefusedIsTriedAgainLessAndLessOften) {
   const std::string digest = built("k");
   const InstancePolicies policies(trustRoot_, {{"default", policy()}});
-  Promoter promoter(farm_, policies);
+  Promoter promoter(farm_.judging, policies);
   const auto calls = [&] {
     signer_.calls = 0;
     EXPECT_EQ(promoter.judgeDue().value(), 0u);
@@ -220,11 +220,11 @@ TEST_F(Promotion, ALostLockDoesNotReplaceWhatIsKnownSince) {
 TEST_F(Promotion, WithoutAPolicyNothingIsDueOrSigned) {
   const std::string digest = built("k");
   const InstancePolicies none;
-  Promoter promoter(farm_, none);
+  Promoter promoter(farm_.judging, none);
   promoter.start();
   promoter.stop();
   EXPECT_TRUE(verdictsOn(digest).empty());
-  EXPECT_FALSE(none.judge(farm_, "default", *Digest::parse(digest, 0), clock_.now()).value());
+  EXPECT_FALSE(none.judge(farm_.judging, "default", *Digest::parse(digest, 0), clock_.now()).value());
 }
 
 TEST_F(Promotion, TheSignerHoldsTheSummaryAgainstItsRecords) {

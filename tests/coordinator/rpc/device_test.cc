@@ -85,7 +85,7 @@ TEST_F(Devices, WhoIsHeldBackIsShownSoAndUntilWhen) {
   for (const auto& each : before.workers()) EXPECT_FALSE(each.has_held_back_until());
   for (int i = 0; i < queue::kFailuresBeforeBackoff; ++i)
     ASSERT_TRUE(pool_.transact([&](postgres::Connection& c) -> Result<bool> {
-      KILN_TRY(queue::recordOutcome(c, "op", "w2", queue::LeaseOutcome::kBad, farm_.clock.now()));
+      KILN_TRY(queue::recordOutcome(c, "op", "w2", queue::LeaseOutcome::kBad, clock_.now()));
       return true;
     }));
   const auto now = fleet();

@@ -109,8 +109,8 @@ TEST_F(WorkerIdentity, ACallCountsByTheClockThatWasPutBack) {
 
 // A second coordinator, which is reached over another way.
 TEST_F(WorkerIdentity, OneWorkerSpeaksFromOnePlaceAtATime) {
-  JobDriver driver(farm_);
-  WorkerService service(farm_, driver);
+  JobDriver driver(farm_.planning, farm_.leasing, farm_.observers);
+  WorkerService service(farm_.stores, farm_.signatory, farm_.leasing, farm_.observers, farm_.recalls, driver);
   grpc::ServerBuilder builder;
   int port = 0;
   builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(), &port);

@@ -201,16 +201,16 @@ TEST_F(Toolchains, ARowWithAnotherTreeThanWasAdmittedIsRefused) {
 // What was verified once is verified again under the next root: a revoked key's word ends with the
 // revocation, and not with the coordinator.
 TEST_F(Toolchains, AnAdmissionCountsAsLongAsItsKeyDoes) {
-  farm_.trustRoot = directory_ / "root.json";
+  farm_.admissions.trustRoot = directory_ / "root.json";
   signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
   const auto asked = [&] {
-    EXPECT_TRUE(replaceFile(farm_.trustRoot, root.toJson().dump()));
+    EXPECT_TRUE(replaceFile(farm_.admissions.trustRoot, root.toJson().dump()));
     v1::SubmitJobRequest wanted = request("k" + std::to_string(++asked_), 1, "a model");
     v1::Job job;
     return submit(wanted, &job);
   };
   worker("w1");
-  EXPECT_TRUE(replaceFile(farm_.trustRoot, root.toJson().dump()));
+  EXPECT_TRUE(replaceFile(farm_.admissions.trustRoot, root.toJson().dump()));
   added(putToolchain());
   EXPECT_TRUE(asked().ok());
   ++root.version;
@@ -236,11 +236,11 @@ struct NextSigner {
 
 // However the root lets an admission's key go, the label can be admitted again, also by a clock put back.
 TEST_F(Toolchains, ALabelIsAdmittedAgainWhenItsKeyCountsNoMore) {
-  farm_.trustRoot = directory_ / "root.json";
+  farm_.admissions.trustRoot = directory_ / "root.json";
   signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
   const auto rooted = [&] {
     ++root.version;
-    EXPECT_TRUE(replaceFile(farm_.trustRoot, root.toJson().dump()));
+    EXPECT_TRUE(replaceFile(farm_.admissions.trustRoot, root.toJson().dump()));
   };
   // From now on the farm signs with its key, and the root lists it and `kept`.
   const auto signsWith = [&](NextSigner& next, std::vector<signing::TrustedKey> kept) {

@@ -33,7 +33,7 @@ class WorkerServiceTest : public FarmTest {
 TEST_F(WorkerServiceTest, AContactIsStoredAgainAfterAThirdOfALease) {
   auto one = worker("w1");
   const TimePoint first = lastContact();
-  const Duration third = farm_.queue.settings().lease / 3;
+  const Duration third = farm_.leasing.queue.settings().lease / 3;
   clock_.advance(third - seconds(1));
   ASSERT_TRUE(one->synchronize({}));
   EXPECT_EQ(lastContact(), first) << "most calls write nothing";

@@ -34,7 +34,7 @@ class ReleasesTest : public FarmTest {
   }
   void serve(std::map<std::string, signing::Policy> policies) {
     policies_.emplace(trustRoot_, std::move(policies));
-    releases_ = std::make_shared<Releases>(farm_, *policies_);
+    releases_ = std::make_shared<Releases>(farm_.judging, *policies_);
     web_ =
         gateway::Gateway::start({}, {.artifacts = std::make_shared<PublishedBlobs>(pool_),
                                      .blobs = std::shared_ptr<storage::BlobStore>(blobs_.get(), [](auto*) {}),
@@ -54,7 +54,7 @@ class ReleasesTest : public FarmTest {
     const auto text = signing::Recalls::issue(recalls_ ? &*recalls_ : nullptr, entry, std::array{recallKey_},
                                               clock_.now(), clock_.now() + std::chrono::days(7), "")
                           .value();
-    auto published = service::publishRecalls(farm_, {trustRoot_}, text);
+    auto published = putInForce({trustRoot_}, text);
     ASSERT_TRUE(published) << published.error().message;
     recalls_ = std::move(*published);
   }

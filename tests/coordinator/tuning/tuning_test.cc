@@ -124,7 +124,7 @@ TEST_F(Tuning, ASearchMeasuresOnADeviceAndItsCompileGetsWhatWasFaster) {
   EXPECT_NE(job.artifacts(0).digest(), untuned.artifacts(0).digest());
   const Manifest manifest = manifestOf(job);
   ASSERT_TRUE(manifest.spec.tuning);
-  const auto entries = readTuningEntries(farm_, "default", *manifest.spec.tuning);
+  const auto entries = readTuningEntries(*blobs_, "default", *manifest.spec.tuning);
   ASSERT_TRUE(entries) << entries.error().message;
   ASSERT_EQ(entries->entries.size(), 1u) << "of the two kernels one got faster";
   EXPECT_EQ(entries->entries[0].schedule, (Schedule{{"tile", {48, 128}}}));
@@ -190,7 +190,7 @@ TEST_F(Tuning, NothingIsKnownFromARecalledWorker) {
   const signing::Recall entry{signing::RecallKind::kWorker, "w1", "bad", clock_.now(), {}, {}, {}, {}, true};
   const auto text = signing::Recalls::issue(nullptr, entry, std::array{recallKey}, clock_.now(),
                                             clock_.now() + std::chrono::days(7), "");
-  ASSERT_TRUE(publishRecalls(farm_, {trustRoot, nullptr}, text.value()));
+  ASSERT_TRUE(putInForce({trustRoot, nullptr}, text.value()));
   const v1::Job reused = built(asking("k2", "reuse", false, "another model"), {two.get()});
   EXPECT_FALSE(manifestOf(reused).spec.tuning);
   tamper([](Json& record) { record["kernels"][0]["candidates"][1]["medianNanoseconds"] = "799"; });
@@ -213,7 +213,7 @@ TEST_F(Tuning, WhatARecordChoseLeadsToTheArtifactsMadeWithIt) {
     request.set_page_size(100);
     name(request);
     auto connection = pool_.acquire();
-    const auto found = listAffected(farm_, **connection, request);
+    const auto found = listAffected(*blobs_, **connection, request);
     EXPECT_TRUE(found) << found.error().message;
     std::set<std::string> artifacts;
     if (found)
@@ -474,8 +474,8 @@ TEST_F(Tuning, GarbageLeavesWhatIsKnown) {
   const auto hash = (*rows)[0].get<std::vector<std::uint8_t>>("record_hash");
   Digest record{{}, (*rows)[0].get<std::uint64_t>("record_size")};
   std::copy(hash.begin(), hash.end(), record.hash.begin());
-  EXPECT_TRUE(readTuningRecord(farm_, "default", record));
-  EXPECT_TRUE(readTuningEntries(farm_, "default", *manifestOf(job).spec.tuning));
+  EXPECT_TRUE(readTuningRecord(*blobs_, "default", record));
+  EXPECT_TRUE(readTuningEntries(*blobs_, "default", *manifestOf(job).spec.tuning));
 }
 
 }  // namespace
