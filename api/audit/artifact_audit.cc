@@ -79,10 +79,10 @@ class ArtifactCheck {
 
   void checkSpec(const CompileSpec& spec) {
     if (spec.target != row_.target()) tampered(kTable, "its target is " + spec.target);
-    if (spec.toolchain.text() != row_.toolchain())
-      tampered(kTable, "its toolchain is " + spec.toolchain.text());
+    if (spec.toolchainDigest.text() != row_.toolchain_digest())
+      tampered(kTable, "its toolchain is " + spec.toolchainDigest.text());
     const auto label = toolchains_.labels.find(row_.toolchain_label());
-    if (label == toolchains_.labels.end() || label->second.hash != spec.toolchain.hash)
+    if (label == toolchains_.labels.end() || label->second.hash != spec.toolchainDigest.hash)
       tampered(kTable, "its toolchain is not called " + row_.toolchain_label());
   }
 

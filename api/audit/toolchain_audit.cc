@@ -48,19 +48,19 @@ class ToolchainCheck {
       : audit_(audit), known_(known), parts_(parts) {}
 
   Status run(const v1::IndexedToolchain& row) {
-    const auto tree = fromProto(row.tree());
-    if (!tree) return tampered(row, "the row names no tree");
-    const Digest hash{tree->hash, 0};
+    const auto toolchainDigest = fromProto(row.toolchain_digest());
+    if (!toolchainDigest) return tampered(row, "the row names no tree");
+    const Digest hash{toolchainDigest->hash, 0};
     known_.labels[row.label()] = hash;
     Parts& parts = parts_[hash];
     parts.label = row.label();
     parts.stored = partsIn(row);
-    KILN_TRY(checkDescription(row, *tree, parts));
+    KILN_TRY(checkDescription(row, *toolchainDigest, parts));
     if (row.admissions_size() == 0)
       audit_.report(FindingKind::kMissingStatement, kAdmissions, row.label(),
                     "no statement says that it was admitted");
     for (const v1::Admission& admission : row.admissions())
-      KILN_TRY(checkAdmission(row, admission, *tree, parts));
+      KILN_TRY(checkAdmission(row, admission, *toolchainDigest, parts));
     return {};
   }
 
@@ -70,11 +70,11 @@ class ToolchainCheck {
     return {};
   }
 
-  Status checkDescription(const v1::IndexedToolchain& row, const Digest& tree, Parts& parts) {
+  Status checkDescription(const v1::IndexedToolchain& row, const Digest& toolchainDigest, Parts& parts) {
     const auto read = [&](const Digest& digest, std::uint64_t limit, const char* name) {
       return readFor(audit_, digest, limit, {FindingKind::kTamperedRow, kTable, row.label(), name});
     };
-    KILN_ASSIGN(const auto bytes, read(tree, kMaxDirectory, "its tree"));
+    KILN_ASSIGN(const auto bytes, read(toolchainDigest, kMaxDirectory, "its tree"));
     if (!bytes) return {};
     const auto root = storage::parseDirectory(*bytes, 1);
     if (!root) return tampered(row, "its tree is none: " + root.error().message);
@@ -90,18 +90,18 @@ class ToolchainCheck {
     if (!description || description->label != row.label()) return tampered(row, "its tree is not called so");
     const auto components = index::componentsOf(*text);
     parts.expected.insert(components.begin(), components.end());
-    known_.trees[{tree.hash, 0}] = components;
+    known_.trees[{toolchainDigest.hash, 0}] = components;
     return {};
   }
 
-  Status checkAdmission(const v1::IndexedToolchain& row, const v1::Admission& admission, const Digest& tree,
-                        Parts& parts) {
+  Status checkAdmission(const v1::IndexedToolchain& row, const v1::Admission& admission,
+                        const Digest& toolchainDigest, Parts& parts) {
     const bool replaced = isReplaced(admission, row);
     KILN_ASSIGN(const auto said, openStatement(audit_, admission.statement(), kAdmissions, replaced));
     if (!said) return {};
     const auto admitted = ToolchainAdmission::fromJson(said->statement.predicate);
     const auto& subjects = said->statement.subjects;
-    if (!admitted || subjects.size() != 1 || subjects[0].sha256 != tree.hash)
+    if (!admitted || subjects.size() != 1 || subjects[0].sha256 != toolchainDigest.hash)
       return tampered(row, "its admission is about another tree", kAdmissions);
     std::optional<Digest> lock;
     if (admission.has_lock()) lock = fromProto(admission.lock()).value_or(Digest{});

@@ -44,7 +44,7 @@ Result<CompileSpec> askedSpec(const v1::SubmitJobRequest& request, const std::st
   KILN_ASSIGN(const Target parsed, parseTarget(target));
   spec.target = parsed.name;
   spec.features = built.features;
-  spec.toolchain = built.toolchain;
+  spec.toolchainDigest = built.toolchainDigest;
   KILN_ASSIGN(const Json delivery, parseJson(request.delivery_json()));
   if (delivery.contains("tuning")) spec.tuning = built.tuning;
   if (std::ranges::any_of(request.sources(), [](const v1::Source& source) { return !source.has_blob(); })) {
@@ -70,8 +70,9 @@ Status checkSpec(const v1::SubmitJobRequest& request, const std::string& target,
       return refused("it was not built from " + file.path + " with digest " + file.digest.text() +
                      ", which is what was sent");
   if (asked.files.size() != built.files.size()) return refused("it was built from more files than were sent");
-  if (request.toolchain().starts_with("sha256:") && !built.toolchain.text().starts_with(request.toolchain()))
-    return refused("it was built with toolchain " + built.toolchain.text() + ", not with " +
+  if (request.toolchain().starts_with("sha256:") &&
+      !built.toolchainDigest.text().starts_with(request.toolchain()))
+    return refused("it was built with toolchain " + built.toolchainDigest.text() + ", not with " +
                    request.toolchain());
   if (asked != built)
     return refused("it was built with other profiles, pins or options than were asked for, or tuned unasked");

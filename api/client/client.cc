@@ -251,12 +251,12 @@ Result<v1::Toolchain> Client::toolchain(const std::string& name) {
   return call<v1::Toolchain>(stubs_->toolchains, &v1::ToolchainService::Stub::GetToolchain, request);
 }
 
-Result<v1::Toolchain> Client::addToolchain(const std::string& label, const Digest& tree,
+Result<v1::Toolchain> Client::addToolchain(const std::string& label, const Digest& toolchainDigest,
                                            const std::optional<Digest>& lock, bool makeDefault) {
   v1::AddToolchainRequest request;
   request.set_instance(options_.instance);
   request.set_label(label);
-  *request.mutable_tree() = toProto(tree);
+  *request.mutable_toolchain_digest() = toProto(toolchainDigest);
   request.set_make_default(makeDefault);
   if (lock) *request.mutable_lock() = toProto(*lock);
   return call<v1::Toolchain>(stubs_->toolchains, &v1::ToolchainService::Stub::AddToolchain, request);

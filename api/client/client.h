@@ -68,7 +68,7 @@ class Client {
   Result<std::vector<v1::Artifact>> artifacts(int limit);
   Result<std::vector<v1::Toolchain>> toolchains();
   Result<v1::Toolchain> toolchain(const std::string& name);
-  Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& tree,
+  Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& toolchainDigest,
                                      const std::optional<Digest>& lock, bool makeDefault);
   Result<std::vector<v1::ListWorkersResponse::Worker>> workers();
 

@@ -156,7 +156,7 @@ class Exporter {
     KILN_TRY(addAction("reference", storage::CompilerVerb::kReference, storage::referenceSpec(spec)));
     for (const ModelFile& file : spec.files) KILN_TRY(input("input/" + file.path, file.digest));
     if (spec.tuning) KILN_TRY(input(std::string("input/") + kTuningEntriesFile, *spec.tuning));
-    KILN_TRY(addToolchain(spec.toolchain));
+    KILN_TRY(addToolchain(spec.toolchainDigest));
     for (const Provenance& provenance : request_.artifact.verdict.statements)
       KILN_TRY(addEvidence(provenance));
     std::sort(summary_.omitted.begin(), summary_.omitted.end(),

@@ -66,7 +66,7 @@ Status checkArtifact(Client& client, const std::string& toolchain, const std::st
   if (!toolchain.empty() && !toolchain.starts_with("sha256:")) labels.insert(toolchain);
   const TimePoint now = std::max(clock.now(), trust.latestSeen);
   for (const std::string& label : labels)
-    KILN_TRY(checkLabel(client, label, verdict->manifest.spec.toolchain, trust, now));
+    KILN_TRY(checkLabel(client, label, verdict->manifest.spec.toolchainDigest, trust, now));
   return {};
 }
 

@@ -131,7 +131,7 @@ Status addToolchain(postgres::Connection& connection, const std::string& text, C
     tree = *digest;
   } else {
     KILN_ASSIGN(const auto toolchain, index::findToolchain(connection, out.query.instance, text));
-    tree = toolchain.tree;
+    tree = toolchain.toolchainDigest;
   }
   out.add({"toolchain", text, MentionKind::kToolchain}, anyTree({tree}));
   out.trees.push_back(tree);

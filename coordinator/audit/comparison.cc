@@ -31,8 +31,9 @@ Result<Comparison> compareArtifacts(storage::BlobStore& blobs, postgres::Connect
   Comparison out;
   KILN_ASSIGN(const Provenance a, newestProvenance(blobs, first, out.first));
   KILN_ASSIGN(const Provenance b, newestProvenance(blobs, second, out.second));
-  KILN_ASSIGN(const auto one, index::findToolchain(connection, first.instance, first.toolchain.text()));
-  KILN_ASSIGN(const auto two, index::findToolchain(connection, second.instance, second.toolchain.text()));
+  KILN_ASSIGN(const auto one, index::findToolchain(connection, first.instance, first.toolchainDigest.text()));
+  KILN_ASSIGN(const auto two,
+              index::findToolchain(connection, second.instance, second.toolchainDigest.text()));
   const auto before = readToolchainDescription(one.description),
              after = readToolchainDescription(two.description);
   const bool known = before && after;

@@ -114,7 +114,7 @@ Status checkContent(const Stores& stores, const index::RunRecord& run, const job
   KILN_ASSIGN(CompileSpec options, jobs::readOptions(job->job.options));
   const auto target = std::ranges::find(job->targets, run.target, &index::TargetRecord::target);
   if (target == job->targets.end()) return fail(Code::kInternal, "a compile for a target that nobody wants");
-  KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, job->sources, job->job.toolchain, *target));
+  KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, job->sources, job->job.toolchainDigest, *target));
   KILN_ASSIGN(std::string evidence, document(jobs::kEvidenceFile));
   KILN_ASSIGN(std::string manifest, document(jobs::kManifestFile));
   KILN_ASSIGN(const Manifest made, jobs::checkCompileOutputs(spec, outputs, evidence, manifest));

@@ -74,7 +74,7 @@ Status checkUploaded(storage::BlobStore& blobs, const Submission& submission) {
 
 // What is known of a job's inputs before it runs.
 std::vector<Digest> contentOf(const JobSnapshot& snapshot) {
-  std::vector<Digest> content{snapshot.job.toolchain};
+  std::vector<Digest> content{snapshot.job.toolchainDigest};
   for (const index::SourceRecord& source : snapshot.sources)
     if (source.blob) content.push_back(*source.blob);
   return content;
@@ -88,7 +88,7 @@ JobSnapshot newJob(const Submission& submission, const index::ToolchainRecord& t
   snapshot.job.submitted = now;
   snapshot.job.reuse = !submission.delivery.noCache;
   snapshot.job.toolchainLabel = toolchain.label;
-  snapshot.job.toolchain = toolchain.tree;
+  snapshot.job.toolchainDigest = toolchain.toolchainDigest;
   snapshot.job.options = submission.optionsText;
   snapshot.job.delivery = submission.deliveryText;
   snapshot.job.modelName = submission.modelName;

@@ -110,7 +110,7 @@ index::PublicationRecord recordOf(const PublicationInput& input, const Manifest&
   artifact.config = outputs.find(kManifestFile)->digest;
   artifact.target = input.spec.target;
   artifact.toolchainLabel = input.job.job.toolchainLabel;
-  artifact.toolchain = input.spec.toolchain;
+  artifact.toolchainDigest = input.spec.toolchainDigest;
   artifact.published = input.now;
   for (const ArtifactFile& file : manifest.files())
     artifact.files.push_back({file.path, file.mediaType, file.digest});

@@ -172,12 +172,12 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
 }
 
 Result<CompileSpec> compileSpec(const CompileSpec& options, const std::vector<index::SourceRecord>& sources,
-                                const Digest& toolchain, const index::TargetRecord& target) {
+                                const Digest& toolchainDigest, const index::TargetRecord& target) {
   CompileSpec spec = options;
   KILN_ASSIGN(Target parsed, parseTarget(target.target));
   spec.target = parsed.name;
   spec.features = parsed.features;
-  spec.toolchain = toolchain;
+  spec.toolchainDigest = toolchainDigest;
   spec.tuning = target.tuning;
   spec.files.clear();
   for (const index::SourceRecord& source : sources) {

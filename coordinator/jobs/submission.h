@@ -31,7 +31,7 @@ Result<index::GitSource> readGitSource(const v1::GitSource& source, bool claimed
 
 // The spec of one target, with the tuning that the record has. Every source must have its blob.
 Result<CompileSpec> compileSpec(const CompileSpec& options, const std::vector<index::SourceRecord>& sources,
-                                const Digest& toolchain, const index::TargetRecord& target);
+                                const Digest& toolchainDigest, const index::TargetRecord& target);
 
 // Options and DeliverySpec from their stored text.
 Result<CompileSpec> readOptions(const std::string& text);

@@ -52,7 +52,7 @@ Result<ToolchainAdmission> admissionOf(const Admissions& admissions, const std::
   KILN_ASSIGN(const std::string bundle, storage::getBlob(admissions.stores.blobs, toolchain.instance,
                                                          *toolchain.admission, kMaxBundleBytes));
   const auto verified = [&](const signing::TrustRoot& root) {
-    return signing::verifyAdmission(bundle, toolchain.tree, root, admissions.stores.clock.now());
+    return signing::verifyAdmission(bundle, toolchain.toolchainDigest, root, admissions.stores.clock.now());
   };
   std::optional<Error> byRoot;  // why the root does not do, if there is one
   if (!text.empty()) {
@@ -72,8 +72,8 @@ Result<ToolchainAdmission> admissionOf(const Admissions& admissions, const std::
 Result<std::shared_ptr<const ToolchainAdmission>> cachedAdmission(const Admissions& admissions,
                                                                   const index::ToolchainRecord& toolchain) {
   KILN_ASSIGN(const std::string root, rootText(admissions));
-  const Digest evidence =
-      digestOf(toolchain.admission->hex() + toolchain.tree.hex() + digestOf(root).hex() + toolchain.instance);
+  const Digest evidence = digestOf(toolchain.admission->hex() + toolchain.toolchainDigest.hex() +
+                                   digestOf(root).hex() + toolchain.instance);
   if (auto known = admissions.cache.find(evidence)) return known;
   KILN_ASSIGN(ToolchainAdmission admission, admissionOf(admissions, root, toolchain));
   auto read = std::make_shared<const ToolchainAdmission>(std::move(admission));
@@ -117,7 +117,7 @@ Result<index::ToolchainRecord> admittedToolchain(const Admissions& admissions,
   KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(admissions, toolchain));
   if (!doubt) return toolchain;
   return fail(Error{Code::kDataLoss,
-                    "toolchain " + toolchain.label + " is " + toolchain.tree.text() +
+                    "toolchain " + toolchain.label + " is " + toolchain.toolchainDigest.text() +
                         " in the farm's database, and its signed admission does not say so: " +
                         doubt->message + "; whoever has that tree may admit it again: kiln toolchain add",
                     "{\"exitCode\":" + std::to_string(kExitVerification) + "}"});

@@ -26,7 +26,8 @@ Status reuseArtifact(const Planning& planning, postgres::Connection& connection,
                      const DeliverySpec& delivery, index::ArtifactRecord artifact,
                      const index::JobSnapshot& snapshot, index::TargetRecord& target) {
   if (!artifact.fixtures) return {};
-  KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target));
+  KILN_ASSIGN(CompileSpec spec,
+              jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchainDigest, target));
   KILN_TRY(index::loadEvidence(connection, artifact));
   std::vector<Digest> needed{artifact.digest, artifact.config, *artifact.fixtures};
   for (const index::FileRecord& file : artifact.files) needed.push_back(file.digest);
@@ -63,7 +64,7 @@ Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& 
   Plan plan;
   for (const index::TargetRecord& target : snapshot.targets) {
     KILN_ASSIGN(CompileSpec spec,
-                jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchain, target));
+                jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchainDigest, target));
     if (plan.actions.empty())
       KILN_TRY(planAction(index::ActionKind::kReference, "", jobs::referenceSpec(spec), plan));
     if (delivery.tuning)
@@ -160,7 +161,7 @@ std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const
     run.action = one.action.action;
     run.kind = one.action.kind;
     run.target = one.action.target;
-    run.toolchain = snapshot.job.toolchain;
+    run.toolchainDigest = snapshot.job.toolchainDigest;
     if (one.action.source) run.git = snapshot.sources.at(static_cast<std::size_t>(*one.action.source)).git;
     run.priority = delivery.priority;
     run.operatorsWanted = one.action.kind == index::ActionKind::kCompile ? delivery.operators : 1;

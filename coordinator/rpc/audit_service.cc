@@ -71,15 +71,15 @@ Result<v1::GetProvenanceResponse> provenance(Connection& connection,
   v1::GetProvenanceResponse out;
   out.set_artifact(artifact.digest.text());
   out.set_target(artifact.target);
-  out.set_toolchain(artifact.toolchain.text());
+  out.set_toolchain_digest(artifact.toolchainDigest.text());
   setTimestamp(out.mutable_published(), artifact.published);
   out.set_next_page_token(page.next(statements, positionAfter));
   for (const index::StatementRecord& statement : statements) *out.add_statements() = toProto(statement);
   if (after) return out;
-  KILN_ASSIGN(const auto parts, index::listParts(connection, request.instance(), artifact.toolchain));
+  KILN_ASSIGN(const auto parts, index::listParts(connection, request.instance(), artifact.toolchainDigest));
   for (const index::PartRecord& part : parts) *out.add_parts() = toProto(part);
   KILN_ASSIGN(const auto admissions,
-              index::listAdmissions(connection, request.instance(), {artifact.toolchain}));
+              index::listAdmissions(connection, request.instance(), {artifact.toolchainDigest}));
   for (const index::AdmissionRecord& admission : admissions) *out.add_admissions() = toProto(admission);
   return out;
 }
@@ -173,12 +173,13 @@ Result<v1::ListIndexedToolchainsResponse> indexedToolchains(Connection& connecti
   for (const index::ToolchainRecord& toolchain : toolchains) {
     v1::IndexedToolchain& added = *out.add_toolchains();
     added.set_label(toolchain.label);
-    *added.mutable_tree() = kiln::toProto(toolchain.tree);
+    *added.mutable_toolchain_digest() = kiln::toProto(toolchain.toolchainDigest);
     added.set_description_json(toolchain.description);
-    KILN_ASSIGN(const auto parts, index::listParts(connection, request.instance(), toolchain.tree));
+    KILN_ASSIGN(const auto parts,
+                index::listParts(connection, request.instance(), toolchain.toolchainDigest));
     for (const index::PartRecord& part : parts) *added.add_parts() = toProto(part);
     KILN_ASSIGN(const auto admissions,
-                index::listAdmissions(connection, request.instance(), {toolchain.tree}));
+                index::listAdmissions(connection, request.instance(), {toolchain.toolchainDigest}));
     for (const index::AdmissionRecord& admission : admissions)
       if (admission.label == toolchain.label) *added.add_admissions() = toProto(admission);
   }

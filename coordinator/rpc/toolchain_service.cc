@@ -63,12 +63,12 @@ v1::Toolchain view(const index::ToolchainRecord& toolchain) {
 }  // namespace
 
 Result<index::ToolchainRecord> examineToolchain(storage::BlobStore& blobs, const std::string& instance,
-                                                const Digest& tree) {
-  KILN_ASSIGN(auto missing, storage::findMissingInTree(blobs, instance, tree));
+                                                const Digest& toolchainDigest) {
+  KILN_ASSIGN(auto missing, storage::findMissingInTree(blobs, instance, toolchainDigest));
   if (!missing.empty())
     return fail(Code::kFailedPrecondition,
                 std::to_string(missing.size()) + " blobs of the tree must be uploaded first");
-  KILN_ASSIGN(auto entries, storage::walkTree(blobs, instance, tree));
+  KILN_ASSIGN(auto entries, storage::walkTree(blobs, instance, toolchainDigest));
   std::map<std::string, Digest> files;
   for (const storage::TreeEntry& entry : entries)
     if (entry.kind == storage::EntryKind::kFile) files.emplace(entry.path, entry.digest);
@@ -87,7 +87,7 @@ Result<index::ToolchainRecord> examineToolchain(storage::BlobStore& blobs, const
   }
   out.instance = instance;
   out.label = parsed->label;
-  out.tree = tree;
+  out.toolchainDigest = toolchainDigest;
   out.targets = parsed->targets;
   return out;
 }
@@ -97,10 +97,10 @@ Result<index::AdmissionRecord> ToolchainService::admit(const index::ToolchainRec
                                      .label = toolchain.label,
                                      .lock = toolchain.lock,
                                      .admittedOn = toolchain.added};
-  KILN_ASSIGN(std::string statement, admissionStatement(toolchain.tree, admission));
+  KILN_ASSIGN(std::string statement, admissionStatement(toolchain.toolchainDigest, admission));
   auto bundle = admissions_.signatory.signer.sign({.instance = toolchain.instance,
                                                    .statement = statement,
-                                                   .subjectSize = toolchain.tree.size,
+                                                   .subjectSize = toolchain.toolchainDigest.size,
                                                    .receipts = {}});
   if (!bundle) return fail(bundle.error().in("signer"));
   KILN_ASSIGN(const Digest stored,
@@ -110,9 +110,9 @@ Result<index::AdmissionRecord> ToolchainService::admit(const index::ToolchainRec
 }
 
 Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& request) {
-  KILN_ASSIGN(Digest tree, fromProto(request.tree()));
+  KILN_ASSIGN(Digest toolchainDigest, fromProto(request.toolchain_digest()));
   KILN_ASSIGN(index::ToolchainRecord toolchain,
-              examineToolchain(admissions_.stores.blobs, request.instance(), tree));
+              examineToolchain(admissions_.stores.blobs, request.instance(), toolchainDigest));
   if (!request.label().empty() && request.label() != toolchain.label)
     return fail(Code::kInvalidArgument, "the tree's toolchain.json says it is \"" + toolchain.label +
                                             "\", not \"" + request.label().substr(0, 200) + "\"");
@@ -131,7 +131,7 @@ Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& reque
     KILN_ASSIGN(change, changeBy(admissions_, there, toolchain.lock));
     if (change == "unchanged") return {};
     KILN_TRY(checkMayAdmit(admissions_));
-    KILN_TRY(index::insertParts(c, toolchain.instance, toolchain.tree, parts));
+    KILN_TRY(index::insertParts(c, toolchain.instance, toolchain.toolchainDigest, parts));
     index::ToolchainRecord admitted = toolchain;
     if (!admitted.lock) admitted.lock = there.lock;
     // The newest counts, whatever has become of the clock, and statements give whole seconds.
@@ -139,8 +139,9 @@ Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& reque
     KILN_ASSIGN(auto admission, admit(admitted));
     return index::addAdmission(c, admission);
   }));
-  logInfo("toolchain " + change,
-          {{"instance", toolchain.instance}, {"label", toolchain.label}, {"tree", toolchain.tree.text()}});
+  logInfo("toolchain " + change, {{"instance", toolchain.instance},
+                                  {"label", toolchain.label},
+                                  {"tree", toolchain.toolchainDigest.text()}});
   KILN_ASSIGN(auto connection, admissions_.stores.database.acquire());
   // Cached while the signer is there: the first submission need not find it.
   (void)admittedToolchain(admissions_, *connection, toolchain.instance, toolchain.label);

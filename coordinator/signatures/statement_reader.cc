@@ -26,7 +26,7 @@ Status readLock(const Stores& stores, const index::ToolchainRecord& toolchain) {
               storage::getBlob(stores.blobs, toolchain.instance, *toolchain.lock, kMaxToolchainLockBytes));
   KILN_ASSIGN(const auto parts, index::lockedPartsOf(text));
   return stores.database.transact([&](postgres::Connection& c) {
-    return index::insertParts(c, toolchain.instance, toolchain.tree, parts);
+    return index::insertParts(c, toolchain.instance, toolchain.toolchainDigest, parts);
   });
 }
 

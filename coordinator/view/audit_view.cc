@@ -96,7 +96,7 @@ v1::IndexedArtifact indexedArtifact(const index::ArtifactRecord& artifact,
   *out.mutable_config() = kiln::toProto(artifact.config);
   out.set_target(artifact.target);
   out.set_toolchain_label(artifact.toolchainLabel);
-  out.set_toolchain(artifact.toolchain.text());
+  out.set_toolchain_digest(artifact.toolchainDigest.text());
   if (artifact.fixtures) *out.mutable_fixtures() = kiln::toProto(*artifact.fixtures);
   for (const index::FileRecord& file : artifact.files) {
     v1::IndexedFile& added = *out.add_files();

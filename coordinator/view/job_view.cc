@@ -110,7 +110,7 @@ v1::Job toProto(const index::JobSnapshot& snapshot) {
   setTimestamp(out.mutable_submitted(), job.submitted);
   if (job.ended) setTimestamp(out.mutable_ended(), *job.ended);
   out.set_toolchain_label(job.toolchainLabel);
-  *out.mutable_toolchain() = kiln::toProto(job.toolchain);
+  *out.mutable_toolchain_digest() = kiln::toProto(job.toolchainDigest);
   for (const index::ActionRecord& action : snapshot.actions) setAction(snapshot, action, *out.add_actions());
   for (const index::TargetRecord& target : snapshot.targets) {
     v1::JobArtifact* artifact = out.add_artifacts();
@@ -152,7 +152,7 @@ v1::Artifact toProto(const index::ArtifactRecord& artifact) {
 v1::Toolchain toProto(const index::ToolchainRecord& toolchain) {
   v1::Toolchain out;
   out.set_label(toolchain.label);
-  *out.mutable_tree() = kiln::toProto(toolchain.tree);
+  *out.mutable_toolchain_digest() = kiln::toProto(toolchain.toolchainDigest);
   out.set_is_default(toolchain.isDefault);
   out.set_description_json(toolchain.description);
   setTimestamp(out.mutable_added(), toolchain.added);

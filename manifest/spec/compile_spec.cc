@@ -374,7 +374,7 @@ Json CompileSpec::toJson() const {
   out["apiVersion"] = "kiln/v1";
   out["kind"] = "CompileSpec";
   out["files"] = std::move(list);
-  out["toolchain"] = digestJson(toolchain);
+  out["toolchain"] = digestJson(toolchainDigest);
   out["target"] = {{"name", target}, {"features", features}};
   if (tuning) out["tuning"] = digestJson(*tuning);
   return out;
@@ -387,7 +387,7 @@ Result<CompileSpec> CompileSpec::fromJson(const Json& json) {
   CompileSpec spec;
   KILN_TRY(readFiles(reader, spec));
   KILN_ASSIGN(ObjectReader toolchain, reader.object("toolchain"));
-  KILN_ASSIGN(spec.toolchain, toolchain.digest());
+  KILN_ASSIGN(spec.toolchainDigest, toolchain.digest());
   KILN_TRY(toolchain.finish());
   KILN_TRY(readTarget(reader, spec));
   for (std::string_view name : kOptions)

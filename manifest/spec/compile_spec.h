@@ -52,7 +52,7 @@ struct CompileSpec {
   // name must not change a digest. Further files are external data, at the relative paths the model names,
   // sorted by path.
   std::vector<ModelFile> files;
-  Digest toolchain;                    // the toolchain Tree's root Directory
+  Digest toolchainDigest;              // the toolchain Tree's root Directory
   std::string target;                  // "cpu:x86-64-v3"
   std::vector<std::string> features;   // the target expanded, sorted: "+avx", "+avx2", ...
   std::vector<ShapeProfile> profiles;  // at least one

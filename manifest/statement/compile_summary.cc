@@ -67,7 +67,7 @@ Json compileSummary(const Manifest& manifest, const Digest& manifestBlob) {
   const CompileSpec& spec = manifest.spec;
   Json out{{"manifest", digestMember(manifestBlob)},
            {"target", spec.target},
-           {"toolchain", digestMember(spec.toolchain)},
+           {"toolchain", digestMember(spec.toolchainDigest)},
            {"files", inputsJson(spec)},
            {"numerics",
             {{"contraction", spec.numerics.contraction},

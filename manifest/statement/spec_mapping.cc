@@ -22,7 +22,7 @@ Result<std::map<std::string, std::string>> externalParameters(const CompileSpec&
   data.erase(0);
   KILN_ASSIGN(out["externalData"], toCanonicalJson(data));
   out["model"] = spec.files[0].digest.text();
-  out["toolchain"] = spec.toolchain.text();
+  out["toolchain"] = spec.toolchainDigest.text();
   out["target"] = spec.target;
   out["outOfProfile"] = spec.outOfProfile;
   out["fallback"] = spec.fallback;
@@ -31,7 +31,7 @@ Result<std::map<std::string, std::string>> externalParameters(const CompileSpec&
 
 std::vector<Material> dependencies(const CompileSpec& spec) {
   std::vector<Material> out;
-  out.push_back({"toolchain", "", spec.toolchain, {}});
+  out.push_back({"toolchain", "", spec.toolchainDigest, {}});
   for (const ModelFile& file : spec.files) out.push_back({"input/" + file.path, "", file.digest, {}});
   if (spec.tuning) out.push_back({std::string("input/") + kTuningEntriesFile, "", *spec.tuning, {}});
   return out;

@@ -29,10 +29,11 @@ Result<ToolchainAdmission> ToolchainAdmission::fromJson(const Json& predicate) {
   return out;
 }
 
-Result<std::string> admissionStatement(const Digest& tree, const ToolchainAdmission& admission) {
+Result<std::string> admissionStatement(const Digest& toolchainDigest, const ToolchainAdmission& admission) {
   KILN_TRY(
       ToolchainAdmission::fromJson(admission.toJson()));  // nothing is written that a reader would refuse
-  return toCanonicalJson(Statement{{{"toolchain", tree.hash}}, kToolchainType, admission.toJson()}.toJson());
+  return toCanonicalJson(
+      Statement{{{"toolchain", toolchainDigest.hash}}, kToolchainType, admission.toJson()}.toJson());
 }
 
 }  // namespace kiln

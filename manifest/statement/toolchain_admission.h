@@ -26,6 +26,6 @@ struct ToolchainAdmission {
 };
 
 // The statement about one tree, by its root Directory, in canonical JSON: what the signer signs.
-Result<std::string> admissionStatement(const Digest& tree, const ToolchainAdmission& admission);
+Result<std::string> admissionStatement(const Digest& toolchainDigest, const ToolchainAdmission& admission);
 
 }  // namespace kiln

@@ -78,7 +78,7 @@ bool standsForLayer(const std::string& path, const Closure& closure) {
 
 // What an action of kiln-cc sees.
 struct Inputs {
-  Digest toolchain;
+  Digest toolchainDigest;
   std::map<std::string, Digest> files;  // of input/
 };
 
@@ -89,7 +89,7 @@ Result<Inputs> readInputs(Checker& checker, const reapi::Action& action) {
                root.directories(0).name() == "input" && root.directories(1).name() == "toolchain";
   if (!shape) return refused("its input root is not input/ and toolchain/");
   Inputs inputs;
-  KILN_ASSIGN(inputs.toolchain, digestFrom(root.directories(1).digest()));
+  KILN_ASSIGN(inputs.toolchainDigest, digestFrom(root.directories(1).digest()));
   KILN_ASSIGN(Digest input, digestFrom(root.directories(0).digest()));
   KILN_TRY(checker.list(input, "", 0, inputs.files));
   return inputs;
@@ -109,7 +109,8 @@ Status checkAction(storage::BlobStore& store, const std::string& instance, const
     arguments.insert(arguments.end(), {"--tuning", std::string("input/") + kTuningEntriesFile});
   KILN_TRY(checkCommand(command, arguments, "the compile of this model"));
   KILN_ASSIGN(const Inputs inputs, readInputs(checker, action));
-  if (inputs.toolchain != spec.toolchain) return refused("ran another toolchain, " + inputs.toolchain.text());
+  if (inputs.toolchainDigest != spec.toolchainDigest)
+    return refused("ran another toolchain, " + inputs.toolchainDigest.text());
   std::map<std::string, Digest> wanted;
   KILN_ASSIGN(std::string specText, toCanonicalJson(spec.toJson()));
   wanted["spec.json"] = digestOf(specText);

@@ -77,7 +77,7 @@ Digest BuiltAction::keep(std::string bytes) {
 }
 
 Result<BuiltAction> buildAction(CompilerVerb verb, const CompileSpec& spec) {
-  return buildActionWith(spec.toolchain, verb, spec);
+  return buildActionWith(spec.toolchainDigest, verb, spec);
 }
 
 Result<BuiltAction> buildActionWith(const Digest& toolchain, CompilerVerb verb, const CompileSpec& spec) {
@@ -102,7 +102,7 @@ Result<BuiltAction> buildTuneAction(const CompileSpec& spec, const std::vector<M
   BuiltAction built;
   KILN_ASSIGN(std::string specText, toCanonicalJson(spec.toJson()));
   TreeBuilder input;
-  KILN_TRY(input.addTree("toolchain", spec.toolchain));
+  KILN_TRY(input.addTree("toolchain", spec.toolchainDigest));
   KILN_TRY(input.addFile(kSpec, built.keep(std::move(specText)), false));
   for (const ModelFile& file : plan) KILN_TRY(input.addFile("input/plan/" + file.path, file.digest, false));
   return finish(

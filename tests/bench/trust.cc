@@ -100,7 +100,7 @@ index::PublicationRecord publicationOf(const Farm& farm, const std::string& bund
                   .config = digestOf(farm.manifestText),
                   .target = "cpu:x86-64-v3",
                   .toolchainLabel = "kiln",
-                  .toolchain = farm.manifest.spec.toolchain,
+                  .toolchainDigest = farm.manifest.spec.toolchainDigest,
                   .fixtures = {},
                   .published = farm.clock.now(),
                   .files = {{"program.so", "application/x", digestOf("program")}},

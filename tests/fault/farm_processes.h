@@ -156,7 +156,7 @@ class FarmProcesses {
     EXPECT_TRUE(storage::uploadMissing(*blobs_, "default", built.directories));
     v1::AddToolchainRequest request;
     request.set_instance("default");
-    *request.mutable_tree() = toProto(built.root);
+    *request.mutable_toolchain_digest() = toProto(built.root);
     grpc::Status status;
     (void)eventually([&] {  // the signer may still be starting
       grpc::ClientContext context;

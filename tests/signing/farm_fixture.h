@@ -197,7 +197,7 @@ struct Farm {
     set(inputNode->mutable_digest(), put(input.SerializeAsString()));
     auto* toolchain = top.add_directories();
     toolchain->set_name("toolchain");
-    set(toolchain->mutable_digest(), spec.toolchain);
+    set(toolchain->mutable_digest(), spec.toolchainDigest);
     reapi::Action action;
     set(action.mutable_command_digest(), put(command.SerializeAsString()));
     set(action.mutable_input_root_digest(), put(top.SerializeAsString()));

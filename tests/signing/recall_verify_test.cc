@@ -77,7 +77,7 @@ struct AttackCases : RecalledTest {};
 
 TEST_F(RecalledTest, ContentCondemnsWhateverDerivesFromIt) {
   const CompileSpec& spec = farm.manifest.spec;
-  for (const auto& [kind, digest] : {std::pair{RecallKind::kToolchain, spec.toolchain},
+  for (const auto& [kind, digest] : {std::pair{RecallKind::kToolchain, spec.toolchainDigest},
                                      {RecallKind::kSource, spec.files[0].digest},
                                      {RecallKind::kArtifact, farm.artifact}}) {
     recalls.reset();
@@ -87,7 +87,7 @@ TEST_F(RecalledTest, ContentCondemnsWhateverDerivesFromIt) {
     expectRefused("found bad");
   }
   recalls.reset();
-  recall(RecallKind::kComponent, digestOf("a bad ptxas").text(), {{spec.toolchain.hash, 0}});
+  recall(RecallKind::kComponent, digestOf("a bad ptxas").text(), {{spec.toolchainDigest.hash, 0}});
   expectRefused("component");
   recalls.reset();
   recall(RecallKind::kToolchain, digestOf("another toolchain").text());

@@ -313,7 +313,7 @@ TEST_F(SignerTest, TheActionIsTheCompileOfTheSpec) {  // attack 17
     farm.provenance.internalParameters["action"] = action.text();
   };
   CompileSpec spec = farm.manifest.spec;
-  spec.toolchain = digestOf("an older toolchain");  // attack 10
+  spec.toolchainDigest = digestOf("an older toolchain");  // attack 10
   useAction(farm.putAction(spec));
   expectRefused(Code::kFailedPrecondition, "another toolchain");
   spec = farm.manifest.spec;

@@ -556,7 +556,7 @@ TEST_F(VerifyTest, PolicyLooksAtTheManifest) {
 TEST_F(AttackCases, Case10AToolchainThatThePolicyDoesNotPinIsRefused) {
   policy.toolchains = {digestOf("a newer toolchain").text()};
   expectRefused(Code::kPermissionDenied, "policy toolchains");
-  policy.toolchains = {farm.manifest.spec.toolchain.text()};
+  policy.toolchains = {farm.manifest.spec.toolchainDigest.text()};
   EXPECT_TRUE(verify().passed);
 }
 

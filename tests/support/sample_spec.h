@@ -10,7 +10,7 @@ namespace kiln::testing_support {
 inline CompileSpec sampleSpec() {
   CompileSpec spec;
   spec.files = {{"model.onnx", digestOf("model")}, {"data/weights.bin", digestOf("external")}};
-  spec.toolchain = digestOf("toolchain");
+  spec.toolchainDigest = digestOf("toolchain");
   Target target = parseTarget("cpu:x86-64-v3").value();
   spec.target = target.name;
   spec.features = target.features;

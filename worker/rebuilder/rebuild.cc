@@ -200,7 +200,7 @@ Result<Rebuilt> rebuild(const RebuildRequest& request) {
   KILN_ASSIGN(out.sandboxPolicyText, toCanonicalJson(confined.sandbox->policy().toJson()));
   out.sandboxPolicy = digestOf(out.sandboxPolicyText);
   KILN_ASSIGN(const Digest toolchain,
-              usableToolchain(store, request.spec.toolchain, offered.closure->omitted, out.absent));
+              usableToolchain(store, request.spec.toolchainDigest, offered.closure->omitted, out.absent));
   KILN_TRY(checkInputs(store, request.spec, toolchain));
   KILN_ASSIGN(const auto executor,
               executor::Executor::make(store, *confined.sandbox, request.state + "/actions"));

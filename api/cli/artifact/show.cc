@@ -28,7 +28,7 @@ void printManifest(const signing::Verdict& verdict) {
   const auto& spec = manifest.spec;
   printOneLine("artifact    " + verdict.artifact.text());
   printOneLine("target      " + spec.target);
-  printOneLine("toolchain   " + spec.toolchain.text());
+  printOneLine("toolchain   " + spec.toolchainDigest.text());
   if (spec.tuning) printOneLine("tuning      " + spec.tuning->text());
   for (const auto& file : spec.files) {
     printOneLine(

@@ -29,7 +29,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Digest& artifact, const CompileSp
   delivery.rebuild = RebuildRequest{artifact, {}};
   KILN_ASSIGN(*request.mutable_delivery_json(), toCanonicalJson(delivery.toJson()));
   request.add_targets(spec.target);
-  request.set_toolchain(spec.toolchain.text());
+  request.set_toolchain(spec.toolchainDigest.text());
   for (const ModelFile& file : spec.files) {
     auto* source = request.add_sources();
     source->set_path(file.path);

@@ -22,7 +22,7 @@ struct Options {
 
 Json toolchainJson(const v1::Toolchain& toolchain) {
   Json out{{"label", toolchain.label()},
-           {"digest", "sha256:" + toolchain.tree().hash()},
+           {"digest", "sha256:" + toolchain.toolchain_digest().hash()},
            {"default", toolchain.is_default()},
            {"added", timeText(toolchain.added())}};
   if (auto description = parseJson(toolchain.description_json()))
@@ -58,8 +58,8 @@ Status list(const Context& context) {
   }
   std::vector<std::vector<std::string>> rows{{"LABEL", "DIGEST", "ADDED", ""}};
   for (const auto& toolchain : toolchains) {
-    rows.push_back({toolchain.label(), "sha256:" + toolchain.tree().hash(), timeText(toolchain.added()),
-                    toolchain.is_default() ? "default" : ""});
+    rows.push_back({toolchain.label(), "sha256:" + toolchain.toolchain_digest().hash(),
+                    timeText(toolchain.added()), toolchain.is_default() ? "default" : ""});
   }
   printTable(rows);
   return {};
@@ -80,7 +80,7 @@ Status show(const Context& context, const Options& options) {
   printLine(fmt::format("{} {}{}", text(description, "name"), text(description, "version"),
                         toolchain.is_default() ? "  (default)" : ""));
   printLine("label    " + toolchain.label());
-  printLine("tree     sha256:" + toolchain.tree().hash());
+  printLine("tree     sha256:" + toolchain.toolchain_digest().hash());
   printLine("added    " + timeText(toolchain.added()));
   printSources(toolchain, sources);
   for (const auto& target : description.value("targets", Json::array())) {

@@ -38,10 +38,10 @@ Result<std::optional<ToolchainAdmission>> readAdmission(const Context& context, 
   KILN_ASSIGN(const auto root, signing::TrustRoot::load(context.trustRoot));
   const auto unreadable = [&](const Error& error) { return client.unreadable(error); };
   KILN_ASSIGN(const Digest digest, fromProto(toolchain.admission()).map_error(unreadable));
-  KILN_ASSIGN(const Digest tree, fromProto(toolchain.tree()).map_error(unreadable));
+  KILN_ASSIGN(const Digest toolchainDigest, fromProto(toolchain.toolchain_digest()).map_error(unreadable));
   auto bundle = storage::getBlob(client.blobs(), client.instance(), digest, kMaxBundleBytes);
   if (!bundle) return fail(client.explain(bundle.error()).in("admission"));
-  auto admission = signing::verifyAdmission(*bundle, tree, root, SystemClock().now());
+  auto admission = signing::verifyAdmission(*bundle, toolchainDigest, root, SystemClock().now());
   if (!admission) {
     admission.error().details = Json({{"exitCode", kExitVerification}}).dump();
     return fail(std::move(admission).error());

@@ -152,8 +152,8 @@ class Resolution {
         return textOf(part.digest()) == recall_.what;
       });
       if (!holds) return {};
-      const auto tree = fromProto(toolchain.tree());
-      return tree ? list(*tree) : fail(client_.unreadable(tree.error()));
+      const auto digest = fromProto(toolchain.toolchain_digest());
+      return digest ? list(*digest) : fail(client_.unreadable(digest.error()));
     });
   }
 
@@ -221,7 +221,7 @@ Status nameToolchainPart(client::Client& client, Recall& recall) {
       found.insert(digest);
   };
   KILN_TRY(forEachToolchain(audits, [&](const v1::IndexedToolchain& toolchain) -> Status {
-    if (isTree) take(textOf(toolchain.tree()), toolchain.label(), "");
+    if (isTree) take(textOf(toolchain.toolchain_digest()), toolchain.label(), "");
     for (const v1::ToolchainPart& part : toolchain.parts())
       if (!isTree) take(textOf(part.digest()), part.name(), part.version());
     return {};

@@ -44,7 +44,8 @@ Json jobJson(const v1::Job& job) {
            {"model", job.model_name()},
            {"submitted", timeText(job.submitted())},
            {"ended", timeText(job.ended())},
-           {"toolchain", {{"label", job.toolchain_label()}, {"digest", "sha256:" + job.toolchain().hash()}}},
+           {"toolchain",
+            {{"label", job.toolchain_label()}, {"digest", "sha256:" + job.toolchain_digest().hash()}}},
            {"actions", std::move(actions)},
            {"artifacts", std::move(artifacts)}};
   if (job.has_error()) {

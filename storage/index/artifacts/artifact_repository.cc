@@ -18,7 +18,7 @@ ArtifactRecord artifactAt(const Row& row) {
   out.config = digestAt(row, "config_hash", "config_size");
   out.target = row.get<std::string>("target");
   out.toolchainLabel = row.get<std::string>("toolchain_label");
-  out.toolchain = hashAt(row, "toolchain_hash");
+  out.toolchainDigest = hashAt(row, "toolchain_hash");
   out.fixtures = optionalDigestAt(row, "fixtures_hash", "fixtures_size");
   out.published = row.get<TimePoint>("published");
   return out;
@@ -74,7 +74,7 @@ Status insertPublication(Connection& connection, const PublicationRecord& public
                          "published) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9) ON CONFLICT DO NOTHING",
                          {artifact.instance, hashParam(artifact.digest), artifact.digest.size,
                           hashParam(artifact.config), artifact.config.size, artifact.target,
-                          artifact.toolchainLabel, hashParam(artifact.toolchain), artifact.published}));
+                          artifact.toolchainLabel, hashParam(artifact.toolchainDigest), artifact.published}));
   if (artifact.fixtures)
     KILN_TRY(connection.execute(
         "UPDATE artifacts SET fixtures_hash = $3, fixtures_size = $4 WHERE instance = $1 AND hash = $2",

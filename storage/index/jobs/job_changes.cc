@@ -53,7 +53,7 @@ Status addRuns(Connection& connection, const std::vector<RunRecord>& runs) {
         "$17, "
         "$18, $19)",
         {run.instance, run.id, run.jobId, hashParam(run.action), run.action.size, static_cast<int>(run.kind),
-         run.target, hashParam(run.toolchain), git.url, git.commit, git.path, run.priority,
+         run.target, hashParam(run.toolchainDigest), git.url, git.commit, git.path, run.priority,
          run.operatorsWanted, run.excludedWorkers, run.countedOperators, run.timeLimitSeconds,
          static_cast<int>(run.state), run.queued, run.emulated}));
   }

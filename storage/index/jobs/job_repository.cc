@@ -29,7 +29,7 @@ JobRecord jobAt(const Row& row) {
   job.submitted = row.get<TimePoint>("submitted");
   job.ended = row.get<std::optional<TimePoint>>("ended");
   job.toolchainLabel = row.get<std::string>("toolchain_label");
-  job.toolchain = digestAt(row, "toolchain_hash", "toolchain_size");
+  job.toolchainDigest = digestAt(row, "toolchain_hash", "toolchain_size");
   job.options = row.get<std::string>("options");
   job.delivery = row.get<std::string>("delivery");
   job.modelName = row.get<std::string>("model_name");
@@ -171,8 +171,8 @@ Status insertJob(Connection& connection, const JobSnapshot& snapshot) {
                                            job.submitted,
                                            job.ended,
                                            job.toolchainLabel,
-                                           hashParam(job.toolchain),
-                                           job.toolchain.size,
+                                           hashParam(job.toolchainDigest),
+                                           job.toolchainDigest.size,
                                            job.options,
                                            job.delivery,
                                            job.modelName,

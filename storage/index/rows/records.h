@@ -93,7 +93,7 @@ struct JobRecord {
   TimePoint submitted;
   std::optional<TimePoint> ended;
   std::string toolchainLabel;
-  Digest toolchain;
+  Digest toolchainDigest;
   std::string options;   // canonical JSON, as submitted
   std::string delivery;  // canonical JSON of the DeliverySpec
   std::string modelName;
@@ -108,7 +108,7 @@ struct RunRecord {
   Digest action;
   ActionKind kind = ActionKind::kCompile;
   std::string target;
-  Digest toolchain;
+  Digest toolchainDigest;
   std::optional<GitSource> git;
   int priority = 0;
   int operatorsWanted = 1;
@@ -186,7 +186,7 @@ struct WorkerRecord {
 
 struct ToolchainRecord {
   std::string instance, label;
-  Digest tree;
+  Digest toolchainDigest;   // of its tree's root Directory
   std::string description;  // toolchain.json
   std::vector<std::string> targets;
   bool isDefault = false;
@@ -258,7 +258,7 @@ struct ArtifactRecord {
   Digest digest;  // the OCI image manifest
   Digest config;  // the Manifest
   std::string target, toolchainLabel;
-  Digest toolchain;
+  Digest toolchainDigest;
   std::optional<Digest> fixtures;  // REAPI Directory; its fixtures.json is in a statement
   TimePoint published;
   std::vector<FileRecord> files;

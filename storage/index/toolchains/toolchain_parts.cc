@@ -11,23 +11,23 @@ using postgres::Rows;
 
 }  // namespace
 
-Status insertParts(Connection& connection, const std::string& instance, const Digest& tree,
+Status insertParts(Connection& connection, const std::string& instance, const Digest& toolchainDigest,
                    const std::vector<PartRecord>& parts) {
   for (const PartRecord& part : parts)
     KILN_TRY(connection.execute(
         "INSERT INTO toolchain_parts (instance, tree_hash, kind, name, version, path, hash, "
         "size) VALUES ($1, $2, $3, $4, $5, $6, $7, $8) ON CONFLICT DO NOTHING",
-        {instance, hashParam(tree), part.kind, part.name, part.version, part.path, hashParam(part.digest),
-         part.digest.size}));
+        {instance, hashParam(toolchainDigest), part.kind, part.name, part.version, part.path,
+         hashParam(part.digest), part.digest.size}));
   return {};
 }
 
 Result<std::vector<PartRecord>> listParts(Connection& connection, const std::string& instance,
-                                          const Digest& tree) {
+                                          const Digest& toolchainDigest) {
   KILN_ASSIGN(Rows rows,
               connection.execute("SELECT * FROM toolchain_parts WHERE instance = $1 AND tree_hash = $2 "
                                  "ORDER BY kind, name COLLATE \"C\", path COLLATE \"C\"",
-                                 {instance, hashParam(tree)}));
+                                 {instance, hashParam(toolchainDigest)}));
   return rows.map([](const Row& row) {
     return PartRecord{row.get<std::string>("kind"), row.get<std::string>("name"),
                       row.get<std::string>("version"), row.get<std::string>("path"),
@@ -75,7 +75,7 @@ Result<std::vector<ToolchainRecord>> listUnreadLocks(Connection& connection) {
     ToolchainRecord out;
     out.instance = row.get<std::string>("instance");
     out.label = row.get<std::string>("label");
-    out.tree = digestAt(row, "hash", "size");
+    out.toolchainDigest = digestAt(row, "hash", "size");
     out.lock = digestAt(row, "lock_hash", "lock_size");
     return out;
   });

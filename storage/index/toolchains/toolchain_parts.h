@@ -11,11 +11,11 @@
 namespace kiln::index {
 
 // Parts that are known already stay as they are.
-Status insertParts(postgres::Connection& connection, const std::string& instance, const Digest& tree,
-                   const std::vector<PartRecord>& parts);
+Status insertParts(postgres::Connection& connection, const std::string& instance,
+                   const Digest& toolchainDigest, const std::vector<PartRecord>& parts);
 // By kind, name and path.
 Result<std::vector<PartRecord>> listParts(postgres::Connection& connection, const std::string& instance,
-                                          const Digest& tree);
+                                          const Digest& toolchainDigest);
 
 // The trees that have a part: of this digest ("sha256:<hex>"), of this name and version ("ptxas@13.0.88"), or
 // of this name in any version. At most `limit` and one more.

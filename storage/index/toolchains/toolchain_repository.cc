@@ -14,7 +14,7 @@ ToolchainRecord toolchainAt(const Row& row) {
   ToolchainRecord out;
   out.instance = row.get<std::string>("instance");
   out.label = row.get<std::string>("label");
-  out.tree = digestAt(row, "hash", "size");
+  out.toolchainDigest = digestAt(row, "hash", "size");
   out.description = row.get<std::string>("description");
   out.targets = row.get<std::vector<std::string>>("targets");
   out.isDefault = row.get<bool>("is_default");
@@ -63,18 +63,20 @@ Result<std::optional<Digest>> treeIn(Connection& connection, const std::string& 
 Status addToolchain(Connection& connection, const ToolchainRecord& toolchain, bool makeDefault) {
   KILN_ASSIGN(
       postgres::Rows added,
-      connection.execute("INSERT INTO toolchains (instance, label, hash, size, description, targets, added) "
-                         "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
-                         {toolchain.instance, toolchain.label, hashParam(toolchain.tree), toolchain.tree.size,
-                          toolchain.description, toolchain.targets, toolchain.added}));
+      connection.execute(
+          "INSERT INTO toolchains (instance, label, hash, size, description, targets, added) "
+          "VALUES ($1, $2, $3, $4, $5, $6, $7) ON CONFLICT DO NOTHING",
+          {toolchain.instance, toolchain.label, hashParam(toolchain.toolchainDigest),
+           toolchain.toolchainDigest.size, toolchain.description, toolchain.targets, toolchain.added}));
   if (added.affected() == 0) {
     KILN_ASSIGN(ToolchainRecord there, findToolchain(connection, toolchain.instance, toolchain.label));
-    if (there.tree != toolchain.tree)
+    if (there.toolchainDigest != toolchain.toolchainDigest)
       return fail(Code::kAlreadyExists, "label \"" + toolchain.label + "\" already stands for " +
-                                            there.tree.text() +
+                                            there.toolchainDigest.text() +
                                             "; a label never changes, choose another one");
   }
-  KILN_TRY(insertParts(connection, toolchain.instance, toolchain.tree, componentsOf(toolchain.description)));
+  KILN_TRY(insertParts(connection, toolchain.instance, toolchain.toolchainDigest,
+                       componentsOf(toolchain.description)));
   const char* sql =
       makeDefault ? "INSERT INTO toolchain_defaults VALUES ($1, $2) ON CONFLICT (instance) DO UPDATE SET "
                     "label = excluded.label"

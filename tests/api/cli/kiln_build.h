@@ -53,7 +53,7 @@ struct KilnBuild : testing::Test {
     const Target target = *parseTarget(request.targets(0));
     spec.target = target.name;
     spec.features = target.features;
-    spec.toolchain = digestOf("toolchain");
+    spec.toolchainDigest = digestOf("toolchain");
     for (const auto& source : request.sources())
       spec.files.push_back({spec.files.empty() ? "model.onnx" : source.path(),
                             source.has_blob() ? *fromProto(source.blob()) : digestOf("fetched")});

@@ -138,7 +138,7 @@ class FakeToolchains final : public v1::ToolchainService::Service {
   grpc::Status GetToolchain(grpc::ServerContext*, const v1::GetToolchainRequest* request,
                             v1::Toolchain* toolchain) override {
     for (const auto& each : script_.toolchains) {
-      if (each.label() != request->name() && "sha256:" + each.tree().hash() != request->name()) continue;
+      if (each.label() != request->name() && "sha256:" + each.toolchain_digest().hash() != request->name()) continue;
       *toolchain = each;
       return grpc::Status::OK;
     }
@@ -147,7 +147,7 @@ class FakeToolchains final : public v1::ToolchainService::Service {
   grpc::Status AddToolchain(grpc::ServerContext*, const v1::AddToolchainRequest* request,
                             v1::Toolchain* toolchain) override {
     toolchain->set_label(request->label());
-    *toolchain->mutable_tree() = request->tree();
+    *toolchain->mutable_toolchain_digest() = request->toolchain_digest();
     toolchain->set_is_default(request->make_default());
     if (request->has_lock()) *toolchain->mutable_lock() = request->lock();
     toolchain->set_change("added");

@@ -25,7 +25,7 @@ PublicationRecord publication(int number, bool mentioned) {
   out.artifact.config = digestNamed("config " + name);
   out.artifact.target = targetOf(number % kTargets);
   out.artifact.toolchainLabel = labelOf(number % kToolchains);
-  out.artifact.toolchain = digestNamed("tree " + std::to_string(number % kToolchains));
+  out.artifact.toolchainDigest = digestNamed("tree " + std::to_string(number % kToolchains));
   out.artifact.published = parseRfc3339("2027-01-01T00:00:00Z").value() + std::chrono::seconds(number);
   out.artifact.files = {{"program.so", "application/octet-stream", digestNamed("program " + name)}};
   out.job = {"default", fmt::format("{:012}", number + 1)};
@@ -41,7 +41,7 @@ PublicationRecord publication(int number, bool mentioned) {
   auto& mentions = out.bundle.mentions;
   mentions = {{MentionKind::kStatement, textValue("")},
               {MentionKind::kArtifact, out.artifact.digest},
-              {MentionKind::kToolchain, out.artifact.toolchain},
+              {MentionKind::kToolchain, out.artifact.toolchainDigest},
               {MentionKind::kTarget, textValue(out.artifact.target)},
               {MentionKind::kKey, *out.bundle.signer}};
   for (const MaterialRecord& material : out.materials)

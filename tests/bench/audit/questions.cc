@@ -99,8 +99,8 @@ std::vector<Question> questions() {
          const Digest artifact = draw.artifact();
          KILN_ASSIGN(const auto found, loadArtifact(connection, "default", artifact));
          KILN_ASSIGN(const auto statements, listStatementsOf(connection, "default", artifact, {}, kPage));
-         KILN_TRY(listParts(connection, "default", found->toolchain));
-         KILN_TRY(listAdmissions(connection, "default", {found->toolchain}));
+         KILN_TRY(listParts(connection, "default", found->toolchainDigest));
+         KILN_TRY(listAdmissions(connection, "default", {found->toolchainDigest}));
          return statements.size();
        },
        {}},

@@ -228,7 +228,7 @@ TEST_F(Device, TheArtifactIsTheSameEveryTimeAndItsManifestStatesTheImage) {
 
   CompileSpec spec;
   spec.files = {{"model.onnx", digestOf(read(kCnn))}};
-  spec.toolchain = digestOf("toolchain");
+  spec.toolchainDigest = digestOf("toolchain");
   spec.target = kGpu;
   spec.features = wanted.target.features;
   spec.profiles = {{"default", {}}};

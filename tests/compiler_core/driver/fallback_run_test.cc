@@ -63,7 +63,7 @@ TEST(FallbackRun, GoesToTheProcessorAndBack) {
   ASSERT_EQ(result->partition.partitions.size(), 3u) << "to the processor and back";
   CompileSpec spec;
   spec.files = {{"model.onnx", digestOf("model")}};
-  spec.toolchain = digestOf("toolchain");
+  spec.toolchainDigest = digestOf("toolchain");
   spec.target = wanted.target.name;
   spec.features = wanted.target.features;
   spec.fallback = "cpu";

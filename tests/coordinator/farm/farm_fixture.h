@@ -104,7 +104,7 @@ class FarmTest : public ::testing::Test {
     v1::AddToolchainRequest request;
     request.set_instance(instance_);
     request.set_label(label);
-    *request.mutable_tree() = toProto(tree);
+    *request.mutable_toolchain_digest() = toProto(tree);
     if (lock) *request.mutable_lock() = toProto(*lock);
     request.set_make_default(makeDefault);
     grpc::ClientContext context;

@@ -12,7 +12,7 @@ CompileSpec spec() {
   CompileSpec out;
   out.files = {{"model.onnx", digestOf(std::string_view("model"))},
                {"data/weights.bin", digestOf(std::string_view("weights"))}};
-  out.toolchain = digestOf(std::string_view("toolchain directory"));
+  out.toolchainDigest = digestOf(std::string_view("toolchain directory"));
   out.target = "cpu:x86-64-v3";
   out.features = parseTarget(out.target)->features;
   out.profiles = {{"default", {}}};
@@ -70,7 +70,7 @@ TEST(ActionBuilder, LaysOutCommandAndInputTree) {
   ASSERT_EQ(root.directories_size(), 2);
   EXPECT_EQ(root.directories(0).name(), "input");
   EXPECT_EQ(root.directories(1).name(), "toolchain");
-  EXPECT_EQ(*fromProto(root.directories(1).digest()), spec().toolchain);
+  EXPECT_EQ(*fromProto(root.directories(1).digest()), spec().toolchainDigest);
   auto input = parse<reapi::Directory>(*built, *fromProto(root.directories(0).digest()));
   ASSERT_EQ(input.files_size(), 2);
   EXPECT_EQ(input.files(0).name(), "model.onnx");

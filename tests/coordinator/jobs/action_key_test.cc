@@ -50,7 +50,7 @@ void eachChangesTheKey(const Changes& changes, std::size_t members) {
 
 TEST(ActionKey, Case17EachMemberOfACompileSpec) {
   eachChangesTheKey({{"files", [](auto& s) { s.files.pop_back(); }},
-                     {"toolchain", [](auto& s) { s.toolchain = digestOf(std::string_view("other")); }},
+                     {"toolchain", [](auto& s) { s.toolchainDigest = digestOf(std::string_view("other")); }},
                      {"target", [](auto& s) { s.target = "cpu:x86-64-v4"; }},
                      {"features", [](auto& s) { s.features.pop_back(); }},
                      {"profiles", [](auto& s) { std::swap(s.profiles[0], s.profiles[1]); }},

@@ -115,7 +115,7 @@ TEST_F(LeaseQueueTest, AWorkerOfSomeInstancesGetsTheirWorkOnly) {
 
 TEST_F(LeaseQueueTest, AWarmToolchainGoesAheadButStarvesNobody) {
   auto cold = jobWithRuns("cold", "cold", 1);
-  cold.runs[0].toolchain = digestOf(std::string_view("other toolchain"));
+  cold.runs[0].toolchainDigest = digestOf(std::string_view("other toolchain"));
   insert(cold);
   insert(jobWithRuns("warm", "warm", 1, "default", kStart + seconds(2)));
   insert(jobWithRuns("later", "later", 1, "default", kStart + seconds(20)));

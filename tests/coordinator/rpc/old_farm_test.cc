@@ -136,7 +136,7 @@ class OldFarm : public FarmTest {
     EXPECT_NE(refused.error_message().find("kiln toolchain add"), std::string::npos)
         << refused.error_message();
     auto connection = pool_.acquire().value();
-    ASSERT_TRUE(addToolchain(index::findToolchain(*connection, "default", "")->tree).ok());
+    ASSERT_TRUE(addToolchain(index::findToolchain(*connection, "default", "")->toolchainDigest).ok());
   }
   // By workers of today, signed by a key of today: the same bytes.
   void rebuilds() { EXPECT_EQ(built("again", ""), artifact_); }

@@ -36,7 +36,7 @@ class Toolchains : public FarmTest {
     const auto bundle =
         storage::getBlob(*blobs_, "default", *fromProto(toolchain.admission()), 1 << 20).value();
     const auto root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
-    return signing::verifyAdmission(bundle, *fromProto(toolchain.tree()), root, clock_.now());
+    return signing::verifyAdmission(bundle, *fromProto(toolchain.toolchain_digest()), root, clock_.now());
   }
   int asked_ = 0;  // submissions so far
   bool there(const Digest& blob) { return storage::hasBlob(*blobs_, "default", blob).value(); }

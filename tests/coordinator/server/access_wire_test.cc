@@ -62,7 +62,7 @@ TEST_F(AccessWireTest, AnInstanceThatIsNotThereIsNamed) {
   instance_ = kOther;
   v1::AddToolchainRequest first;
   first.set_instance(kOther);
-  *first.mutable_tree() = toProto(putToolchain());
+  *first.mutable_toolchain_digest() = toProto(putToolchain());
   v1::Toolchain added;
   grpc::ClientContext context;
   const auto begun = v1::ToolchainService::NewStub(as("root"))->AddToolchain(&context, first, &added);

@@ -30,7 +30,7 @@ TEST(Provenance, TellsOfOneSpec) {
   std::vector<std::function<void(CompileSpec&)>> changes{
       [](CompileSpec& s) { s.files[0].digest = digestOf("x"); },
       [](CompileSpec& s) { s.files.pop_back(); },
-      [](CompileSpec& s) { s.toolchain = digestOf("x"); },
+      [](CompileSpec& s) { s.toolchainDigest = digestOf("x"); },
       [](CompileSpec& s) { s.target = "cpu:x86-64-v4"; },
       [](CompileSpec& s) { s.features.pop_back(); },
       [](CompileSpec& s) { s.profiles[0].name = "x"; },

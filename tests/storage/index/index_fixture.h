@@ -40,7 +40,7 @@ inline JobSnapshot jobWithRuns(const std::string& id, const std::string& action,
   snapshot.job.request = digestOf("request " + id);
   snapshot.job.submitted = queued;
   snapshot.job.toolchainLabel = "kiln-0.1.0";
-  snapshot.job.toolchain = digestOf(std::string_view("toolchain"));
+  snapshot.job.toolchainDigest = digestOf(std::string_view("toolchain"));
   snapshot.job.options = "{}";
   snapshot.job.delivery = "{}";
   snapshot.job.modelName = "m.onnx";
@@ -54,7 +54,7 @@ inline JobSnapshot jobWithRuns(const std::string& id, const std::string& action,
     run.jobId = id;
     run.action = snapshot.actions[0].action;
     run.target = "cpu:x86-64-v3";
-    run.toolchain = snapshot.job.toolchain;
+    run.toolchainDigest = snapshot.job.toolchainDigest;
     run.queued = queued;
     snapshot.runs.push_back(run);
   }

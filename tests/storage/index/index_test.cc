@@ -24,7 +24,7 @@ class IndexTest : public ::testing::Test {
     out.artifact.config = digestOf("config " + name);
     out.artifact.target = "cpu:x86-64-v3";
     out.artifact.toolchainLabel = "kiln";
-    out.artifact.toolchain = digestOf(std::string_view("toolchain"));
+    out.artifact.toolchainDigest = digestOf(std::string_view("toolchain"));
     out.artifact.published = kStart;
     out.artifact.files = {{"program.so", "application/x", digestOf("program " + name)}};
     out.action = compileOf(name).action;
@@ -57,7 +57,7 @@ TEST_F(IndexTest, AJobComesBackAsItWasStored) {
   auto loaded = *loadJob(connection_, job.job.key, Evidence::kWith);
   ASSERT_TRUE(loaded);
   EXPECT_EQ(loaded->job.submitted, job.job.submitted);
-  EXPECT_EQ(loaded->job.toolchain, job.job.toolchain);
+  EXPECT_EQ(loaded->job.toolchainDigest, job.job.toolchainDigest);
   ASSERT_EQ(loaded->sources.size(), 2u);
   EXPECT_EQ(loaded->sources[0].blob, job.sources[0].blob);
   EXPECT_FALSE(loaded->sources[0].git);
@@ -183,28 +183,29 @@ TEST_F(IndexTest, ToolchainsAreFoundByLabelDigestAndDefault) {
                       false,     kStart};
   ToolchainRecord two = one;
   two.label = "kiln-2";
-  two.tree = digestOf(std::string_view("tree 2"));
+  two.toolchainDigest = digestOf(std::string_view("tree 2"));
   ASSERT_TRUE(addToolchain(connection_, one, false));
   ASSERT_TRUE(addToolchain(connection_, two, false));
   EXPECT_EQ(findToolchain(connection_, "default", "")->label, "kiln-1") << "the first is the default";
-  EXPECT_EQ(findToolchain(connection_, "default", "kiln-2")->tree, two.tree);
-  EXPECT_EQ(findToolchain(connection_, "default", two.tree.text())->label, "kiln-2");
+  EXPECT_EQ(findToolchain(connection_, "default", "kiln-2")->toolchainDigest, two.toolchainDigest);
+  EXPECT_EQ(findToolchain(connection_, "default", two.toolchainDigest.text())->label, "kiln-2");
   ASSERT_TRUE(addToolchain(connection_, two, true));
   EXPECT_EQ(findToolchain(connection_, "default", "")->label, "kiln-2");
   auto unknown = findToolchain(connection_, "default", "kiln-3");
   EXPECT_EQ(unknown.error().code, Code::kNotFound);
   EXPECT_NE(unknown.error().message.find("kiln-1, kiln-2"), std::string::npos);
   EXPECT_EQ(findToolchain(connection_, "other", "kiln-1").error().code, Code::kNotFound);
-  EXPECT_EQ(findToolchain(connection_, "default", two.tree.text().substr(0, 19))->label, "kiln-2");
-  EXPECT_EQ(findToolchain(connection_, "other", two.tree.text().substr(0, 19)).error().code, Code::kNotFound);
+  EXPECT_EQ(findToolchain(connection_, "default", two.toolchainDigest.text().substr(0, 19))->label, "kiln-2");
+  EXPECT_EQ(findToolchain(connection_, "other", two.toolchainDigest.text().substr(0, 19)).error().code,
+            Code::kNotFound);
   ToolchainRecord near = two;
   near.label = "kiln-near";
-  near.tree.hash[31] ^= 1;
+  near.toolchainDigest.hash[31] ^= 1;
   ASSERT_TRUE(addToolchain(connection_, near, false));
-  EXPECT_EQ(findToolchain(connection_, "default", two.tree.text().substr(0, 19)).error().code,
+  EXPECT_EQ(findToolchain(connection_, "default", two.toolchainDigest.text().substr(0, 19)).error().code,
             Code::kInvalidArgument)
       << "which of the two";
-  EXPECT_EQ(findToolchain(connection_, "default", near.tree.text())->label, "kiln-near");
+  EXPECT_EQ(findToolchain(connection_, "default", near.toolchainDigest.text())->label, "kiln-near");
   EXPECT_FALSE(connection_.execute("DELETE FROM toolchains"));
 }
 

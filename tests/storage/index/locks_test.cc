@@ -102,7 +102,7 @@ TEST_F(LocksTest, AdmissionsOfOneLabelGoOneAfterTheOther) {
   ToolchainRecord record;
   record.instance = "default";
   record.label = "label";
-  record.tree = digestOf(std::string_view("tree"));
+  record.toolchainDigest = digestOf(std::string_view("tree"));
   record.description = "{}";
   record.added = kStart;
   ASSERT_TRUE(connection_.transact([&](Connection& c) { return addToolchain(c, record, false); }));

@@ -33,7 +33,7 @@ struct KilnLostOutput : testing::Test {
     farm.script.jobs = {farm.script.watch.back()};
     auto& toolchain = farm.script.toolchains.emplace_back();
     toolchain.set_label("kiln-test");
-    toolchain.mutable_tree()->set_hash(std::string(64, 'b'));
+    toolchain.mutable_toolchain_digest()->set_hash(std::string(64, 'b'));
     farm.script.workers.add_workers()->mutable_description()->set_name("w1");
     farm.script.logs.add_logs()->set_text("stage: capture");
     ASSERT_EQ(kiln({"fetch", hash, "--out", "model"}, {}).exit, 0);

@@ -82,7 +82,7 @@ TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
   EXPECT_NE(options.err.find("options"), std::string::npos) << options.err;
   const auto toolchain = digestOf("toolchain").text(), other = digestOf("other").text();
   for (const char* tree : {"toolchain", "other"})
-    farm.script.toolchains.emplace_back().mutable_tree()->set_hash(digestOf(tree).hex());
+    farm.script.toolchains.emplace_back().mutable_toolchain_digest()->set_hash(digestOf(tree).hex());
   EXPECT_EQ(built([](CompileSpec&) {}, {"--toolchain", toolchain}).exit, 0);
   EXPECT_EQ(built([](CompileSpec&) {}, {"--toolchain", other}).exit, 5);
 }

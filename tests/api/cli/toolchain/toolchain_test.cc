@@ -154,7 +154,8 @@ TEST_F(KilnToolchain, ItsAdmissionIsVerifiedWhereARootIsNamed) {
   ToolchainAdmission admission{
       .builderId = kIssuer, .label = kLabel, .lock = digestOf(lock), .admittedOn = now};
   auto sign = [&] {
-    const std::string statement = admissionStatement(*fromProto(toolchain.tree()), admission).value();
+    const std::string statement =
+        admissionStatement(*fromProto(toolchain.toolchain_digest()), admission).value();
     const auto envelope = signing::signEnvelope(signing::kInTotoPayload, statement, key).value();
     const std::string bundle = signing::makeBundle(envelope, key.publicKey()).value();
     *toolchain.mutable_admission() = toProto(storage::putBlob(*store, "default", asBytes(bundle)).value());

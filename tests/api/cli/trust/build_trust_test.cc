@@ -84,7 +84,7 @@ struct TrustedBuild : testing_support::KilnBuild {
     std::erase_if(farm.script.toolchains, [&](const v1::Toolchain& each) { return each.label() == label; });
     v1::Toolchain& row = farm.script.toolchains.emplace_back();
     row.set_label(label);
-    *row.mutable_tree() = toProto(tree);
+    *row.mutable_toolchain_digest() = toProto(tree);
     *row.mutable_admission() =
         toProto(signedBundle(admissionStatement(tree, {kBuilder, label, {}, now}).value(), by));
   }
