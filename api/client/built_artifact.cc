@@ -39,8 +39,8 @@ Result<CompileSpec> askedSpec(const v1::SubmitJobRequest& request, const std::st
                               const CompileSpec& built) {
   CompileSpec spec;
   spec.profiles.push_back({"default", {}});
-  KILN_ASSIGN(const Json options, parseJson(request.options_json()));
-  KILN_TRY(applyOptions(options, spec));
+  KILN_ASSIGN(const Json submitted, parseJson(request.spec_json()));
+  KILN_TRY(applySubmitted(submitted, spec));
   KILN_ASSIGN(const Target parsed, parseTarget(target));
   spec.target = parsed.name;
   spec.features = built.features;

@@ -27,16 +27,16 @@ std::string listText(std::vector<std::string> texts, std::string_view between) {
   return fmt::format("{}{}{}", fmt::join(texts, between), isCut ? between : "", isCut ? "..." : "");
 }
 
-// What the options leave open.
+// What the spec leaves open.
 struct Missing {
   std::vector<std::string> open, flags;
 };
 
-// Holds the options against the model's inputs.
+// Holds the spec against the model's inputs.
 class Checker {
  public:
-  Checker(const onnx::Model& model, const CompileSpec& options)
-      : model_(model), needs_(onnx::requirementsOf(model)), options_(options) {
+  Checker(const onnx::Model& model, const CompileSpec& spec)
+      : model_(model), needs_(onnx::requirementsOf(model)), spec_(spec) {
     std::set<std::string_view> constants;
     for (const onnx::Tensor& tensor : model.graph.initializers) constants.insert(tensor.name);
     for (const onnx::ValueInfo& input : model.graph.inputs)
@@ -48,8 +48,8 @@ class Checker {
     for (const onnx::OpenDimension& dim : needs_.dimensions) {
       if (isLengthOfPin(dim)) continue;
       const std::vector<std::string> lacking = profilesWithout(dim.name);
-      if (lacking.empty() && !options_.profiles.empty()) continue;
-      const bool isGiven = lacking.size() < options_.profiles.size();
+      if (lacking.empty() && !spec_.profiles.empty()) continue;
+      const bool isGiven = lacking.size() < spec_.profiles.size();
       result.open.push_back(
           fmt::format("{} (dimension {} of input {}{})", printable(dim.name), dim.index, printable(dim.input),
                       isGiven ? ", not in profile " + listText(lacking, ", ") : std::string()));
@@ -58,18 +58,18 @@ class Checker {
         result.flags.push_back(fmt::format("--profile {}:{}=", profile, printable(dim.name)));
     }
     for (const std::string& input : needs_.sequences) {
-      if (options_.sequences.contains(input)) continue;
+      if (spec_.sequences.contains(input)) continue;
       result.open.push_back("what input " + printable(input) + " of sequence or optional type holds");
       result.flags.push_back("--sequence " + printable(input) + "=");
     }
     return result;
   }
 
-  // What the options give that the model has no place for.
+  // What the spec gives that the model has no place for.
   std::vector<std::string> wrong() const {
     std::vector<std::string> texts;
     std::set<std::string> dims;
-    for (const ShapeProfile& profile : options_.profiles)
+    for (const ShapeProfile& profile : spec_.profiles)
       for (const auto& [dim, range] : profile.dims) dims.insert(dim);
     for (const std::string& dim : dims) {
       if (!isDimension(dim))
@@ -77,26 +77,26 @@ class Checker {
       else if (const Status fits = checkSizes(dim); !fits)
         texts.push_back(fits.error().message);
     }
-    for (const auto& [name, values] : options_.pins)
+    for (const auto& [name, values] : spec_.pins)
       if (const std::string why = whyNotPinned(name, values); !why.empty()) texts.push_back(why);
-    for (const auto& [name, composite] : options_.sequences)
+    for (const auto& [name, composite] : spec_.sequences)
       if (std::ranges::find(needs_.sequences, name) == needs_.sequences.end())
         texts.push_back("the model has no input " + inQuotes(name) + " of sequence or optional type" +
                         orNearest(name, needs_.sequences));
-    for (std::string& text : onnx::unknownNames(model_, options_.partition)) texts.push_back(std::move(text));
+    for (std::string& text : onnx::unknownNames(model_, spec_.partition)) texts.push_back(std::move(text));
     return texts;
   }
 
  private:
   // A list whose only dimension has no name is as long as its pin.
   bool isLengthOfPin(const onnx::OpenDimension& dim) const {
-    return dim.name == dim.input + ".0" && options_.pins.contains(dim.input);
+    return dim.name == dim.input + ".0" && spec_.pins.contains(dim.input);
   }
 
   // Each profile gives every dimension by itself.
   std::vector<std::string> profilesWithout(const std::string& dim) const {
     std::vector<std::string> names;
-    for (const ShapeProfile& profile : options_.profiles)
+    for (const ShapeProfile& profile : spec_.profiles)
       if (!profile.dims.contains(dim)) names.push_back(printable(profile.name));
     return names;
   }
@@ -130,7 +130,7 @@ class Checker {
   Status checkSizes(const std::string& dim) const {
     DimRange all;
     bool isFirst = true;
-    for (const ShapeProfile& profile : options_.profiles) {
+    for (const ShapeProfile& profile : spec_.profiles) {
       const auto given = profile.dims.find(dim);
       if (given == profile.dims.end()) continue;
       const DimRange& range = given->second;
@@ -174,7 +174,7 @@ class Checker {
 
   const onnx::Model& model_;
   onnx::Requirements needs_;
-  const CompileSpec& options_;
+  const CompileSpec& spec_;
   std::vector<const onnx::ValueInfo*> inputs_;
 };
 
@@ -193,8 +193,8 @@ Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::
   return fail(std::move(error));
 }
 
-Status checkGiven(const onnx::Model& model, const std::string& name, const CompileSpec& options) {
-  const Checker checker(model, options);
+Status checkGiven(const onnx::Model& model, const std::string& name, const CompileSpec& spec) {
+  const Checker checker(model, spec);
   const std::vector<std::string> wrong = checker.wrong();
   const auto [open, flags] = checker.missing();
   std::string text;
@@ -208,18 +208,17 @@ Status checkGiven(const onnx::Model& model, const std::string& name, const Compi
               name + ": " + text + " (kiln inspect shows a whole command line)");
 }
 
-Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& options,
+Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& spec,
                   const onnx::ExternalSizes& external) {
   if (!isOnnxName(name)) return {};
   KILN_ASSIGN(const onnx::Model model, readModel(bytes, name, external));
-  return checkGiven(model, name, options);
+  return checkGiven(model, name, spec);
 }
 
-Status checkModelFile(const std::string& path, const CompileSpec& options,
-                      const onnx::ExternalSizes& external) {
+Status checkModelFile(const std::string& path, const CompileSpec& spec, const onnx::ExternalSizes& external) {
   if (!isOnnxName(path)) return {};
   KILN_ASSIGN(const auto file, onnx::MappedFile::open(path));
-  return checkModel(file->bytes(), path, options, external);
+  return checkModel(file->bytes(), path, spec, external);
 }
 
 }  // namespace kiln::client

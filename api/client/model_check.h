@@ -1,5 +1,5 @@
 // Checks a model before anything is sent: whether it is one, whether its external data is there, and whether
-// the options give all it needs and nothing that it does not have.
+// the spec gives all it needs and nothing that it does not have.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ bool isOnnxName(const std::string& name);
 // limit of the reader. Views in the model point into the bytes.
 Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::ExternalSizes& external = {});
 
-// Whether `options` fit the model. kInvalidArgument names every dimension, pin, input of sequence type, node
-// and operator that they give and the model does not have, and what cannot be its size or value, with all
+// Whether `spec` fits the model. kInvalidArgument names every dimension, pin, input of sequence type, node
+// and operator that it gives and the model does not have, and what cannot be its size or value, with all
 // that is missing beside it; kUnimplemented, where only something is missing, what to give.
-Status checkGiven(const onnx::Model& model, const std::string& name, const CompileSpec& options);
+Status checkGiven(const onnx::Model& model, const std::string& name, const CompileSpec& spec);
 
 // Both. What is no ONNX by its name passes.
-Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& options,
+Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& spec,
                   const onnx::ExternalSizes& external = {});
-Status checkModelFile(const std::string& path, const CompileSpec& options,
+Status checkModelFile(const std::string& path, const CompileSpec& spec,
                       const onnx::ExternalSizes& external = {});
 
 }  // namespace kiln::client

@@ -111,10 +111,11 @@ Status checkContent(const Stores& stores, const index::RunRecord& run, const job
   KILN_ASSIGN(auto connection, stores.database.acquire());
   KILN_ASSIGN(auto job, index::loadJob(*connection, {run.instance, run.jobId}, index::Evidence::kWithout));
   if (!job) return fail(Code::kNotFound, "the run's job is gone");
-  KILN_ASSIGN(CompileSpec options, jobs::readOptions(job->job.options));
+  KILN_ASSIGN(CompileSpec submitted, jobs::readSpec(job->job.spec));
   const auto target = std::ranges::find(job->targets, run.target, &index::TargetRecord::target);
   if (target == job->targets.end()) return fail(Code::kInternal, "a compile for a target that nobody wants");
-  KILN_ASSIGN(CompileSpec spec, jobs::compileSpec(options, job->sources, job->job.toolchainDigest, *target));
+  KILN_ASSIGN(CompileSpec spec,
+              jobs::compileSpec(submitted, job->sources, job->job.toolchainDigest, *target));
   KILN_ASSIGN(std::string evidence, document(jobs::kEvidenceFile));
   KILN_ASSIGN(std::string manifest, document(jobs::kManifestFile));
   KILN_ASSIGN(const Manifest made, jobs::checkCompileOutputs(spec, outputs, evidence, manifest));

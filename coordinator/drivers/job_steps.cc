@@ -78,8 +78,8 @@ Result<bool> applyInDatabase(const Clock& clock, const Leasing& leasing, Connect
 }
 
 Status planStoredJob(const Planning& planning, const JobSnapshot& snapshot, const DeliverySpec& delivery) {
-  KILN_ASSIGN(CompileSpec options, jobs::readOptions(snapshot.job.options));
-  KILN_ASSIGN(Plan plan, planActions(snapshot, options, delivery));
+  KILN_ASSIGN(CompileSpec submitted, jobs::readSpec(snapshot.job.spec));
+  KILN_ASSIGN(Plan plan, planActions(snapshot, submitted, delivery));
   return storePlan(planning, snapshot, plan, [](Connection&) { return Status(); });
 }
 

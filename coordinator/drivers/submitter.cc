@@ -89,7 +89,7 @@ JobSnapshot newJob(const Submission& submission, const index::ToolchainRecord& t
   snapshot.job.reuse = !submission.delivery.noCache;
   snapshot.job.toolchainLabel = toolchain.label;
   snapshot.job.toolchainDigest = toolchain.toolchainDigest;
-  snapshot.job.options = submission.optionsText;
+  snapshot.job.spec = submission.specText;
   snapshot.job.delivery = submission.deliveryText;
   snapshot.job.modelName = submission.modelName;
   snapshot.sources = submission.sources;
@@ -118,11 +118,10 @@ Result<std::vector<storage::UploadItem>> plan(const Planning& planning, Connecti
                                               JobSnapshot& snapshot) {
   addFetches(snapshot);
   if (!snapshot.actions.empty()) return std::vector<storage::UploadItem>();
-  KILN_ASSIGN(Plan planned, planActions(snapshot, submission.options, submission.delivery));
+  KILN_ASSIGN(Plan planned, planActions(snapshot, submission.spec, submission.delivery));
   snapshot.actions = std::move(planned.actions);
   if (!snapshot.job.reuse) return std::move(planned.blobs);
-  KILN_TRY(
-      reuseArtifacts(planning, connection, toolchain, submission.options, submission.delivery, snapshot));
+  KILN_TRY(reuseArtifacts(planning, connection, toolchain, submission.spec, submission.delivery, snapshot));
   bool hit = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
                          [](const index::TargetRecord& target) { return target.artifact.has_value(); });
   if (hit && !submission.delivery.check) {

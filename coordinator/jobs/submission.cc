@@ -20,7 +20,7 @@ constexpr int kMaxTargets = 32;
 constexpr std::size_t kMaxKey = 128;
 constexpr std::size_t kMaxUrl = 2048;
 // Every look at a job reads them, and as JSON they take thirty times the memory.
-constexpr std::size_t kMaxOptions = 256 << 10;
+constexpr std::size_t kMaxSpec = 256 << 10;
 constexpr std::size_t kMaxDelivery = 1 << 20;
 
 Status invalid(std::string message) {
@@ -129,12 +129,12 @@ Result<index::GitSource> readGitSource(const v1::GitSource& source, bool claimed
   return index::GitSource{url, commit, source.path()};
 }
 
-Result<CompileSpec> readOptions(const std::string& text) {
+Result<CompileSpec> readSpec(const std::string& text) {
   CompileSpec spec;
   spec.profiles.push_back({"default", {}});
   if (text.empty()) return spec;
   KILN_ASSIGN(Json json, parseStrictJson(text));
-  KILN_TRY(applyOptions(json, spec));
+  KILN_TRY(applySubmitted(json, spec));
   return spec;
 }
 
@@ -152,11 +152,11 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
   KILN_TRY(checkKey(out.idempotencyKey));
   KILN_TRY(readSources(request, out));
   KILN_TRY(readTargets(request, out));
-  if (request.options_json().size() > kMaxOptions) return invalidSize("options_json", kMaxOptions);
+  if (request.spec_json().size() > kMaxSpec) return invalidSize("spec_json", kMaxSpec);
   if (request.delivery_json().size() > kMaxDelivery) return invalidSize("delivery_json", kMaxDelivery);
-  auto options = readOptions(request.options_json());
-  if (!options) return fail(options.error().in("options_json"));
-  out.options = std::move(*options);
+  auto spec = readSpec(request.spec_json());
+  if (!spec) return fail(spec.error().in("spec_json"));
+  out.spec = std::move(*spec);
   auto delivery = readDelivery(request.delivery_json());
   if (!delivery) return fail(delivery.error().in("delivery_json"));
   out.delivery = *delivery;
@@ -165,15 +165,15 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
                 "delivery_json: a check on an emulated device is for targets that run on a device (cuda:*)");
   if (out.delivery.rebuild && out.targets.size() != 1)
     return fail(Code::kInvalidArgument, "delivery_json: a rebuild has one target");
-  KILN_ASSIGN(out.optionsText, toCanonicalJson(optionsToJson(out.options)));
+  KILN_ASSIGN(out.specText, toCanonicalJson(submittedToJson(out.spec)));
   KILN_ASSIGN(out.deliveryText, toCanonicalJson(out.delivery.toJson()));
   out.request = digestOf(request.SerializeAsString());
   return out;
 }
 
-Result<CompileSpec> compileSpec(const CompileSpec& options, const std::vector<index::SourceRecord>& sources,
+Result<CompileSpec> compileSpec(const CompileSpec& submitted, const std::vector<index::SourceRecord>& sources,
                                 const Digest& toolchainDigest, const index::TargetRecord& target) {
-  CompileSpec spec = options;
+  CompileSpec spec = submitted;
   KILN_ASSIGN(Target parsed, parseTarget(target.target));
   spec.target = parsed.name;
   spec.features = parsed.features;

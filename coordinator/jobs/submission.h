@@ -16,10 +16,10 @@ struct Submission {
   std::string toolchain;                     // label or digest as given; "" for the default
   std::vector<index::SourceRecord> sources;  // normalised; [0] is the model, external data sorted by path
   std::vector<std::string> targets;
-  CompileSpec options;  // files, toolchain and target still empty
+  CompileSpec spec;  // files, toolchain and target still empty
   DeliverySpec delivery;
-  std::string optionsText, deliveryText;  // canonical JSON
-  Digest request;                         // of the whole request
+  std::string specText, deliveryText;  // canonical JSON
+  Digest request;                      // of the whole request
 };
 
 // kInvalidArgument names the field; kUnimplemented for a well-formed target that is not served, naming those
@@ -29,12 +29,13 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request);
 // A git source as in a request: https or ssh, a full commit id, a safe path.
 Result<index::GitSource> readGitSource(const v1::GitSource& source, bool claimed);
 
-// The spec of one target, with the tuning that the record has. Every source must have its blob.
-Result<CompileSpec> compileSpec(const CompileSpec& options, const std::vector<index::SourceRecord>& sources,
+// What was submitted as the spec of one target, with the tuning that the record has. Every source must have
+// its blob.
+Result<CompileSpec> compileSpec(const CompileSpec& submitted, const std::vector<index::SourceRecord>& sources,
                                 const Digest& toolchainDigest, const index::TargetRecord& target);
 
-// Options and DeliverySpec from their stored text.
-Result<CompileSpec> readOptions(const std::string& text);
+// The submitted CompileSpec and the DeliverySpec from their stored text.
+Result<CompileSpec> readSpec(const std::string& text);
 Result<DeliverySpec> readDelivery(const std::string& text);
 
 }  // namespace kiln::jobs

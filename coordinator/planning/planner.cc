@@ -22,12 +22,12 @@ constexpr int kTuneMarginSeconds = 120;
 
 // Gives the target its published artifact, if that stands for this submission as it is.
 Status reuseArtifact(const Planning& planning, postgres::Connection& connection,
-                     const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                     const index::ToolchainRecord& toolchain, const CompileSpec& submitted,
                      const DeliverySpec& delivery, index::ArtifactRecord artifact,
                      const index::JobSnapshot& snapshot, index::TargetRecord& target) {
   if (!artifact.fixtures) return {};
   KILN_ASSIGN(CompileSpec spec,
-              jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchainDigest, target));
+              jobs::compileSpec(submitted, snapshot.sources, snapshot.job.toolchainDigest, target));
   KILN_TRY(index::loadEvidence(connection, artifact));
   std::vector<Digest> needed{artifact.digest, artifact.config, *artifact.fixtures};
   for (const index::FileRecord& file : artifact.files) needed.push_back(file.digest);
@@ -59,12 +59,12 @@ Status planCompile(const CompileSpec& spec, const DeliverySpec& delivery, Plan& 
   return {};
 }
 
-Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options,
+Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& submitted,
                          const DeliverySpec& delivery) {
   Plan plan;
   for (const index::TargetRecord& target : snapshot.targets) {
     KILN_ASSIGN(CompileSpec spec,
-                jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchainDigest, target));
+                jobs::compileSpec(submitted, snapshot.sources, snapshot.job.toolchainDigest, target));
     if (plan.actions.empty())
       KILN_TRY(planAction(index::ActionKind::kReference, "", jobs::referenceSpec(spec), plan));
     if (delivery.tuning)
@@ -87,7 +87,7 @@ Result<bool> outputsArePresent(storage::BlobStore& blobs, const std::string& ins
 }
 
 Status reuseArtifacts(const Planning& planning, postgres::Connection& connection,
-                      const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                      const index::ToolchainRecord& toolchain, const CompileSpec& submitted,
                       const DeliverySpec& delivery, index::JobSnapshot& snapshot) {
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : snapshot.actions) actions.push_back(action.action);
@@ -97,7 +97,7 @@ Status reuseArtifacts(const Planning& planning, postgres::Connection& connection
     if (found == artifacts.end()) continue;
     for (index::TargetRecord& target : snapshot.targets)
       if (target.target == action.target)
-        KILN_TRY(reuseArtifact(planning, connection, toolchain, options, delivery, found->second, snapshot,
+        KILN_TRY(reuseArtifact(planning, connection, toolchain, submitted, delivery, found->second, snapshot,
                                target));
   }
   return {};

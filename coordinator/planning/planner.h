@@ -22,7 +22,7 @@ struct Plan {
 };
 
 // Pure. Every source of the snapshot must have its blob.
-Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& options,
+Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& submitted,
                          const DeliverySpec& delivery);
 
 // The compile of one target, with the one for an emulated device where the check wants it.
@@ -31,7 +31,7 @@ Status planCompile(const CompileSpec& spec, const DeliverySpec& delivery, Plan& 
 // Gives the targets of a job that is not stored yet, but planned, the artifacts that are published, complete
 // in the CAS, and prove that they are what is asked for (provenBuilders()).
 Status reuseArtifacts(const Planning& planning, postgres::Connection& connection,
-                      const index::ToolchainRecord& toolchain, const CompileSpec& options,
+                      const index::ToolchainRecord& toolchain, const CompileSpec& submitted,
                       const DeliverySpec& delivery, index::JobSnapshot& snapshot);
 
 // Adds the results of earlier jobs that their receipts prove to such a job; if bytes of theirs are gone, it

@@ -30,8 +30,8 @@ const index::TargetRecord& targetAt(const index::JobSnapshot& snapshot, int targ
 }
 
 Result<CompileSpec> specOf(const index::JobSnapshot& snapshot, const index::TargetRecord& target) {
-  KILN_ASSIGN(const CompileSpec options, jobs::readOptions(snapshot.job.options));
-  return jobs::compileSpec(options, snapshot.sources, snapshot.job.toolchainDigest, target);
+  KILN_ASSIGN(const CompileSpec submitted, jobs::readSpec(snapshot.job.spec));
+  return jobs::compileSpec(submitted, snapshot.sources, snapshot.job.toolchainDigest, target);
 }
 
 // Whether a row says what the plan's kernel can be: another toolchain's template may have had other knobs.

@@ -260,7 +260,7 @@ Status readPartition(ObjectReader& reader, CompileSpec& spec) {
   return rules.finish();
 }
 
-Status readOption(ObjectReader& reader, std::string_view name, CompileSpec& spec) {
+Status readSubmitted(ObjectReader& reader, std::string_view name, CompileSpec& spec) {
   if (name == "profiles") return readProfiles(reader, spec);
   if (name == "pins") return readPins(reader, spec);
   if (name == "sequences") return readSequences(reader, spec);
@@ -275,8 +275,8 @@ Status readOption(ObjectReader& reader, std::string_view name, CompileSpec& spec
   return checkOneOf(spec.fallback, {"fail", "cpu"}, reader.path("fallback"));
 }
 
-constexpr std::string_view kOptions[] = {"profiles", "outOfProfile", "pins",      "numerics",
-                                         "fallback", "budgets",      "sequences", "partition"};
+constexpr std::string_view kSubmitted[] = {"profiles", "outOfProfile", "pins",      "numerics",
+                                           "fallback", "budgets",      "sequences", "partition"};
 // Members that are left out where they say nothing, as they were before there were such members.
 bool mayBeAbsent(std::string_view name) {
   return name == "sequences" || name == "partition";
@@ -329,7 +329,7 @@ bool isModelFileName(std::string_view path) {
   return path == "model.onnx" || path == "model.mlir";
 }
 
-Json optionsToJson(const CompileSpec& spec) {
+Json submittedToJson(const CompileSpec& spec) {
   Json out = {{"profiles", profilesJson(spec.profiles)},
               {"outOfProfile", spec.outOfProfile},
               {"pins", pinsJson(spec.pins)},
@@ -341,10 +341,10 @@ Json optionsToJson(const CompileSpec& spec) {
   return out;
 }
 
-Status applyOptions(const Json& options, CompileSpec& spec) {
-  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(options, "options"));
-  for (std::string_view name : kOptions)
-    if (reader.has(name)) KILN_TRY(readOption(reader, name, spec));
+Status applySubmitted(const Json& submitted, CompileSpec& spec) {
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(submitted, "options"));
+  for (std::string_view name : kSubmitted)
+    if (reader.has(name)) KILN_TRY(readSubmitted(reader, name, spec));
   for (const ShapeProfile& profile : spec.profiles)
     for (const auto& [dim, range] : profile.dims)
       if (auto fits = checkRange(dim, range); !fits)
@@ -370,7 +370,7 @@ Json CompileSpec::toJson() const {
     entry["path"] = file.path;
     list.push_back(std::move(entry));
   }
-  Json out = optionsToJson(*this);
+  Json out = submittedToJson(*this);
   out["apiVersion"] = "kiln/v1";
   out["kind"] = "CompileSpec";
   out["files"] = std::move(list);
@@ -390,8 +390,8 @@ Result<CompileSpec> CompileSpec::fromJson(const Json& json) {
   KILN_ASSIGN(spec.toolchainDigest, toolchain.digest());
   KILN_TRY(toolchain.finish());
   KILN_TRY(readTarget(reader, spec));
-  for (std::string_view name : kOptions)
-    if (!mayBeAbsent(name) || reader.has(name)) KILN_TRY(readOption(reader, name, spec));
+  for (std::string_view name : kSubmitted)
+    if (!mayBeAbsent(name) || reader.has(name)) KILN_TRY(readSubmitted(reader, name, spec));
   if (reader.has("tuning")) {
     KILN_ASSIGN(ObjectReader tuning, reader.object("tuning"));
     KILN_ASSIGN(spec.tuning, tuning.digest());

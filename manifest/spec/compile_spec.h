@@ -75,13 +75,13 @@ struct CompileSpec {
   static Result<CompileSpec> fromJson(const Json& json);
 };
 
-// The members a user may set (SubmitJobRequest.options_json): "profiles", "outOfProfile", "pins",
+// The members a user may set (SubmitJobRequest.spec_json): "profiles", "outOfProfile", "pins",
 // "sequences", "numerics", "fallback", "partition", "budgets", in the form they have in a CompileSpec; each
 // may be left out.
-Json optionsToJson(const CompileSpec& spec);
-// Sets what `options` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson, and for
-// a range that checkRange() refuses.
-Status applyOptions(const Json& options, CompileSpec& spec);
+Json submittedToJson(const CompileSpec& spec);
+// Sets what `submitted` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson, and
+// for a range that checkRange() refuses.
+Status applySubmitted(const Json& submitted, CompileSpec& spec);
 
 // kInvalidArgument, naming the limits, for a range that no dimension can have: one number is 0 to 2^31, a
 // range of several 1 to 2^31. An element of an input's value ("k[0]") can be any number that JSON holds.

@@ -6,8 +6,8 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   auto json = kiln::parseStrictJson({reinterpret_cast<const char*>(data), size});
   if (!json) return 0;
-  kiln::CompileSpec options;
-  (void)kiln::applyOptions(*json, options);
+  kiln::CompileSpec spec;
+  (void)kiln::applySubmitted(*json, spec);
   (void)kiln::DeliverySpec::fromJson(*json);
   auto spec = kiln::CompileSpec::fromJson(*json);
   if (!spec) return 0;

@@ -48,7 +48,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   for (const auto& sequence : options.sequences) KILN_TRY(addComposite(sequence, spec.sequences));
   v1::SubmitJobRequest request;
   KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
-  KILN_ASSIGN(*request.mutable_options_json(), toCanonicalJson(optionsToJson(spec)));
+  KILN_ASSIGN(*request.mutable_spec_json(), toCanonicalJson(submittedToJson(spec)));
   DeliverySpec delivery = options.delivery;
   delivery.builders = std::max(delivery.builders, delivery.operators);
   if (delivery.majority && delivery.builders < 3)

@@ -55,10 +55,10 @@ std::string nameOf(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-Status addFiles(const std::string& model, const std::vector<std::string>& data, const CompileSpec& options,
+Status addFiles(const std::string& model, const std::vector<std::string>& data, const CompileSpec& spec,
                 Sources& sources) {
   KILN_ASSIGN(const auto files, client::findModelFiles(model, data));
-  KILN_TRY(client::checkModelFile(model, options, client::externalSizes(files)));
+  KILN_TRY(client::checkModelFile(model, spec, client::externalSizes(files)));
   for (const auto& file : files) {
     KILN_ASSIGN(const Digest digest, digestOfFile(file.path));
     sources.add(file.name, {digest, file.path, {}}, nullptr);
@@ -68,7 +68,7 @@ Status addFiles(const std::string& model, const std::vector<std::string>& data, 
 
 // A repository on this machine: read here, for the farm sees no files of its users.
 Status addLocalCommit(const std::string& directory, const source::GitReference& reference,
-                      const CompileSpec& options, Sources& sources) {
+                      const CompileSpec& spec, Sources& sources) {
   KILN_ASSIGN(auto files, readLocalCommit(directory, reference));
   const auto name = nameOf(reference.path);
   const auto home = reference.path.substr(0, reference.path.size() - name.size());
@@ -77,7 +77,7 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
     sources.add(path, {digest, files.path() + "/" + path, {}}, &origin);
   };
   KILN_ASSIGN(const auto model, readRegular(files.path() + "/" + name, kMaxModelBytes, O_NOFOLLOW));
-  KILN_TRY(client::checkModel(asBytes(model), reference.path, options));
+  KILN_TRY(client::checkModel(asBytes(model), reference.path, spec));
   KILN_ASSIGN(const auto locations, source::externalLocations(asBytes(model)));
   onnx::ExternalSizes sizes;
   std::vector<std::pair<std::string, Digest>> data;
@@ -87,7 +87,7 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
     sizes[path] = digest.size;
     data.emplace_back(std::move(path), digest);
   }
-  if (!data.empty()) KILN_TRY(client::checkModel(asBytes(model), reference.path, options, sizes));
+  if (!data.empty()) KILN_TRY(client::checkModel(asBytes(model), reference.path, spec, sizes));
   add(name, digestOf(model));
   for (const auto& [path, digest] : data) add(path, digest);
   sources.keep(std::move(files));
@@ -99,11 +99,11 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
 Status addModel(client::Client& client, const std::string& model, const std::vector<std::string>& data,
                 bool verbose, v1::SubmitJobRequest& request) {
   Sources sources(request);
-  CompileSpec options;
-  KILN_ASSIGN(const Json given, parseJson(request.options_json()));
-  KILN_TRY(applyOptions(given, options));
+  CompileSpec spec;
+  KILN_ASSIGN(const Json given, parseJson(request.spec_json()));
+  KILN_TRY(applySubmitted(given, spec));
   if (!source::isGitReference(model)) {
-    KILN_TRY(addFiles(model, data, options, sources));
+    KILN_TRY(addFiles(model, data, spec, sources));
     return sources.upload(client, verbose);
   }
   if (!data.empty()) {
@@ -113,7 +113,7 @@ Status addModel(client::Client& client, const std::string& model, const std::vec
   KILN_ASSIGN(const auto reference, source::parseGitReference(source::escapeLocalUrl(model)));
   KILN_ASSIGN(const auto url, source::parseGitUrl(reference.url));
   if (url.scheme == "file") {
-    KILN_TRY(addLocalCommit(url.path, reference, options, sources));
+    KILN_TRY(addLocalCommit(url.path, reference, spec, sources));
     return sources.upload(client, verbose);
   }
   auto& added = *request.add_sources();

@@ -23,7 +23,7 @@ struct Options {
 Result<v1::SubmitJobRequest> makeRequest(const Digest& artifact, const CompileSpec& spec) {
   v1::SubmitJobRequest request;
   KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
-  KILN_ASSIGN(*request.mutable_options_json(), toCanonicalJson(optionsToJson(spec)));
+  KILN_ASSIGN(*request.mutable_spec_json(), toCanonicalJson(submittedToJson(spec)));
   DeliverySpec delivery;
   delivery.noCache = true;
   delivery.rebuild = RebuildRequest{artifact, {}};

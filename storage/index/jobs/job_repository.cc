@@ -30,7 +30,7 @@ JobRecord jobAt(const Row& row) {
   job.ended = row.get<std::optional<TimePoint>>("ended");
   job.toolchainLabel = row.get<std::string>("toolchain_label");
   job.toolchainDigest = digestAt(row, "toolchain_hash", "toolchain_size");
-  job.options = row.get<std::string>("options");
+  job.spec = row.get<std::string>("options");  // as the release before knows it
   job.delivery = row.get<std::string>("delivery");
   job.modelName = row.get<std::string>("model_name");
   job.submitter = row.get<std::string>("submitter");
@@ -173,7 +173,7 @@ Status insertJob(Connection& connection, const JobSnapshot& snapshot) {
                                            job.toolchainLabel,
                                            hashParam(job.toolchainDigest),
                                            job.toolchainDigest.size,
-                                           job.options,
+                                           job.spec,
                                            job.delivery,
                                            job.modelName,
                                            sources.ordinals,

@@ -94,7 +94,7 @@ struct JobRecord {
   std::optional<TimePoint> ended;
   std::string toolchainLabel;
   Digest toolchainDigest;
-  std::string options;   // canonical JSON, as submitted
+  std::string spec;      // canonical JSON of the CompileSpec, as submitted
   std::string delivery;  // canonical JSON of the DeliverySpec
   std::string modelName;
   std::string submitter = "local";  // the identity that the caller proved; "local": the farm's private socket

@@ -49,7 +49,7 @@ struct KilnBuild : testing::Test {
   static CompileSpec asked(const v1::SubmitJobRequest& request) {
     CompileSpec spec;
     spec.profiles = {{"default", {}}};
-    EXPECT_TRUE(applyOptions(*parseJson(request.options_json()), spec));
+    EXPECT_TRUE(applySubmitted(*parseJson(request.spec_json()), spec));
     const Target target = *parseTarget(request.targets(0));
     spec.target = target.name;
     spec.features = target.features;

@@ -28,7 +28,7 @@ std::string detector() {
                       field(11, floatInput("box", {"4", "?"})) + field(12, floatInput("mask", {"N"})));
 }
 
-CompileSpec optionsWith(const std::vector<std::string>& profiles) {
+CompileSpec specWith(const std::vector<std::string>& profiles) {
   CompileSpec spec;
   spec.profiles = *parseProfiles(profiles);
   return spec;
@@ -36,7 +36,7 @@ CompileSpec optionsWith(const std::vector<std::string>& profiles) {
 
 TEST(ModelCheck, NamesAllThatIsMissingAtOnce) {
   const auto refusal = [](const std::vector<std::string>& profiles) {
-    const auto given = checkModel(asBytes(detector()), "nets/yolo.onnx", optionsWith(profiles));
+    const auto given = checkModel(asBytes(detector()), "nets/yolo.onnx", specWith(profiles));
     return given ? Error{Code::kUnknown, "passed", {}} : given.error();
   };
   const Error nothing = refusal({});
@@ -62,12 +62,12 @@ TEST(ModelCheck, NamesAllThatIsMissingAtOnce) {
 // A list of unknown length is as long as its pin; that says nothing about other inputs or further dimensions.
 TEST(ModelCheck, APinGivesALengthOnlyToItsOwnList) {
   const auto openWith = [](const std::vector<std::string>& dims, const std::string& pinned) {
-    CompileSpec options;
-    options.pins[pinned] = {1, 2};
+    CompileSpec spec;
+    spec.pins[pinned] = {1, 2};
     const auto checked = checkModel(
         asBytes(varintField(1, 8) +
                 field(7, field(11, floatInput("axes", dims)) + field(12, floatInput("axes", {"1"})))),
-        "m.onnx", options);
+        "m.onnx", spec);
     return checked ? std::string() : checked.error().message;
   };
   EXPECT_EQ(openWith({"?"}, "axes"), "");
@@ -78,11 +78,11 @@ TEST(ModelCheck, APinGivesALengthOnlyToItsOwnList) {
 
 // Everything that the model has no place for is told at once, beside what is missing: a usage error.
 TEST(ModelCheck, NamesAllThatIsUnknownAtOnce) {
-  CompileSpec options = optionsWith({"N=1", "Hight=2", "W=1:2:4", "image[0]=3"});
-  options.pins["imagee"] = {1};
-  options.pins["box"] = {1, 2};
-  options.sequences["mask"];
-  const auto given = checkModel(asBytes(detector()), "m.onnx", options);
+  CompileSpec spec = specWith({"N=1", "Hight=2", "W=1:2:4", "image[0]=3"});
+  spec.pins["imagee"] = {1};
+  spec.pins["box"] = {1, 2};
+  spec.sequences["mask"];
+  const auto given = checkModel(asBytes(detector()), "m.onnx", spec);
   ASSERT_FALSE(given);
   EXPECT_EQ(given.error().code, Code::kInvalidArgument);
   EXPECT_EQ(given.error().details, "") << "nothing is wrong with the model";
@@ -96,18 +96,18 @@ TEST(ModelCheck, NamesAllThatIsUnknownAtOnce) {
                     Not(HasSubstr("\"N\"")), Not(HasSubstr("\"W\""))));
 }
 
-// Rules of placement are held against the model like everything else that the options name.
+// Rules of placement are held against the model like everything else that the spec name.
 TEST(ModelCheck, RulesThatNameNothingOfTheModel) {
   const std::string model =
       varintField(1, 8) +
       field(7, field(1, field(1, "x") + field(2, "y") + field(3, "act") + field(4, "Relu")) +
                    field(11, floatInput("x", {"1"})) + field(12, floatInput("y", {"1"})));
-  CompileSpec options;
-  options.partition.affinities = {{"op:Relu", "cpu:x86-64-v3"}, {"act", "cpu:x86-64-v3"}};
-  EXPECT_TRUE(checkModel(asBytes(model), "m.onnx", options));
-  options.partition.affinities.push_back({"op:Rellu", "cpu:x86-64-v3"});
-  options.partition.fallbackOperators = {"Gemm"};
-  const auto given = checkModel(asBytes(model), "m.onnx", options);
+  CompileSpec spec;
+  spec.partition.affinities = {{"op:Relu", "cpu:x86-64-v3"}, {"act", "cpu:x86-64-v3"}};
+  EXPECT_TRUE(checkModel(asBytes(model), "m.onnx", spec));
+  spec.partition.affinities.push_back({"op:Rellu", "cpu:x86-64-v3"});
+  spec.partition.fallbackOperators = {"Gemm"};
+  const auto given = checkModel(asBytes(model), "m.onnx", spec);
   ASSERT_FALSE(given);
   EXPECT_EQ(given.error().code, Code::kInvalidArgument);
   EXPECT_THAT(given.error().message,
@@ -122,20 +122,20 @@ TEST(ModelCheck, SizesOverAllProfilesAndValuesOfPins) {
                    field(11, field(1, "k") + field(2, field(1, varintField(1, 7) +
                                                                    field(2, field(1, varintField(1, 2)))))) +
                    field(12, floatInput("x", {"N"})));
-  const auto refusal = [&](CompileSpec options) {
-    const auto given = checkModel(asBytes(model), "m.onnx", options);
+  const auto refusal = [&](CompileSpec spec) {
+    const auto given = checkModel(asBytes(model), "m.onnx", spec);
     return given ? std::string("taken") : given.error().message;
   };
-  EXPECT_EQ(refusal(optionsWith({"a:N=0", "b:N=0"})), "taken");
-  EXPECT_THAT(refusal(optionsWith({"a:N=0", "b:N=4"})), HasSubstr("dimension \"N\" is 0:0:4"));
-  EXPECT_EQ(refusal(optionsWith({"N=1,k[0]=0:1:4,k[1]=2"})), "taken");
-  CompileSpec options = optionsWith({"N=1"});
-  options.pins["k"] = {1, 2};
-  EXPECT_EQ(refusal(options), "taken");
-  options.pins["k"] = {1, 2, 3};
-  EXPECT_THAT(refusal(options), HasSubstr("--pin k: 3 values, the input has 2 elements"));
-  options.pins["k"] = {1, 0.5};
-  EXPECT_THAT(refusal(options), HasSubstr("--pin k: value 1 (0.5) is no i64"));
+  EXPECT_EQ(refusal(specWith({"a:N=0", "b:N=0"})), "taken");
+  EXPECT_THAT(refusal(specWith({"a:N=0", "b:N=4"})), HasSubstr("dimension \"N\" is 0:0:4"));
+  EXPECT_EQ(refusal(specWith({"N=1,k[0]=0:1:4,k[1]=2"})), "taken");
+  CompileSpec spec = specWith({"N=1"});
+  spec.pins["k"] = {1, 2};
+  EXPECT_EQ(refusal(spec), "taken");
+  spec.pins["k"] = {1, 2, 3};
+  EXPECT_THAT(refusal(spec), HasSubstr("--pin k: 3 values, the input has 2 elements"));
+  spec.pins["k"] = {1, 0.5};
+  EXPECT_THAT(refusal(spec), HasSubstr("--pin k: value 1 (0.5) is no i64"));
 }
 
 TEST(ModelCheck, ExternalDataThatIsNotAsTheModelSays) {
@@ -163,14 +163,14 @@ TEST(ModelCheck, WhatASequenceHoldsIsAskedFor) {
   const std::string tensor = field(1, varintField(1, 1)), sequence = field(4, field(1, tensor));
   const std::string model = varintField(1, 8) + field(7, field(11, field(1, "parts") + field(2, sequence)) +
                                                              field(12, floatInput("parts", {"1"})));
-  CompileSpec options;
-  const auto open = checkModel(asBytes(model), "m.onnx", options);
+  CompileSpec spec;
+  const auto open = checkModel(asBytes(model), "m.onnx", spec);
   ASSERT_FALSE(open);
   EXPECT_EQ(open.error().code, Code::kUnimplemented);
   EXPECT_THAT(open.error().message, AllOf(HasSubstr("what input parts of sequence or optional type holds"),
                                           HasSubstr("give --sequence parts=, ")));
-  options.sequences["parts"];
-  EXPECT_TRUE(checkModel(asBytes(model), "m.onnx", options));
+  spec.sequences["parts"];
+  EXPECT_TRUE(checkModel(asBytes(model), "m.onnx", spec));
 }
 
 // The farm reads other formats.
@@ -257,8 +257,8 @@ TEST(ModelReport, SaysWhatABuildNeeds) {
   EXPECT_EQ(report->bytes, detector().size());
   EXPECT_EQ(report->toJson().at("dimensions").size(), 4u);
   // What it prints passes the check that a build makes.
-  CompileSpec options = optionsWith({"N=1", "H=224", "W=224", "box.1=1"});
-  EXPECT_TRUE(checkModelFile(path, options));
+  CompileSpec spec = specWith({"N=1", "H=224", "W=224", "box.1=1"});
+  EXPECT_TRUE(checkModelFile(path, spec));
 }
 
 // TensorFlow's names of inputs end in ":0", and a ':' ends a profile's name.
@@ -271,8 +271,8 @@ TEST(ModelReport, WhatIsAdvisedForNamesWithColonsIsTaken) {
   const auto report = inspectModel(path, {}, {"cpu:x86-64-v3"});
   ASSERT_TRUE(report) << report.error().message;
   EXPECT_THAT(report->commandLine, HasSubstr("--profile default:x:0.0=1"));
-  EXPECT_TRUE(checkModelFile(path, optionsWith({"default:x:0.0=1"})));
-  const auto refused = checkModelFile(path, optionsWith({"x:0.0=1"}));
+  EXPECT_TRUE(checkModelFile(path, specWith({"default:x:0.0=1"})));
+  const auto refused = checkModelFile(path, specWith({"x:0.0=1"}));
   ASSERT_FALSE(refused);
   EXPECT_THAT(refused.error().message, HasSubstr("give --profile default:x:0.0="));
 }

@@ -202,7 +202,7 @@ v1::SubmitJobRequest sampleSubmission() {
     source->set_path(path);
     *source->mutable_blob() = toProto(digestOf(path));
   }
-  request.set_options_json(
+  request.set_spec_json(
       R"({"profiles":[{"name":"p","dims":[{"dim":"M","min":1,"opt":1,"max":1},{"dim":"N","min":1,"opt":2,"max":4}]}],)"
       R"("fallback":"fail","pins":[{"input":"a","values":["1"]},{"input":"b","values":["2"]}]})");
   return request;
@@ -212,7 +212,7 @@ Digest keyOf(const v1::SubmitJobRequest& request) {
   auto submission = readSubmission(request);
   EXPECT_TRUE(submission) << submission.error().message;
   if (!submission) return {};
-  return keyOf(compileSpec(submission->options, submission->sources, digestOf(std::string_view("toolchain")),
+  return keyOf(compileSpec(submission->spec, submission->sources, digestOf(std::string_view("toolchain")),
                            index::TargetRecord{submission->targets.at(0)})
                    .value());
 }
@@ -253,7 +253,7 @@ TEST(ActionKey, NoOrderNameOrOriginOfASubmission) {
   request.mutable_sources()->SwapElements(1, 2);
   EXPECT_EQ(keyOf(request), base) << "external data in another order";
   request = sampleSubmission();
-  request.set_options_json(
+  request.set_spec_json(
       R"({"pins":[{"values":["1"],"input":"a"},{"values":["2"],"input":"b"}],"fallback":"fail",)"
       R"("profiles":[{"dims":[{"max":1,"min":1,"opt":1,"dim":"M"},{"opt":2,"max":4,"dim":"N","min":1}],"name":"p"}]})");
   EXPECT_EQ(keyOf(request), base) << "members in another order; lists that are maps have one order only";

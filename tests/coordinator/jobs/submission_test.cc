@@ -35,7 +35,7 @@ TEST(Submission, NormalisesTheModelName) {
   other.mutable_sources(0)->set_path("copy.onnx");
   auto spec = [](const v1::SubmitJobRequest& r) {
     auto s = readSubmission(r);
-    return compileSpec(s->options, s->sources, digestOf(std::string_view("t")),
+    return compileSpec(s->spec, s->sources, digestOf(std::string_view("t")),
                        index::TargetRecord{s->targets[0]});
   };
   EXPECT_EQ(*spec(request()), *spec(other)) << "a name must not change a digest";
@@ -80,8 +80,8 @@ TEST(Submission, RefusesWhatIsMalformed) {
   bad.mutable_sources(0)->mutable_blob()->set_hash("nothex");
   expectRefused(bad, Code::kInvalidArgument, "sources[0]");
   bad = request();
-  bad.set_options_json(R"({"nonsense":1})");
-  expectRefused(bad, Code::kInvalidArgument, "options_json");
+  bad.set_spec_json(R"({"nonsense":1})");
+  expectRefused(bad, Code::kInvalidArgument, "spec_json");
   bad = request();
   bad.set_delivery_json(R"({"builders":0})");
   expectRefused(bad, Code::kInvalidArgument, "delivery_json");
@@ -89,14 +89,14 @@ TEST(Submission, RefusesWhatIsMalformed) {
 
 TEST(Submission, WhatIsKeptWithAJobIsBounded) {
   auto large = request();
-  const std::string options = "{}", delivery = toCanonicalJson(DeliverySpec{}.toJson()).value();
-  large.set_options_json(options + std::string((256 << 10) - options.size(), ' '));
+  const std::string spec = "{}", delivery = toCanonicalJson(DeliverySpec{}.toJson()).value();
+  large.set_spec_json(spec + std::string((256 << 10) - spec.size(), ' '));
   large.set_delivery_json(delivery + std::string((1 << 20) - delivery.size(), ' '));
   const auto taken = readSubmission(large);
   EXPECT_TRUE(taken) << taken.error().message;
   auto bad = large;
-  bad.mutable_options_json()->push_back(' ');
-  expectRefused(bad, Code::kInvalidArgument, "options_json has more than 256 KiB");
+  bad.mutable_spec_json()->push_back(' ');
+  expectRefused(bad, Code::kInvalidArgument, "spec_json has more than 256 KiB");
   bad = large;
   bad.mutable_delivery_json()->push_back(' ');
   expectRefused(bad, Code::kInvalidArgument, "delivery_json has more than 1024 KiB");

@@ -32,10 +32,10 @@ class ProvenResult : public FarmTest {
     out.operators = operators;
     return out;
   }
-  v1::SubmitJobRequest asking(const DeliverySpec& delivery = by(1), const std::string& options = "") {
+  v1::SubmitJobRequest asking(const DeliverySpec& delivery = by(1), const std::string& spec = "") {
     v1::SubmitJobRequest out = request("key-" + std::to_string(++submissions_));
     out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
-    out.set_options_json(options);
+    out.set_spec_json(spec);
     return out;
   }
   v1::Job built(const v1::SubmitJobRequest& request,

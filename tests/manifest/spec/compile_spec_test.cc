@@ -25,8 +25,8 @@ TEST(CompileSpec, TuningIsLeftOutWhereThereIsNoneAndNoOptionOfAUser) {
   auto back = CompileSpec::fromJson(spec.toJson());
   ASSERT_TRUE(back) << back.error().message;
   EXPECT_EQ(*back, spec);
-  EXPECT_FALSE(optionsToJson(spec).contains("tuning"));
-  EXPECT_FALSE(applyOptions({{"tuning", spec.toJson()["tuning"]}}, spec));
+  EXPECT_FALSE(submittedToJson(spec).contains("tuning"));
+  EXPECT_FALSE(applySubmitted({{"tuning", spec.toJson()["tuning"]}}, spec));
   Json bad = spec.toJson();
   bad["tuning"]["digest"] = "sha256:1";
   EXPECT_FALSE(CompileSpec::fromJson(bad));
@@ -114,14 +114,14 @@ TEST(CompileSpec, SurvivesTruncationAndFlips) {
 
 TEST(CompileSpec, OptionsAreTheMembersAUserMaySet) {
   CompileSpec spec = testing_support::sampleSpec(), other;
-  ASSERT_TRUE(applyOptions(optionsToJson(spec), other));
+  ASSERT_TRUE(applySubmitted(submittedToJson(spec), other));
   EXPECT_EQ(other.profiles, spec.profiles);
   EXPECT_EQ(other.pins, spec.pins);
   CompileSpec kept = spec;
-  ASSERT_TRUE(applyOptions(Json{{"fallback", "cpu"}}, kept));
+  ASSERT_TRUE(applySubmitted(Json{{"fallback", "cpu"}}, kept));
   EXPECT_EQ(kept.fallback, "cpu");
   EXPECT_EQ(kept.profiles, spec.profiles);
-  EXPECT_EQ(applyOptions(Json{{"toolchain", "x"}}, kept).error().message,
+  EXPECT_EQ(applySubmitted(Json{{"toolchain", "x"}}, kept).error().message,
             "options.toolchain: unknown member");
 }
 

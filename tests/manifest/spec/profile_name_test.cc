@@ -16,7 +16,7 @@ std::string refusalOf(const std::string& name, std::int64_t least = 1) {
   CompileSpec spec;
   const Json profiles = Json::array(
       {{{"name", name}, {"dims", Json::array({{{"dim", "N"}, {"min", least}, {"opt", 2}, {"max", 4}}})}}});
-  const auto applied = applyOptions({{"profiles", profiles}}, spec);
+  const auto applied = applySubmitted({{"profiles", profiles}}, spec);
   return applied ? "taken" : applied.error().message;
 }
 

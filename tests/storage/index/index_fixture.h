@@ -41,7 +41,7 @@ inline JobSnapshot jobWithRuns(const std::string& id, const std::string& action,
   snapshot.job.submitted = queued;
   snapshot.job.toolchainLabel = "kiln-0.1.0";
   snapshot.job.toolchainDigest = digestOf(std::string_view("toolchain"));
-  snapshot.job.options = "{}";
+  snapshot.job.spec = "{}";
   snapshot.job.delivery = "{}";
   snapshot.job.modelName = "m.onnx";
   snapshot.sources.push_back({"model.onnx", digestOf(std::string_view("model")), {}, {}});

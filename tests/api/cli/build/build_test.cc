@@ -39,8 +39,8 @@ TEST_F(KilnBuild, UploadsSubmitsWatchesAndEndsWithTheArtifact) {
   const auto digest = digestOf("weights");
   EXPECT_TRUE(store->findMissing("default", {&digest, 1})->empty());
   EXPECT_EQ(parseJson(request.delivery_json())->at("builders"), 2);
-  const auto options = parseJson(request.options_json());
-  EXPECT_EQ(options->at("profiles").at(0).at("dims").at(0).at("dim"), "N");
+  const auto spec = parseJson(request.spec_json());
+  EXPECT_EQ(spec->at("profiles").at(0).at("dims").at(0).at("dim"), "N");
 }
 
 TEST_F(KilnBuild, SaysWhichNumericsAreWanted) {
@@ -50,7 +50,7 @@ TEST_F(KilnBuild, SaysWhichNumericsAreWanted) {
       {"build", "model.onnx", "--target", "cpu:x86-64-v3", "--precision", "int8", "--reassociation", "on"});
   EXPECT_EQ(built.exit, 0) << built.err;
   ASSERT_EQ(farm.script.submitted.size(), 1u);
-  const auto numerics = parseJson(farm.script.submitted[0].options_json())->at("numerics");
+  const auto numerics = parseJson(farm.script.submitted[0].spec_json())->at("numerics");
   EXPECT_EQ(numerics.at("precision"), "int8");
   EXPECT_EQ(numerics.at("reassociation"), "on");
   EXPECT_EQ(kiln({"build", "model.onnx", "--reassociation", "some"}).exit, 2);
@@ -320,8 +320,7 @@ TEST_F(KilnBuild, WhatInspectPrintsBuildsInAShell) {
         "cd '" + directory.path() + "' && kiln() { '" + KILN_PROGRAM + "' \"$@\" --detach; }\n";
     ASSERT_EQ(std::system((script + line).c_str()), 0) << line;
     const auto& request = farm.script.submitted.back();
-    EXPECT_EQ(parseJson(request.options_json())->at("profiles").at(0).at("dims").at(0).at("dim"), name)
-        << line;
+    EXPECT_EQ(parseJson(request.spec_json())->at("profiles").at(0).at("dims").at(0).at("dim"), name) << line;
     ASSERT_EQ(request.sources_size(), 2) << line;
     EXPECT_EQ(request.sources(1).path(), "parts/w=.bin");
   }
