@@ -6,6 +6,7 @@
 #include "api/cli/audit/log_prove.h"
 #include "api/cli/audit/log_witness.h"
 #include "api/cli/base/print.h"
+#include "manifest/base/counted.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"
 #include "signing/trust/trust_root.h"
@@ -66,8 +67,9 @@ Status showCheckpoint(const Context& context, const LogOptions& options) {
                {"root", toBase64(checkpoint.root)},
                {"checkpoint", opened.note.toString()}});
   else
-    printLine(fmt::format("{}: {} entries, root {}, {} signatures", printable(checkpoint.origin),
-                          checkpoint.size, toBase64(checkpoint.root), opened.note.signatures.size()));
+    printLine(fmt::format("{}: {}, root {}, {}", printable(checkpoint.origin),
+                          counted(checkpoint.size, "entry"), toBase64(checkpoint.root),
+                          counted(opened.note.signatures.size(), "signature")));
   return {};
 }
 
@@ -102,10 +104,11 @@ Status prove(const Context& context, const LogOptions& options, bool consistency
   KILN_ASSIGN(OpenedCheckpoint opened, readCheckpoint(*log, keys));
   const std::uint64_t size = opened.checkpoint.size;
   if (consistency && options.from > size)
-    return fail(Code::kOutOfRange, fmt::format("SIZE {}: the log has {} entries", options.from, size));
-  if (!consistency && options.index >= size)
     return fail(Code::kOutOfRange,
-                fmt::format("INDEX {}: the log has {} entries, the first is 0", options.index, size));
+                fmt::format("SIZE {}: the log has {}", options.from, counted(size, "entry")));
+  if (!consistency && options.index >= size)
+    return fail(Code::kOutOfRange, fmt::format("INDEX {}: the log has {}, the first is 0", options.index,
+                                               counted(size, "entry")));
   auto out = proofOf(*log, opened, options, consistency);
   if (!out) return fail(fromLog(*log, out.error()));
   printJson(*out);
@@ -115,8 +118,8 @@ Status prove(const Context& context, const LogOptions& options, bool consistency
 // That the log goes on from an earlier checkpoint, whose size is the result.
 Result<std::uint64_t> continued(LogSource& log, const Checkpoint& now, const Checkpoint& earlier) {
   if (earlier.size > now.size)
-    return fail(Code::kDataLoss,
-                fmt::format("the log had {} entries and has {}: it was truncated", earlier.size, now.size));
+    return fail(Code::kDataLoss, fmt::format("the log had {} and has {}: it was truncated",
+                                             counted(earlier.size, "entry"), now.size));
   TileTree tree(log, now.size);
   KILN_ASSIGN(auto proof, consistencyProof(tree, earlier.size, now.size));
   KILN_TRY(verifyConsistency(earlier.size, now.size, earlier.root, now.root, proof));
@@ -143,7 +146,8 @@ Status verify(const Context& context, const LogOptions& options) {
                {"size", std::to_string(now.size)},
                {"since", std::to_string(since)}});
   else
-    printLine(fmt::format("verified {}: {} entries lead to root {}{}", printable(now.origin), now.size,
+    printLine(fmt::format("verified {}: {} to root {}{}", printable(now.origin),
+                          counted(now.size, "entry") + (now.size == 1 ? " leads" : " lead"),
                           toBase64(now.root),
                           since ? fmt::format(", consistent with its first {}", since) : ""));
   return {};

@@ -6,6 +6,7 @@
 
 #include "api/cli/base/print.h"
 #include "api/client/artifact_ref.h"
+#include "manifest/base/counted.h"
 #include "manifest/statement/statement.h"
 #include "signing/log/log_proof.h"
 #include "signing/trust/root_logs.h"
@@ -59,7 +60,7 @@ Status proveArtifact(const Context& context, const std::string& artifact) {
                     {"treeSize", std::to_string(proof.treeSize)},
                     {"witnesses", proof.cosigned.size()}});
     rows.push_back({(*proven)->payload.text(), printable(proof.origin), fmt::format("entry {}", proof.index),
-                    fmt::format("of {}", proof.treeSize), fmt::format("{} witnesses", proof.cosigned.size()),
+                    fmt::format("of {}", proof.treeSize), counted(proof.cosigned.size(), "witness"),
                     printable((*proven)->predicateType)});
   }
   if (list.empty())

@@ -8,6 +8,7 @@
 
 #include "api/cli/audit/log_location.h"
 #include "api/cli/base/print.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/durable_file.h"
 #include "manifest/base/printable.h"
 #include "signing/follow/log_source.h"
@@ -85,7 +86,7 @@ Status followOnce(const Context& context, Witness& witness, const std::string& w
     seen = before.checkpoint.size;
     if (seen > now.size)
       return fail(Code::kDataLoss,
-                  fmt::format("{}: shows {} entries, {} were cosigned", where, now.size, seen));
+                  fmt::format("{}: shows {}, {} were cosigned", where, counted(now.size, "entry"), seen));
   }
   TileTree tree(*source, now.size);
   auto proof = consistencyProof(tree, seen, now.size);

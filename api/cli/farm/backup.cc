@@ -7,6 +7,7 @@
 #include "api/cli/farm/backup_check.h"
 #include "api/cli/farm/commands.h"
 #include "api/cli/farm/postgres_tools.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 #include "storage/backup/make_backup.h"
 #include "storage/backup/restore_backup.h"
@@ -29,8 +30,9 @@ Json summary(const storage::BackupDocument& document) {
 }
 
 std::string inWords(const storage::BackupDocument& document) {
-  return fmt::format("{} blobs, {}, {} other files, the database of {}", document.blobs,
-                     humanBytes(document.blobBytes), document.files.size(), rfc3339(document.createdOn));
+  return fmt::format("{}, {}, {}, the database of {}", counted(document.blobs, "blob"),
+                     humanBytes(document.blobBytes), counted(document.files.size(), "other file"),
+                     rfc3339(document.createdOn));
 }
 
 Status backup(Context& context, const Options& options) {
@@ -59,9 +61,10 @@ Status backup(Context& context, const Options& options) {
   if (document.damaged.empty()) return {};
   for (const std::string& blob : document.damaged) note("damaged, and not in the backup: " + blob);
   context.reported = context.json;
-  return fail(withExit(
-      kExitVerification, Code::kDataLoss,
-      fmt::format("{} blobs of the farm are damaged; the backup holds the rest", document.damaged.size())));
+  return fail(withExit(kExitVerification, Code::kDataLoss,
+                       fmt::format("{} damaged; the backup holds the rest",
+                                   counted(document.damaged.size(), "blob") + " of the farm" +
+                                       (document.damaged.size() == 1 ? " is" : " are"))));
 }
 
 Status restore(Context& context, const Options& options) {

@@ -231,8 +231,9 @@ Status match(client::Client& client, const Options& options, Recall& recall) {
   if (recall.kind == signing::RecallKind::kArtifact) return {};
   KILN_ASSIGN(auto found, resolveRecall(client, recall));
   if (found.unread > 0)
-    note(fmt::format("{}{} statements are not read into the index yet and may be missing in the list",
-                     found.unread >= 1000 ? "at least " : "", found.unread));
+    note(fmt::format("{}{} not read into the index yet and may be missing in the list",
+                     found.unread >= 1000 ? "at least " : "",
+                     counted(found.unread, "statement") + (found.unread == 1 ? " is" : " are")));
   // A toolchain that the farm has is there to be recalled before it has made anything.
   if (found.listed.empty() && options.listed.empty() && recall.kind != signing::RecallKind::kToolchain)
     return fail(Code::kNotFound, "nothing on this farm is touched by it");

@@ -13,6 +13,7 @@
 #include "api/cli/trust/trust_edit.h"
 #include "api/cli/trust/trust_sigstore.h"
 #include "api/client/shell_word.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/durable_file.h"
 #include "signing/keys/files.h"
 #include "signing/keys/public_pem.h"
@@ -363,7 +364,8 @@ void printRoot(const RootFile& file) {
   printLine(fmt::format("version     {}{}", root.version, root.development ? ", for development" : ""));
   printLine("expires     " + rfc3339(root.expires));
   if (root.rootKeys) {
-    printLine("signed by   " + countOf(file, *root.rootKeys) + " root keys needed");
+    printLine("signed by   " + countOf(file, *root.rootKeys) + " " +
+              nounFor(std::to_string(root.rootKeys->threshold), "root key") + " needed");
     for (const auto& key : root.rootKeys->keys) printLine("root key    " + key.id());
   }
   for (const auto& builder : root.builders)
@@ -376,9 +378,9 @@ void printRoot(const RootFile& file) {
     printLine(
         fmt::format("revoked     {} since {}: {}", gone.keyId, rfc3339(gone.at), printable(gone.reason)));
   if (root.recallKeys)
-    printLine(fmt::format("recalls     by {} of {} keys; beyond {} listed digests by {}",
-                          root.recallKeys->issuers.threshold, root.recallKeys->issuers.keys.size(),
-                          root.recallKeys->scope, root.recallKeys->wideThreshold));
+    printLine(fmt::format("recalls     by {} of {}; beyond {} by {}", root.recallKeys->issuers.threshold,
+                          counted(root.recallKeys->issuers.keys.size(), "key"),
+                          counted(root.recallKeys->scope, "listed digest"), root.recallKeys->wideThreshold));
   if (root.recallKeys)
     for (const auto& key : root.recallKeys->issuers.keys) printLine("recall key  " + key.id());
   for (const auto& log : root.logs) printLine("log         " + printable(log.origin));
