@@ -1,5 +1,5 @@
-// A service behind the gate: a class of it overrides each RPC with pass(), which asks first. An RPC that it
-// does not override is UNIMPLEMENTED for everybody.
+// A service behind the gate: a generated class overrides each RPC with pass(), which asks first. An RPC that
+// is not overridden is UNIMPLEMENTED for everybody.
 #pragma once
 
 #include <grpcpp/server_context.h>

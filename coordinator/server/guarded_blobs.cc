@@ -47,21 +47,6 @@ AskingStore storeFor(const access::Gate& gate, const ServerContext& context, sto
 
 }  // namespace
 
-grpc::Status GuardedCas::FindMissingBlobs(ServerContext* context,
-                                          const reapi::FindMissingBlobsRequest* request,
-                                          reapi::FindMissingBlobsResponse* response) {
-  return pass("FindMissingBlobs", &Inner::FindMissingBlobs, context, request, response);
-}
-grpc::Status GuardedCas::BatchUpdateBlobs(ServerContext* context,
-                                          const reapi::BatchUpdateBlobsRequest* request,
-                                          reapi::BatchUpdateBlobsResponse* response) {
-  return pass("BatchUpdateBlobs", &Inner::BatchUpdateBlobs, context, request, response);
-}
-grpc::Status GuardedCas::BatchReadBlobs(ServerContext* context, const reapi::BatchReadBlobsRequest* request,
-                                        reapi::BatchReadBlobsResponse* response) {
-  return pass("BatchReadBlobs", &Inner::BatchReadBlobs, context, request, response);
-}
-
 grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::ReadRequest* request,
                                   grpc::ServerWriter<bytestream::ReadResponse>* stream) {
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);

@@ -1,28 +1,15 @@
-// CAS and ByteStream behind the gate.
+// ByteStream behind the gate.
 #pragma once
 
-#include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "coordinator/server/guard.h"
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "storage/blob/blob_store.h"
-#include "storage/tree/digest_proto.h"
 
 namespace kiln::server {
 
-// Thread safe. What they are given must outlive them.
-class GuardedCas final : public Guard<reapi::ContentAddressableStorage> {
- public:
-  using Guard::Guard;
-  grpc::Status FindMissingBlobs(grpc::ServerContext* context, const reapi::FindMissingBlobsRequest* request,
-                                reapi::FindMissingBlobsResponse* response) override;
-  grpc::Status BatchUpdateBlobs(grpc::ServerContext* context, const reapi::BatchUpdateBlobsRequest* request,
-                                reapi::BatchUpdateBlobsResponse* response) override;
-  grpc::Status BatchReadBlobs(grpc::ServerContext* context, const reapi::BatchReadBlobsRequest* request,
-                              reapi::BatchReadBlobsResponse* response) override;
-};
-
-// The instance stands inside the resource name, and that of an upload in its first message: so each call goes
-// to a service of its own, over a store that asks the gate about the instance which is really used.
+// Thread safe. What it is given must outlive it. The instance stands inside the resource name, and that of an
+// upload in its first message: so each call goes to a service of its own, over a store that asks the gate
+// about the instance which is really used.
 class GuardedStreams final : public google::bytestream::ByteStream::Service {
  public:
   GuardedStreams(const Door& door, storage::BlobStore& store) : door_(door), store_(store) {}
