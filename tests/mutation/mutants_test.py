@@ -5,6 +5,7 @@ import tempfile
 import unittest
 
 import mutants
+import run
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -67,6 +68,20 @@ class Instrument(unittest.TestCase):
                               ("a b c", "one drop a b\ntwo drop b c")):
             with self.subTest(source=source, lines=lines), self.assertRaises(mutants.ListError):
                 self.change(source, lines)
+
+
+class FirstTests(unittest.TestCase):
+    def test_each_place_belongs_to_the_test_above_its_first_line(self):
+        text = """m/before-all
+[ RUN      ] A.One/0
+m/twice
+said by the test: m/not-a-line
+[       OK ] A.One/0 (3 ms)
+[ RUN      ] B.Two
+m/twice
+m/once
+"""
+        self.assertEqual(run.first_tests(text), {"m/before-all": None, "m/twice": "A.One/0", "m/once": "B.Two"})
 
 
 if __name__ == "__main__":

@@ -5,14 +5,17 @@ usage: run.py [--build-only] [--results FILE] [--mutant ID] [MODULE...]
 
 The sources are copied to build/mutation/tree, those of the lists with all their mutants behind one switch, and built
 there once; then each mutant is turned on by the environment variable KILN_MUTANT while the module's test programs
-run. A mutant is noticed when a program fails, crashes or hangs (four times as long as without it, and 20 s more).
+run: at first only the test that was the first to reach the mutant's place, then the whole program. A mutant is
+noticed when a program fails, crashes or hangs (four times as long as without it, and 20 s more).
 Exit 1 when a mutant survives that its list does not excuse, when an excused one is noticed (its excuse is wrong),
 or when fewer than 92 of 100 are noticed.
 """
 import argparse
 import concurrent.futures
+import dataclasses
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -59,10 +62,18 @@ def build(modules):
                    env={key: value for key, value in os.environ.items() if key != "CI"})
 
 
-def run_test(test, limit, **environment):
+@dataclasses.dataclass
+class Program:
+    """A test program of a module, as it runs without a mutant."""
+    test: list  # the program and its filters
+    seconds: float
+    reached: dict  # per mutant whose place it reaches, the name of the first test that does
+
+
+def run_test(test, limit, log=None, **environment):
     """(passed, seconds) of one test program; a program that takes longer than `limit` has not passed."""
     program, *filters = test
-    command = [TREE / "build/release/bin" / program, "--gtest_brief=1", "--gtest_fail_fast"]
+    command = [TREE / "build/release/bin" / program, "--gtest_fail_fast"]
     command += [f"--gtest_filter={':'.join(filters)}"] if filters else []
     begin = time.monotonic()
     # Of a program that crashed a database may still be writing there while it ends.
@@ -70,31 +81,44 @@ def run_test(test, limit, **environment):
         os.chmod(scratch, 0o755)  # sandboxes enter it as another user
         try:
             done = subprocess.run(command, cwd=scratch, timeout=limit, stdin=subprocess.DEVNULL,
-                                  stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+                                  stdout=log or subprocess.DEVNULL, stderr=subprocess.DEVNULL,
                                   env={**os.environ, "TMPDIR": scratch, **environment})
             return done.returncode == 0, time.monotonic() - begin
         except subprocess.TimeoutExpired:
             return False, limit
 
 
+def first_tests(text):
+    """Per mutant the first test that reaches its place, from what GoogleTest prints with the IDs among it."""
+    reached, current = {}, None
+    for line in text.splitlines():
+        if started := re.match(r"\[ RUN      \] (\S+)", line):
+            current = started[1]
+        elif re.fullmatch(r"[a-z0-9-]+/[a-z0-9-]+", line):
+            reached.setdefault(line, current)
+    return reached
+
+
 def baseline(module):
-    """Per test program its seconds and the mutants whose place it reaches. Without a mutant every program must pass."""
+    """The module's Programs. Without a mutant each must pass."""
     out = []
     for test in module.tests:
-        with tempfile.NamedTemporaryFile(prefix="kiln-reached-") as reached:
-            passed, seconds = run_test(test, 900, KILN_MUTANTS_REACHED=reached.name)
+        # GoogleTest and the places that it reaches append to one file, so that each ID stands below its test.
+        with tempfile.NamedTemporaryFile(prefix="kiln-reached-", mode="ab") as log:
+            passed, seconds = run_test(test, 900, log, KILN_MUTANTS_REACHED=log.name)
             if not passed:
                 raise listing.ListError(f"{' '.join(test)} fails without any mutant")
-            out.append((test, seconds, set(reached.read().decode().split())))
+            text = pathlib.Path(log.name).read_text(errors="replace")
+            out.append(Program(test, seconds, first_tests(text)))
     return out
 
 
 def is_noticed(mutant, programs):
     """Whether one of the programs that reach the mutant's place fails with it; the quickest first."""
-    for test, seconds, reached in sorted(programs, key=lambda one: one[1]):
-        if mutant.id in reached and not run_test(test, 4 * seconds + 20, KILN_MUTANT=mutant.id)[0]:
-            return True
-    return False
+    reaching = sorted((one for one in programs if mutant.id in one.reached), key=lambda one: one.seconds)
+    firsts = [([one.test[0], one.reached[mutant.id]], one.seconds) for one in reaching if one.reached[mutant.id]]
+    return any(not run_test(test, 4 * seconds + 20, KILN_MUTANT=mutant.id)[0]
+               for test, seconds in firsts + [(one.test, one.seconds) for one in reaching])
 
 
 def judge(module, chosen, jobs):
