@@ -121,7 +121,7 @@ Result<std::vector<storage::UploadItem>> plan(const Planning& planning, Connecti
   KILN_ASSIGN(Plan planned, planActions(snapshot, submission.spec, submission.delivery));
   snapshot.actions = std::move(planned.actions);
   if (!snapshot.job.reuse) return std::move(planned.blobs);
-  KILN_TRY(reuseArtifacts(planning, connection, toolchain, submission.spec, submission.delivery, snapshot));
+  KILN_TRY(reuseArtifacts(planning, connection, toolchain, submission, snapshot));
   bool hit = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
                          [](const index::TargetRecord& target) { return target.artifact.has_value(); });
   if (hit && !submission.delivery.check) {

@@ -20,27 +20,19 @@ namespace {
 // A tuner ends by itself when its budget is spent; one that is this much over it hangs.
 constexpr int kTuneMarginSeconds = 120;
 
-// Gives the target its published artifact, if that stands for this submission as it is.
-Status reuseArtifact(const Planning& planning, postgres::Connection& connection,
-                     const index::ToolchainRecord& toolchain, const CompileSpec& submitted,
-                     const DeliverySpec& delivery, index::ArtifactRecord artifact,
-                     const index::JobSnapshot& snapshot, index::TargetRecord& target) {
-  if (!artifact.fixtures) return {};
-  KILN_ASSIGN(CompileSpec spec,
-              jobs::compileSpec(submitted, snapshot.sources, snapshot.job.toolchainDigest, target));
+// The builders of a published artifact that stands for what is wanted as it is; nothing if it does not.
+Result<std::optional<std::vector<std::string>>> reusableBuilders(const Planning& planning,
+                                                                 postgres::Connection& connection,
+                                                                 index::ArtifactRecord artifact,
+                                                                 const WantedProof& wanted) {
+  if (!artifact.fixtures) return std::nullopt;
   KILN_TRY(index::loadEvidence(connection, artifact));
   std::vector<Digest> needed{artifact.digest, artifact.config, *artifact.fixtures};
   for (const index::FileRecord& file : artifact.files) needed.push_back(file.digest);
   for (const index::BundleRecord& record : artifact.bundles) needed.push_back(record.bundle);
   KILN_ASSIGN(auto missing, planning.stores.blobs.findMissing(artifact.instance, needed));
-  if (!missing.empty()) return {};
-  const auto materials = jobs::materialsOf(spec, snapshot, toolchain);
-  KILN_ASSIGN(auto builders, provenBuilders(planning, artifact, {spec, materials, delivery}));
-  if (!builders) return {};
-  target.artifact = artifact.digest;
-  target.cached = true;
-  target.builders = std::move(*builders);
-  return {};
+  if (!missing.empty()) return std::nullopt;
+  return provenBuilders(planning, artifact, wanted);
 }
 
 Status planAction(index::ActionKind kind, const std::string& target, const CompileSpec& spec, Plan& plan) {
@@ -87,18 +79,26 @@ Result<bool> outputsArePresent(storage::BlobStore& blobs, const std::string& ins
 }
 
 Status reuseArtifacts(const Planning& planning, postgres::Connection& connection,
-                      const index::ToolchainRecord& toolchain, const CompileSpec& submitted,
-                      const DeliverySpec& delivery, index::JobSnapshot& snapshot) {
+                      const index::ToolchainRecord& toolchain, const jobs::Submission& submission,
+                      index::JobSnapshot& snapshot) {
   std::vector<Digest> actions;
   for (const index::ActionRecord& action : snapshot.actions) actions.push_back(action.action);
   KILN_ASSIGN(auto artifacts, index::findByActions(connection, snapshot.job.key.instance, actions));
   for (const index::ActionRecord& action : snapshot.actions) {
     auto found = artifacts.find(action.action);
     if (found == artifacts.end()) continue;
-    for (index::TargetRecord& target : snapshot.targets)
-      if (target.target == action.target)
-        KILN_TRY(reuseArtifact(planning, connection, toolchain, submitted, delivery, found->second, snapshot,
-                               target));
+    for (index::TargetRecord& target : snapshot.targets) {
+      if (target.target != action.target) continue;
+      KILN_ASSIGN(const CompileSpec spec,
+                  jobs::compileSpec(submission.spec, snapshot.sources, snapshot.job.toolchainDigest, target));
+      const auto materials = jobs::materialsOf(spec, snapshot, toolchain);
+      KILN_ASSIGN(auto builders, reusableBuilders(planning, connection, found->second,
+                                                  {spec, materials, submission.delivery}));
+      if (!builders) continue;
+      target.artifact = found->second.digest;
+      target.cached = true;
+      target.builders = std::move(*builders);
+    }
   }
   return {};
 }

@@ -31,8 +31,8 @@ Status planCompile(const CompileSpec& spec, const DeliverySpec& delivery, Plan& 
 // Gives the targets of a job that is not stored yet, but planned, the artifacts that are published, complete
 // in the CAS, and prove that they are what is asked for (provenBuilders()).
 Status reuseArtifacts(const Planning& planning, postgres::Connection& connection,
-                      const index::ToolchainRecord& toolchain, const CompileSpec& submitted,
-                      const DeliverySpec& delivery, index::JobSnapshot& snapshot);
+                      const index::ToolchainRecord& toolchain, const jobs::Submission& submission,
+                      index::JobSnapshot& snapshot);
 
 // Adds the results of earlier jobs that their receipts prove to such a job; if bytes of theirs are gone, it
 // clears `reuse` instead.
