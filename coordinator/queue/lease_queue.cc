@@ -130,24 +130,27 @@ Result<std::optional<RunRecord>> lockCurrent(Connection& connection, const Lease
   return findMine(connection, key, index::RunState::kLeased, true);
 }
 
-// Whom a run that ended badly goes to at first: not to this worker ("operator/name"), until then.
-struct Avoided {
-  std::string worker;
-  TimePoint until;
+// How a lease ended without a result. The run goes at first not to the worker `avoided` ("operator/name"),
+// until `avoidedUntil`.
+struct BadEnd {
+  Error error;
+  const char* outcome;  // as attempts.outcome says it
+  TimePoint at;
+  std::string avoided;
+  TimePoint avoidedUntil;
 };
 
-// Ends a leased run without a result: queued again, or failed if nobody is to try it any more.
-Status giveUp(Connection& connection, const RunRecord& run, const Error& error, const char* outcome,
-              TimePoint now, const Avoided& avoided, const RetryPolicy& policy) {
-  KILN_TRY(connection.execute(
-      kEnded, {run.instance, run.id, run.epoch, now, outcome, error.message, static_cast<int>(error.code)}));
+// The run is queued again, or failed if nobody is to try it any more.
+Status giveUp(Connection& connection, const RunRecord& run, const BadEnd& end, const RetryPolicy& policy) {
+  KILN_TRY(connection.execute(kEnded, {run.instance, run.id, run.epoch, end.at, end.outcome,
+                                       end.error.message, static_cast<int>(end.error.code)}));
   KILN_ASSIGN(const bool again, shouldRetry(connection, run, policy));
   KILN_TRY(connection.execute(
       "UPDATE runs SET state = $3, error_code = $4, error_message = $5, stage = '', expires = NULL, "
       "avoid_worker = $6, "
       "avoid_until = $7 WHERE instance = $1 AND id = $2",
       {run.instance, run.id, static_cast<int>(again ? index::RunState::kQueued : index::RunState::kFailed),
-       static_cast<int>(error.code), error.message, avoided.worker, avoided.until}));
+       static_cast<int>(end.error.code), end.error.message, end.avoided, end.avoidedUntil}));
   return {};
 }
 
@@ -297,8 +300,9 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
   KILN_ASSIGN(auto run, lockCurrent(connection, key));
   if (!run) return false;
   TimePoint now = clock_.now();
-  KILN_TRY(giveUp(connection, *run, error, retryable ? "failed" : "final", now,
-                  {run->operatorName + "/" + run->worker, now + settings_.lease}, retryPolicy(fleetKnown)));
+  const BadEnd end{error, retryable ? "failed" : "final", now, run->operatorName + "/" + run->worker,
+                   now + settings_.lease};
+  KILN_TRY(giveUp(connection, *run, end, retryPolicy(fleetKnown)));
   // What the store or the host was unable to do does not count against the worker.
   if (!retryable || error.code != Code::kUnavailable)
     KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kBad, now));
@@ -316,9 +320,9 @@ Result<std::vector<index::JobKey>> LeaseQueue::expire(Connection& connection, bo
   std::vector<index::JobKey> jobs;
   for (const RunRecord& run : runs) {
     const bool overran = run.deadline && *run.deadline <= now;
-    const Error error = overran ? overrun(run) : silence(run, settings_.lease);
-    KILN_TRY(
-        giveUp(connection, run, error, overran ? "final" : "lost", now, {"", now}, retryPolicy(fleetKnown)));
+    const BadEnd end = overran ? BadEnd{overrun(run), "final", now, "", now}
+                               : BadEnd{silence(run, settings_.lease), "lost", now, "", now};
+    KILN_TRY(giveUp(connection, run, end, retryPolicy(fleetKnown)));
     KILN_TRY(recordOutcome(connection, run.operatorName, run.worker, LeaseOutcome::kBad, now));
     jobs.push_back({run.instance, run.jobId});
   }
