@@ -13,17 +13,17 @@
 namespace kiln::service {
 namespace {
 
-struct Offered {
+struct Read {
   signing::Bundle bundle;
   Digest payload;  // the size is 0
   std::string predicateType;
 };
 
-Result<Offered> read(const std::string& text) {
+Result<Read> read(const std::string& text) {
   if (text.size() > kMaxAttestationBytes)
     return fail(Code::kInvalidArgument,
                 "bundle: at most " + std::to_string(kMaxAttestationBytes) + " bytes are taken");
-  Offered out;
+  Read out;
   KILN_ASSIGN(out.bundle, signing::parseBundle(text));
   KILN_ASSIGN(const Statement statement, parseStatement(out.bundle.envelope.payload));
   if (statement.subjects.size() != 1)
@@ -58,16 +58,16 @@ Result<About> find(const Stores& stores, const std::string& instance, const std:
 
 // Whether the statement counts under the root, without the log that it is to enter now.
 Status check(const Judging& judging, const signing::TrustRoot& root, const std::string& text,
-             const Offered& offered, const About& about) {
+             const Read& read, const About& about) {
   KILN_ASSIGN(const std::string pem, judging.signatory.signer.publicKeyPem());
   KILN_ASSIGN(const signing::PublicKey own, signing::PublicKey::fromPem(pem));
-  if (offered.bundle.keyId == own.id())
+  if (read.bundle.keyId == own.id())
     return fail(Code::kPermissionDenied, "signed with this farm's own key, which signs through kiln-signer");
   KILN_ASSIGN(const auto recalls, recallsInForce(judging.recalls));
   const signing::StatementReader reader(root, recalls.get(), judging.stores.clock.now());
   auto counted = reader.read(text, {about.artifact, about.config, about.manifest});
   if (!counted) {
-    Error error = counted.error().in("the statement, signed with key " + printable(offered.bundle.keyId));
+    Error error = counted.error().in("the statement, signed with key " + printable(read.bundle.keyId));
     if (error.code == Code::kPermissionDenied)
       error.message +=
           "; the farm takes what its trust root lists a key for: kiln trust add-key --role signer --id "
@@ -80,26 +80,29 @@ Status check(const Judging& judging, const signing::TrustRoot& root, const std::
 }  // namespace
 
 Result<index::BundleRecord> addAttestation(const Judging& judging, const InstancePolicies& trust,
-                                           LogIntake& log, const std::string& instance,
-                                           const std::string& artifact, const std::string& bundle,
+                                           LogIntake& log, const OfferedStatement& offered,
                                            const index::AttestationLimits& limits) {
   if (!trust.hasRoot())
     return fail(Code::kFailedPrecondition,
                 "this farm takes no statements of others: its coordinator was started without --trust-root");
-  KILN_ASSIGN(const Offered offered, read(bundle));
-  KILN_ASSIGN(const About about, find(judging.stores, instance, artifact));
+  const std::string& instance = offered.instance;
+  KILN_ASSIGN(const Read statement, read(offered.bundle));
+  KILN_ASSIGN(const About about, find(judging.stores, instance, offered.artifact));
   KILN_ASSIGN(const signing::TrustRoot root, trust.root());
-  KILN_TRY(check(judging, root, bundle, offered, about));
+  KILN_TRY(check(judging, root, offered.bundle, statement, about));
   {
     KILN_ASSIGN(auto connection, judging.stores.database.acquire());
-    KILN_ASSIGN(const auto kept, index::findAttestation(*connection, instance, offered.payload));
+    KILN_ASSIGN(const auto kept, index::findAttestation(*connection, instance, statement.payload));
     if (kept) return *kept;
     KILN_TRY(index::checkRoom(*connection, instance, about.artifact, limits));
   }
-  const signing::PublicKey* key = root.findKey(offered.bundle.keyId);  // check() has found it
-  KILN_ASSIGN(const std::string logged, log.takeIn(instance, offered.bundle.envelope, *key));
-  index::BundleRecord record{
-      digestOf(offered.bundle.envelope.payload), {}, offered.predicateType, "", judging.stores.clock.now()};
+  const signing::PublicKey* key = root.findKey(statement.bundle.keyId);  // check() has found it
+  KILN_ASSIGN(const std::string logged, log.takeIn(instance, statement.bundle.envelope, *key));
+  index::BundleRecord record{digestOf(statement.bundle.envelope.payload),
+                             {},
+                             statement.predicateType,
+                             "",
+                             judging.stores.clock.now()};
   KILN_TRY(keepBundle(judging.stores.blobs, instance, logged, record));
   KILN_TRY(judging.stores.database.transact([&](postgres::Connection& c) {
     return index::insertAttestation(c, instance, about.artifact, record, limits);
@@ -107,7 +110,7 @@ Result<index::BundleRecord> addAttestation(const Judging& judging, const Instanc
   logInfo("statement of a third party kept", {{"instance", instance},
                                               {"artifact", about.artifact.text()},
                                               {"type", record.predicateType},
-                                              {"key", offered.bundle.keyId}});
+                                              {"key", statement.bundle.keyId}});
   return record;
 }
 

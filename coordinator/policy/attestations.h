@@ -11,12 +11,17 @@ namespace kiln::service {
 
 inline constexpr std::size_t kMaxAttestationBytes = 4u << 20;
 
+struct OfferedStatement {
+  std::string instance;
+  std::string artifact;  // its digest as text
+  std::string bundle;
+};
+
 // Checks a bundle under the farm's trust root and the recalls in force, has the log take its signature in,
 // and keeps it. Every step may be repeated; the same statement again gives what is kept. Errors as
 // AttestationService.AddAttestation.
 Result<index::BundleRecord> addAttestation(const Judging& judging, const InstancePolicies& trust,
-                                           LogIntake& log, const std::string& instance,
-                                           const std::string& artifact, const std::string& bundle,
+                                           LogIntake& log, const OfferedStatement& offered,
                                            const index::AttestationLimits& limits = {});
 
 }  // namespace kiln::service

@@ -18,7 +18,7 @@ grpc::Status AttestationService::AddAttestation(grpc::ServerContext*,
                                                 const v1::AddAttestationRequest* request,
                                                 v1::Attestation* response) {
   return answer(
-      addAttestation(judging_, trust_, log_, request->instance(), request->artifact(), request->bundle()),
+      addAttestation(judging_, trust_, log_, {request->instance(), request->artifact(), request->bundle()}),
       response, toProto);
 }
 

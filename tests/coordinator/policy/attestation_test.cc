@@ -71,7 +71,7 @@ class Attestations : public FarmTest {
         .value();
   }
   Result<index::BundleRecord> add(const std::string& text, const index::AttestationLimits& limits = {}) {
-    return addAttestation(farm_.judging, InstancePolicies(trustRoot_, {}), log_, "default", digest_, text,
+    return addAttestation(farm_.judging, InstancePolicies(trustRoot_, {}), log_, {"default", digest_, text},
                           limits);
   }
   void expectRefused(const std::string& text, Code code, const std::string& part) {
@@ -136,7 +136,7 @@ TEST_F(Attestations, OnlyWellFormedStatementsOfOthersAboutThisArtifact) {
   digest_ = digestOf(std::string_view("nothing")).text();
   expectRefused(bundle(author_), Code::kNotFound, "no artifact");
   const auto rootless =
-      addAttestation(farm_.judging, InstancePolicies(), log_, "default", digest_, bundle(author_));
+      addAttestation(farm_.judging, InstancePolicies(), log_, {"default", digest_, bundle(author_)});
   EXPECT_EQ(rootless.error().code, Code::kFailedPrecondition);
   digest_ = "sha256:" + artifact(get(submitted(request("k")).id()).artifacts(0).digest()).manifest().hash();
   EXPECT_EQ(bundles(), before);
