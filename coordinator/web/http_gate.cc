@@ -1,4 +1,4 @@
-#include "coordinator/server/http_gate.h"
+#include "coordinator/web/http_gate.h"
 
 #include "coordinator/farm/log.h"
 

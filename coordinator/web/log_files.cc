@@ -1,4 +1,4 @@
-#include "coordinator/server/log_files.h"
+#include "coordinator/web/log_files.h"
 
 #include "signing/log/checkpoint.h"
 

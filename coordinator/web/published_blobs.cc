@@ -1,4 +1,4 @@
-#include "coordinator/server/published_blobs.h"
+#include "coordinator/web/published_blobs.h"
 
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/artifacts/referrer_repository.h"

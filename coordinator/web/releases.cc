@@ -1,4 +1,4 @@
-#include "coordinator/server/releases.h"
+#include "coordinator/web/releases.h"
 
 #include "coordinator/recall/recalls.h"
 #include "manifest/artifact/manifest.h"

@@ -17,7 +17,8 @@ FLOORS = {
         "audit": "jobs tuning view",
         "drivers": "farm jobs planning recall scheduler signatures tuning view",
         "rpc": "audit drivers farm garbage jobs planning policy recall view",
-        "server": "access drivers farm planning policy queue recall rpc signatures",
+        "web": "access farm policy recall",
+        "server": "access drivers farm planning policy queue recall rpc signatures web",
     },
     "api/cli": {
         "base": "",

@@ -8,7 +8,7 @@
 #include "coordinator/server/guarded_services.h"
 #include "coordinator/server/listen.h"
 #include "coordinator/server/live_tls.h"
-#include "coordinator/server/published_blobs.h"
+#include "coordinator/web/published_blobs.h"
 #include "manifest/artifact/oci_layout.h"
 #include "storage/index/artifacts/referrer_repository.h"
 #include "storage/remote/remote_blob_store.h"

@@ -1,6 +1,6 @@
 // Every RPC x role x instance over real mutual TLS, against the table; and that nothing of one instance shows
 // in another.
-#include "coordinator/server/published_blobs.h"
+#include "coordinator/web/published_blobs.h"
 #include "manifest/artifact/oci_layout.h"
 #include "storage/index/artifacts/referrer_repository.h"
 #include "tests/coordinator/server/access_fixture.h"

@@ -1,10 +1,10 @@
 // Every route x caller x instance over HTTP within real mutual TLS; and that nothing of one instance shows in
 // another.
-#include "coordinator/server/http_gate.h"
+#include "coordinator/web/http_gate.h"
 
 #include <filesystem>
 
-#include "coordinator/server/published_blobs.h"
+#include "coordinator/web/published_blobs.h"
 #include "manifest/artifact/oci.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"

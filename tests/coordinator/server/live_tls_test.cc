@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "coordinator/server/http_gate.h"
+#include "coordinator/web/http_gate.h"
 #include "tests/api/gateway/http.h"
 #include "tests/coordinator/server/access_fixture.h"
 

@@ -1,8 +1,8 @@
 // What the instance's policy refuses, or what was recalled, does not leave over HTTP.
-#include "coordinator/server/releases.h"
+#include "coordinator/web/releases.h"
 
 #include "coordinator/recall/recalls.h"
-#include "coordinator/server/published_blobs.h"
+#include "coordinator/web/published_blobs.h"
 #include "signing/keys/files.h"
 #include "tests/api/gateway/http.h"
 #include "tests/coordinator/farm/farm_fixture.h"

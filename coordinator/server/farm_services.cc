@@ -1,0 +1,95 @@
+#include "coordinator/server/farm_services.h"
+
+#include <chrono>
+
+#include "coordinator/farm/log.h"
+#include "coordinator/recall/logged_recalls.h"
+#include "coordinator/recall/recall_logger.h"
+
+namespace kiln::server {
+namespace {
+
+using std::chrono::seconds;
+
+constexpr char kVersion[] = "0.1.0";
+constexpr std::size_t kDatabaseSessions = 16;
+
+std::unique_ptr<service::RecallLogger> recallLogger(const Options& options, postgres::Pool& database,
+                                                    const Clock& clock, service::LogGrowth& growth) {
+  if (options.logTiles.empty()) return nullptr;
+  return std::make_unique<service::RecallLogger>(database, clock, growth, options.logTiles);
+}
+
+}  // namespace
+
+FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions database, Inputs inputs,
+                           std::function<void(std::string_view)> reached)
+    : database_(std::move(database)),
+      inputs_(std::move(inputs)),
+      pool_(database_, kDatabaseSessions),
+      unloggedSigner_(signing::connectSigner(options.signer)),
+      growth_(pool_),
+      signer_(*unloggedSigner_, pool_, growth_, inputs_.logKeys),
+      metrics_(*registry_),
+      farm_{.stores = {clock_, pool_, *inputs_.blobs},
+            .signatory = {signer_, {options.builderId, {{"kiln", kVersion}}}},
+            .observers = {metrics_, std::move(reached)},
+            .leasing = {.feed = feed_,
+                        .queue = queue::LeaseQueue(
+                            clock_, {.lease = seconds(options.leaseSeconds), .attempts = options.attempts}),
+                        .workerAuthority = inputs_.workerAuthority,
+                        .graceUntil = clock_.now() + seconds(options.graceSeconds),
+                        .sandboxPolicies = inputs_.sandboxPolicies}},
+      driver_(farm_.planning, farm_.leasing, farm_.observers, {.steady = &steady_}),
+      promoter_(farm_.judging, inputs_.policies),
+      garbage_(farm_.stores, farm_.signatory, farm_.observers, *inputs_.blobs,
+               {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)}),
+      statements_(farm_.stores),
+      recallLogger_(recallLogger(options, pool_, clock_, growth_)),
+      jobs_(farm_.planning, farm_.admissions, farm_.leasing, farm_.observers, driver_),
+      workers_(farm_.stores, farm_.signatory, farm_.leasing, farm_.observers, farm_.recalls, driver_),
+      fleet_(farm_.stores, farm_.leasing.queue),
+      artifacts_(pool_),
+      toolchains_(farm_.admissions),
+      audits_(farm_.stores),
+      recalls_(farm_.recalls, clock_, farm_.observers, {options.trustRoot, recallLogger_.get()}),
+      attestations_(farm_.judging, inputs_.policies, signer_),
+      maintenance_(farm_.stores, farm_.signatory, garbage_),
+      gate_(clock_, inputs_.workerAuthority, std::move(inputs_.access)),
+      calls_(steady_),
+      instances_(pool_),
+      guarded_({gate_, calls_, instances_}, {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_,
+                                             audits_, recalls_, attestations_, *inputs_.blobs}) {
+  pool_.holdBack({Code::kUnavailable,
+                  "the coordinator is starting and its database is not ready yet; try again shortly",
+                  {}});
+  farm_.admissions.trustRoot = options.trustRoot;
+  if (!options.logTiles.empty() && !options.trustRoot.empty())
+    farm_.recalls.logged = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);
+}
+
+void FarmServices::start() {
+  pool_.admit();
+  pump_.emplace(database_, feed_);
+  driver_.start();
+  garbage_.start();
+  statements_.start();
+  promoter_.start();
+  if (const auto recalls = service::recallsInForce(farm_.recalls); !recalls)
+    service::logWarning("recalls are in doubt", {{"error", recalls.error().message}});
+}
+
+void FarmServices::release() {
+  feed_.close();
+  growth_.stop();
+}
+
+void FarmServices::stop() {
+  promoter_.stop();
+  statements_.stop();
+  garbage_.stop();
+  driver_.stop();
+  pump_.reset();
+}
+
+}  // namespace kiln::server

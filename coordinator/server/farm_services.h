@@ -1,0 +1,95 @@
+// Every part of a coordinator that answers calls or works by itself, wired together.
+#pragma once
+
+#include <prometheus/registry.h>
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string_view>
+
+#include "coordinator/access/gate.h"
+#include "coordinator/drivers/job_driver.h"
+#include "coordinator/farm/instances.h"
+#include "coordinator/policy/promoter.h"
+#include "coordinator/queue/notification_pump.h"
+#include "coordinator/rpc/artifact_service.h"
+#include "coordinator/rpc/attestation_service.h"
+#include "coordinator/rpc/audit_service.h"
+#include "coordinator/rpc/maintenance_service.h"
+#include "coordinator/rpc/recall_service.h"
+#include "coordinator/rpc/toolchain_service.h"
+#include "coordinator/server/call_watch.h"
+#include "coordinator/server/farm.h"
+#include "coordinator/server/guarded_services.h"
+#include "coordinator/server/inputs.h"
+#include "coordinator/signatures/logged_signer.h"
+#include "coordinator/signatures/statement_reader.h"
+#include "manifest/base/steady_clock.h"
+
+namespace kiln::server {
+
+// Members stand in the order in which each needs those above it. Not thread safe itself; what it serves is.
+class FarmServices {
+ public:
+  // Until start(), whatever needs the database answers kUnavailable. `reached` is told the points of
+  // farm/observers.h.
+  FarmServices(const Options& options, postgres::ConnectionOptions database, Inputs inputs,
+               std::function<void(std::string_view)> reached);
+
+  // The database is migrated and its generation open: begins to drive jobs, to promote and to collect.
+  void start();
+  // No waiting call is answered any more, so that a server can shut down.
+  void release();
+  // Ends what start() has begun. The server must be down.
+  void stop();
+
+  // What the rest of the program serves or changes.
+  const Inputs& inputs() const { return inputs_; }
+  postgres::Pool& pool() { return pool_; }
+  const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
+  const service::Judging& judging() const { return farm_.judging; }
+  access::Gate& gate() { return gate_; }
+  CallWatch& calls() { return calls_; }
+  std::vector<grpc::Service*> guarded() { return guarded_.all(); }
+
+ private:
+  // What everything stands on.
+  const postgres::ConnectionOptions database_;
+  Inputs inputs_;
+  SystemClock clock_;
+  SteadyClock steady_;
+  postgres::Pool pool_;
+  std::unique_ptr<signing::Signer> unloggedSigner_;
+  service::LogGrowth growth_;
+  service::LoggedSigner signer_;
+  std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  service::Metrics metrics_;
+  queue::ChangeFeed feed_;
+  Farm farm_;
+
+  // What works by itself.
+  service::JobDriver driver_;
+  service::Promoter promoter_;
+  service::GarbageCollector garbage_;
+  service::StatementReader statements_;
+  std::optional<queue::NotificationPump> pump_;
+  std::unique_ptr<service::RecallLogger> recallLogger_;  // null without a log
+
+  // What callers see, and the gate before it.
+  service::JobService jobs_;
+  service::WorkerService workers_;
+  service::FleetService fleet_;
+  service::ArtifactService artifacts_;
+  service::ToolchainService toolchains_;
+  service::AuditService audits_;
+  service::RecallService recalls_;
+  service::AttestationService attestations_;
+  service::MaintenanceService maintenance_;
+  access::Gate gate_;
+  CallWatch calls_;
+  service::Instances instances_;
+  GuardedServices guarded_;
+};
+
+}  // namespace kiln::server

@@ -1,0 +1,32 @@
+// What a coordinator reads from files before it starts.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "coordinator/access/access_rules.h"
+#include "coordinator/policy/instance_policies.h"
+#include "coordinator/server/options.h"
+#include "manifest/base/digest.h"
+#include "signing/keys/certificate.h"
+#include "signing/log/verifier_key.h"
+#include "storage/blob/local_blob_store.h"
+
+namespace kiln::server {
+
+struct Inputs {
+  signing::Certificate workerAuthority;
+  std::vector<signing::VerifierKey> logKeys;
+  std::vector<Digest> sandboxPolicies;
+  service::InstancePolicies policies;
+  access::AccessRules access;
+  std::shared_ptr<storage::LocalBlobStore> blobs;
+};
+
+// Reads all of it and opens the store. Errors name the option and its file.
+Result<Inputs> readInputs(const Options& options);
+
+// The access file of the options; without one nobody over TLS may do anything. Errors name --access.
+Result<access::AccessRules> loadAccess(const Options& options);
+
+}  // namespace kiln::server

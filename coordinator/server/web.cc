@@ -1,0 +1,61 @@
+#include "coordinator/server/web.h"
+
+#include <fstream>
+
+#include "coordinator/web/http_gate.h"
+#include "coordinator/web/log_files.h"
+#include "coordinator/web/published_blobs.h"
+#include "coordinator/web/releases.h"
+
+namespace kiln::server {
+namespace {
+
+Status writePortFile(const char* flag, const std::string& path, std::uint16_t port) {
+  if (path.empty()) return {};
+  std::ofstream file(path, std::ios::trunc);
+  file << port << '\n';
+  file.close();
+  if (!file) return fail(Code::kPermissionDenied, std::string(flag) + ": cannot write " + path);
+  return {};
+}
+
+gateway::GatewayBackend backendOf(const Options& options, FarmServices& services, DatabaseHealth& health) {
+  std::shared_ptr<gateway::LogFiles> log;
+  if (!options.logTiles.empty()) log = std::make_shared<LogFilesOnDisk>(options.logTiles);
+  return {.artifacts = std::make_shared<PublishedBlobs>(services.pool()),
+          .blobs = services.inputs().blobs,
+          .metrics = services.registry(),
+          .health = [&health] { return health.check(); },
+          .log = std::move(log),
+          .release = std::make_shared<Releases>(services.judging(), services.inputs().policies)};
+}
+
+}  // namespace
+
+Result<Web> Web::start(const Options& options, const LiveTls* tls, FarmServices& services,
+                       DatabaseHealth& health) {
+  const auto of = [](const char* option) { return [=](const Error& error) { return error.in(option); }; };
+  gateway::GatewayBackend backend = backendOf(options, services, health);
+  Web web;
+  KILN_ASSIGN(const HostPort http, parseHostPort(options.http));
+  KILN_ASSIGN(
+      web.plain_,
+      gateway::Gateway::start({.address = http.host, .port = http.port}, backend).map_error(of("--http")));
+  web.plainHost_ = http.host;
+  KILN_TRY(writePortFile("--http-port-file", options.httpPortFile, web.plain_->port()));
+  if (options.https.empty()) return web;
+  KILN_ASSIGN(const HostPort https, parseHostPort(options.https));
+  backend.gate = std::make_shared<HttpGate>(services.gate(), options.publicLog);
+  KILN_ASSIGN(web.secure_, gateway::Gateway::start(
+                               {.address = https.host, .port = https.port, .tls = tls->https()}, backend)
+                               .map_error(of("--https")));
+  KILN_TRY(writePortFile("--https-port-file", options.httpsPortFile, web.secure_->port()));
+  return web;
+}
+
+void Web::stop() {
+  if (secure_) secure_->stop();
+  plain_->stop();
+}
+
+}  // namespace kiln::server

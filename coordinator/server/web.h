@@ -1,0 +1,33 @@
+// The HTTP sides of a coordinator: in the clear on loopback, and within TLS behind the gate.
+#pragma once
+
+#include <memory>
+
+#include "api/gateway/gateway.h"
+#include "coordinator/server/database_health.h"
+#include "coordinator/server/farm_services.h"
+#include "coordinator/server/live_tls.h"
+#include "coordinator/server/options.h"
+
+namespace kiln::server {
+
+// Serves until stop(). What start() is given must outlive it.
+class Web {
+ public:
+  // Takes the ports of --http and, if it is given, of --https, which wants `tls`, and writes them to their
+  // files. Errors name the option.
+  static Result<Web> start(const Options& options, const LiveTls* tls, FarmServices& services,
+                           DatabaseHealth& health);
+
+  // "HOST:PORT" of the side in the clear.
+  std::string address() const { return plainHost_ + ":" + std::to_string(plain_->port()); }
+  void stop();
+
+ private:
+  Web() = default;
+
+  std::string plainHost_;
+  std::unique_ptr<gateway::Gateway> plain_, secure_;  // the second is null without --https
+};
+
+}  // namespace kiln::server
