@@ -91,7 +91,7 @@ class Mapper {
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) wrapAlone(linalgOp);
       auto call = dyn_cast<ir::CallOp>(op);
       if (call && call.getCallee() == kDeviceAttention)
-        emitAttention(b_, call, {256, options_.contraction, options_.arch, options_.tf32});
+        emitAttention(b_, call, {options_.contraction, options_.arch, options_.tf32});
       else if (call && hasThreadForm(call))
         wrapAlone(call);
     }
@@ -185,14 +185,14 @@ class Mapper {
   void mapBlock(scf::ForallOp block) {
     if (!block.getOps<gpu::ThreadIdOp>().empty()) return;  // was written for threads
     const auto info = ir::KernelAttr::get(block);
-    GpuOptions options{static_cast<int>(numberOf(scheduleOf(info), kThreadsKnob, 256)), options_.contraction,
-                       options_.arch, options_.tf32};
+    const GpuOptions options{options_.contraction, options_.arch, options_.tf32};
+    const std::int64_t threads = numberOf(scheduleOf(info), kThreadsKnob, 256);
     SmallVector<Operation*> phases;
     for (Operation& op : block.getBody()->without_terminator())
       if (isa<linalg::LinalgOp, ir::CallOp, memref::StoreOp>(op)) phases.push_back(&op);
     b_.setInsertionPointToStart(block.getBody());
-    Value thread =
-        gpu::ThreadIdOp::create(b_, block.getLoc(), gpu::Dimension::x, b_.getIndexAttr(options.threads));
+    const BlockThread thread{
+        gpu::ThreadIdOp::create(b_, block.getLoc(), gpu::Dimension::x, b_.getIndexAttr(threads)), threads};
     // What becomes part of a contraction is no phase.
     llvm::DenseMap<Operation*, std::unique_ptr<ContractionPlan>> contractions;
     llvm::SmallPtrSet<Operation*, 8> absorbed;
@@ -216,10 +216,10 @@ class Mapper {
           emitPointwise(b_, op, thread, options, share);
         b_.eraseOp(phase);
       } else if (auto call = dyn_cast<ir::CallOp>(phase)) {
-        emitCall(b_, call, thread, options, shares_.lookup(phase));
+        emitCall(b_, call, thread, shares_.lookup(phase));
         b_.eraseOp(phase);
       } else {
-        onOneThread(phase, thread);
+        onOneThread(phase, thread.number);
       }
     }
   }

@@ -36,9 +36,10 @@ void onlyBelow(OpBuilder& b, Location loc, Value position, std::int64_t end, Bod
 }
 
 // A number of positions that is known, as i32.
-void dealNumber(OpBuilder& b, Location loc, std::int64_t points, Value thread, std::int64_t threads,
+void dealNumber(OpBuilder& b, Location loc, std::int64_t points, const BlockThread& thread,
                 const Share& share, Body body) {
-  Value own = arith::IndexCastOp::create(b, loc, b.getI32Type(), thread);
+  const std::int64_t threads = thread.count;
+  Value own = arith::IndexCastOp::create(b, loc, b.getI32Type(), thread.number);
   if (share.first) {
     Value first = arith::IndexCastOp::create(b, loc, b.getI32Type(), share.first);
     own = arith::AddIOp::create(b, loc, first, own);
@@ -58,19 +59,19 @@ void dealNumber(OpBuilder& b, Location loc, std::int64_t points, Value thread, s
 
 }  // namespace
 
-void distributeOverThreads(OpBuilder& b, Location loc, OpFoldResult points, Value thread,
-                           std::int64_t threads, const Share& share, Body body) {
+void distributeOverThreads(OpBuilder& b, Location loc, OpFoldResult points, const BlockThread& thread,
+                           const Share& share, Body body) {
   // A block that begins within i32 ends within it.
   const auto fixed = getConstantIntValue(points);
-  if (fixed && *fixed <= std::numeric_limits<std::int32_t>::max() - std::max(threads, share.count))
-    return dealNumber(b, loc, *fixed, thread, threads, share, body);
-  Value from = thread, to = getValueOrCreateConstantIndexOp(b, loc, points);
+  if (fixed && *fixed <= std::numeric_limits<std::int32_t>::max() - std::max(thread.count, share.count))
+    return dealNumber(b, loc, *fixed, thread, share, body);
+  Value from = thread.number, to = getValueOrCreateConstantIndexOp(b, loc, points);
   if (share.first) {
-    from = arith::AddIOp::create(b, loc, share.first, thread);
+    from = arith::AddIOp::create(b, loc, share.first, thread.number);
     Value count = arith::ConstantIndexOp::create(b, loc, share.count);
     to = arith::MinUIOp::create(b, loc, arith::AddIOp::create(b, loc, share.first, count), to);
   }
-  auto loop = scf::ForOp::create(b, loc, from, to, arith::ConstantIndexOp::create(b, loc, threads));
+  auto loop = scf::ForOp::create(b, loc, from, to, arith::ConstantIndexOp::create(b, loc, thread.count));
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
   body(loop.getInductionVar());

@@ -1,6 +1,7 @@
 // Results distributed over the threads of a block. Private to compiler_core/schedule.
 #pragma once
 
+#include "compiler_core/schedule/emit/gpu/block_thread.h"
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/OpDefinition.h"
 
@@ -13,11 +14,11 @@ struct Share {
   std::int64_t count = 0;
 };
 
-// body(position) for every position of the share in [0, points), each in one of `threads` threads of which
-// `thread` is this one's number; neighbouring threads have neighbouring positions. Positions are i32 where
-// `points` is a number that allows it, else index.
+// body(position) for every position of the share in [0, points), each in one thread of the block;
+// neighbouring threads have neighbouring positions. Positions are i32 where `points` is a number that allows
+// it, else index.
 void distributeOverThreads(mlir::OpBuilder& builder, mlir::Location loc, mlir::OpFoldResult points,
-                           mlir::Value thread, std::int64_t threads, const Share& share,
+                           const BlockThread& thread, const Share& share,
                            llvm::function_ref<void(mlir::Value position)> body);
 
 }  // namespace kiln::schedule

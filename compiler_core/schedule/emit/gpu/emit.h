@@ -1,7 +1,7 @@
 // Linalg operations on buffers as code of the threads of a block. Private to compiler_core/schedule.
 //
 // Each operation is one phase: between two phases stands a gpu.barrier, which the pass writes. Threads are
-// numbered by gpu.thread_id x in [0, threads); bounds that depend on them never stand around a barrier.
+// numbered by gpu.thread_id x; bounds that depend on them never stand around a barrier.
 #pragma once
 
 #include <string_view>
@@ -15,7 +15,6 @@
 namespace kiln::schedule {
 
 struct GpuOptions {
-  int threads = 256;        // of a block: a multiple of 32, at most 1024
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
   std::string_view arch;    // "sm_90a"
   bool tf32 = false;        // products of f32 may round their factors to 10 bits of mantissa

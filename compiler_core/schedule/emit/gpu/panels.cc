@@ -103,12 +103,11 @@ void Panel::write(Value factor, Value row, Value depth) const {
 }
 
 GatheredPanel::GatheredPanel(OpBuilder& builder, Location loc, const ProductLoops& nest, PanelSource source,
-                             const PanelShape& shape, Value thread, std::int64_t threads)
+                             const PanelShape& shape, const BlockThread& thread)
     : Panel(builder, loc, shape, shape.codes ? Type(builder.getI16Type()) : source.factor),
       nest_(nest),
       source_(std::move(source)),
-      thread_(thread),
-      threads_(threads) {
+      thread_(thread) {
   rows_ = math_.product(nest.sizesOf(source_.rows));
   depth_ = math_.product(nest.sizesOf(nest.reductions));
   alongDepth_ = decideOrder();
@@ -160,16 +159,17 @@ std::int64_t GatheredPanel::widthOf(unsigned inner, bool alongDepth) const {
 void GatheredPanel::makeSlots() {
   const std::int64_t fast = (alongDepth_ ? shape_.depth : shape_.rows) / width_,
                      slow = alongDepth_ ? shape_.rows : shape_.depth, units = fast * slow;
-  for (std::int64_t first = 0; first < units; first += threads_) {
+  const auto [thread, threads] = thread_;
+  for (std::int64_t first = 0; first < units; first += threads) {
     Slot slot;
     Value at[2];  // along the fast and the slow dimension
-    if (threads_ % fast == 0) {
-      at[0] = math_.rem(thread_, fast);
-      at[1] = math_.add(math_.div(thread_, fast), first / fast);
-      if (first + threads_ > units) slot.isActive = math_.less(at[1], slow);
+    if (threads % fast == 0) {
+      at[0] = math_.rem(thread, fast);
+      at[1] = math_.add(math_.div(thread, fast), first / fast);
+      if (first + threads > units) slot.isActive = math_.less(at[1], slow);
     } else {
-      Value unit = math_.add(thread_, first);
-      if (first + threads_ > units) slot.isActive = math_.less(unit, units);
+      Value unit = math_.add(thread, first);
+      if (first + threads > units) slot.isActive = math_.less(unit, units);
       at[0] = math_.rem(unit, fast);
       at[1] = math_.div(unit, fast);
     }

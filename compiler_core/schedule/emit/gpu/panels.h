@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "compiler_core/schedule/emit/gpu/block_thread.h"
 #include "compiler_core/schedule/emit/gpu/index_math.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
 
@@ -68,9 +69,9 @@ struct PanelSource {
 // zeros where the factor ends.
 class GatheredPanel : public Panel {
  public:
-  // `thread` counts up to `threads`; `nest` is kept.
+  // `nest` is kept.
   GatheredPanel(mlir::OpBuilder& builder, mlir::Location loc, const ProductLoops& nest, PanelSource source,
-                const PanelShape& shape, mlir::Value thread, std::int64_t threads);
+                const PanelShape& shape, const BlockThread& thread);
 
   // Rows from `rowFrom` on, of one point of the batch loops.
   void setRows(llvm::ArrayRef<mlir::Value> batch, mlir::Value rowFrom);
@@ -99,8 +100,7 @@ class GatheredPanel : public Panel {
 
   const ProductLoops& nest_;
   PanelSource source_;
-  mlir::Value thread_;
-  std::int64_t threads_;
+  BlockThread thread_;
   mlir::OpFoldResult rows_, depth_;  // extents in all
   bool alongDepth_ = false;          // neighbouring threads load neighbours along the depth
   std::int64_t width_ = 1;

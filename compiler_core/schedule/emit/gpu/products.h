@@ -4,9 +4,15 @@
 
 #include <memory>
 
+#include "compiler_core/schedule/emit/gpu/block_thread.h"
 #include "compiler_core/schedule/emit/gpu/panels.h"
 
 namespace kiln::schedule {
+
+// The results that a block makes at a time, and the steps of the panels that it makes them from.
+struct TileShape {
+  std::int64_t rows = 0, columns = 0, depth = 0;
+};
 
 // Which results of a tile are one thread's accumulators.
 struct Accumulator {
@@ -39,8 +45,7 @@ class TileProduct {
 
 // One after the other in registers. `fuse`: multiply and add round once.
 std::unique_ptr<TileProduct> makeScalarProduct(mlir::OpBuilder& builder, mlir::Location loc,
-                                               std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                                               mlir::Value thread, std::int64_t threads, bool fuse);
+                                               const TileShape& tile, const BlockThread& thread, bool fuse);
 
 enum class TensorCore { kF16, kBF16, kTf32 };
 // Steps of one instruction.
@@ -48,10 +53,9 @@ constexpr std::int64_t stepsOf(TensorCore kind) {
   return kind == TensorCore::kTf32 ? 8 : 16;
 }
 
-// By mma.sync, warps side by side over the tile. `rows` is a multiple of 16, `columns` of 8, `depth` of the
-// instruction's steps; all powers of two.
+// By mma.sync, warps side by side over the tile. Its rows are a multiple of 16, its columns of 8, its depth
+// of the instruction's steps; all powers of two.
 std::unique_ptr<TileProduct> makeWarpProduct(mlir::OpBuilder& builder, mlir::Location loc, TensorCore kind,
-                                             std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                                             mlir::Value thread, std::int64_t threads);
+                                             const TileShape& tile, const BlockThread& thread);
 
 }  // namespace kiln::schedule

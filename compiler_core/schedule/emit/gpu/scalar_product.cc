@@ -43,12 +43,12 @@ struct Strip {
 
 class ScalarProduct : public TileProduct {
  public:
-  ScalarProduct(OpBuilder& builder, Location loc, std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                Value thread, std::int64_t threads, bool fuse)
-      : b_(builder), loc_(loc), math_(builder, loc), depth_(depth), fuse_(fuse) {
+  ScalarProduct(OpBuilder& builder, Location loc, const TileShape& tile, const BlockThread& thread, bool fuse)
+      : b_(builder), loc_(loc), math_(builder, loc), depth_(tile.depth), fuse_(fuse) {
+    const std::int64_t rows = tile.rows, columns = tile.columns;
     // As square as it goes.
     std::int64_t down = 1, across = 1;
-    while (rows * columns > threads * down * across) {
+    while (rows * columns > thread.count * down * across) {
       if (across <= down && across < columns)
         across *= 2;
       else if (down < rows)
@@ -57,12 +57,13 @@ class ScalarProduct : public TileProduct {
         across *= 2;
     }
     const std::int64_t wide = columns / across, cells = rows / down * wide;
-    if (cells < threads) {
-      isActive_ = math_.less(thread, cells);
-      thread = math_.rem(thread, cells);
+    Value cell = thread.number;
+    if (cells < thread.count) {
+      isActive_ = math_.less(cell, cells);
+      cell = math_.rem(cell, cells);
     }
-    down_.emplace(math_, math_.div(thread, wide), down, rows);
-    across_.emplace(math_, math_.rem(thread, wide), across, columns);
+    down_.emplace(math_, math_.div(cell, wide), down, rows);
+    across_.emplace(math_, math_.rem(cell, wide), across, columns);
     rows_ = down_->positions(math_);
     columns_ = across_->positions(math_);
     for (std::size_t row = 0; row < rows_.size(); ++row)
@@ -105,10 +106,9 @@ class ScalarProduct : public TileProduct {
 
 }  // namespace
 
-std::unique_ptr<TileProduct> makeScalarProduct(OpBuilder& builder, Location loc, std::int64_t rows,
-                                               std::int64_t columns, std::int64_t depth, Value thread,
-                                               std::int64_t threads, bool fuse) {
-  return std::make_unique<ScalarProduct>(builder, loc, rows, columns, depth, thread, threads, fuse);
+std::unique_ptr<TileProduct> makeScalarProduct(OpBuilder& builder, Location loc, const TileShape& tile,
+                                               const BlockThread& thread, bool fuse) {
+  return std::make_unique<ScalarProduct>(builder, loc, tile, thread, fuse);
 }
 
 }  // namespace kiln::schedule

@@ -18,11 +18,12 @@ constexpr std::int64_t kWarp = 32, kRows = 16, kColumns = 8;
 
 class WarpProduct : public TileProduct {
  public:
-  WarpProduct(OpBuilder& builder, Location loc, TensorCore kind, std::int64_t rows, std::int64_t columns,
-              std::int64_t depth, Value thread, std::int64_t threads)
-      : b_(builder), loc_(loc), math_(builder, loc), kind_(kind), depth_(depth) {
+  WarpProduct(OpBuilder& builder, Location loc, TensorCore kind, const TileShape& tile,
+              const BlockThread& thread)
+      : b_(builder), loc_(loc), math_(builder, loc), kind_(kind), depth_(tile.depth) {
+    const std::int64_t rows = tile.rows, columns = tile.columns;
     // All warps, each with as square a part as there is: it reads the least.
-    const std::int64_t warps = threads / kWarp;
+    const std::int64_t warps = thread.count / kWarp;
     std::int64_t down = 1, across = 1;
     for (std::int64_t d = 1; d <= rows / kRows; d *= 2)
       for (std::int64_t a = 1; a <= columns / kColumns && d * a <= warps; a *= 2)
@@ -30,13 +31,13 @@ class WarpProduct : public TileProduct {
             (d * a == down * across && rows / d + columns / a < rows / down + columns / across))
           down = d, across = a;
     const std::int64_t active = down * across;
-    Value warp = math_.div(thread, kWarp);
+    Value warp = math_.div(thread.number, kWarp);
     if (active < warps) {
       // The others do the same once more, and keep it to themselves.
-      isActive_ = math_.less(thread, active * kWarp);
+      isActive_ = math_.less(thread.number, active * kWarp);
       warp = math_.rem(warp, active);
     }
-    Value lane = math_.rem(thread, kWarp), group = math_.div(lane, 4);
+    Value lane = math_.rem(thread.number, kWarp), group = math_.div(lane, 4);
     member_ = math_.rem(lane, 4);
     down_ = rows / down / kRows;
     across_ = columns / across / kColumns;
@@ -114,9 +115,8 @@ class WarpProduct : public TileProduct {
 }  // namespace
 
 std::unique_ptr<TileProduct> makeWarpProduct(OpBuilder& builder, Location loc, TensorCore kind,
-                                             std::int64_t rows, std::int64_t columns, std::int64_t depth,
-                                             Value thread, std::int64_t threads) {
-  return std::make_unique<WarpProduct>(builder, loc, kind, rows, columns, depth, thread, threads);
+                                             const TileShape& tile, const BlockThread& thread) {
+  return std::make_unique<WarpProduct>(builder, loc, kind, tile, thread);
 }
 
 }  // namespace kiln::schedule

@@ -148,10 +148,9 @@ class AttentionEmitter {
     return shape;
   }
   std::unique_ptr<TileProduct> product(std::int64_t columns, std::int64_t depth) {
-    if (core_)
-      return makeWarpProduct(b_, loc_, *core_, shape_.queries, columns, depth, thread_, shape_.threads);
-    return makeScalarProduct(b_, loc_, shape_.queries, columns, depth, thread_, shape_.threads,
-                             options_.contraction);
+    const TileShape tile{shape_.queries, columns, depth};
+    if (core_) return makeWarpProduct(b_, loc_, *core_, tile, thread_);
+    return makeScalarProduct(b_, loc_, tile, thread_, options_.contraction);
   }
   Value statistic() {
     auto alloc = memref::AllocOp::create(b_, loc_, MemRefType::get({shape_.queries}, b_.getF32Type()),
@@ -161,13 +160,14 @@ class AttentionEmitter {
   }
 
   void emitBlock() {
-    thread_ = gpu::ThreadIdOp::create(b_, loc_, gpu::Dimension::x, b_.getIndexAttr(shape_.threads));
+    thread_ = {gpu::ThreadIdOp::create(b_, loc_, gpu::Dimension::x, b_.getIndexAttr(shape_.threads)),
+               shape_.threads};
     queries_.emplace(b_, loc_, scores_, sourceOf(0, map(5, {0, 1, 2, 4}), 2),
-                     panel(shape_.queries, shape_.depth), thread_, shape_.threads);
+                     panel(shape_.queries, shape_.depth), thread_);
     keys_.emplace(b_, loc_, scores_, sourceOf(1, map(5, {0, 1, 3, 4}), 3), panel(shape_.keys, shape_.depth),
-                  thread_, shape_.threads);
+                  thread_);
     rows_.emplace(b_, loc_, values_, sourceOf(2, map(4, {0, 1, 3, 2}), 2), panel(shape_.values, shape_.keys),
-                  thread_, shape_.threads);
+                  thread_);
     // [key][query], so that threads side by side read side by side.
     table_.emplace(b_, loc_, PanelShape{shape_.queries, shape_.keys}, b_.getF32Type());
     if (core_) {
@@ -181,8 +181,8 @@ class AttentionEmitter {
     byKey_ = product(shape_.keys, shape_.depth);
     byValue_ = product(shape_.values, shape_.keys);
     // The query whose statistics this thread follows; further threads do it once more.
-    query_ = math_.rem(thread_, shape_.queries);
-    isFirst_ = math_.less(thread_, shape_.queries);
+    query_ = math_.rem(thread_.number, shape_.queries);
+    isFirst_ = math_.less(thread_.number, shape_.queries);
     queries_->setRows(batch_, firstQuery_);
     rows_->setRows(batch_, math_.number(0));
 
@@ -315,9 +315,9 @@ class AttentionEmitter {
   // so that the results are as exact as f32 is: the model rounds these, not the weights.
   void putWeights() {
     const std::int64_t elements = shape_.queries * shape_.keys;
-    for (std::int64_t first = 0; first < elements; first += shape_.threads) {
-      Value at = math_.add(thread_, first);
-      inside(first + shape_.threads > elements ? math_.less(at, elements) : Value(), [&] {
+    for (std::int64_t first = 0; first < elements; first += thread_.count) {
+      Value at = math_.add(thread_.number, first);
+      inside(first + thread_.count > elements ? math_.less(at, elements) : Value(), [&] {
         Value query = math_.rem(at, shape_.queries), key = math_.div(at, shape_.queries);
         Value shift = memref::LoadOp::create(b_, loc_, shift_, query);
         Value weight = math::ExpOp::create(
@@ -365,7 +365,8 @@ class AttentionEmitter {
   std::optional<TensorCore> core_;
   AttentionShape shape_;
   ProductLoops scores_, values_;
-  Value out_, thread_, firstQuery_;
+  BlockThread thread_;
+  Value out_, firstQuery_;
   SmallVector<Value> batch_;
   std::optional<GatheredPanel> queries_, keys_, rows_;
   std::optional<Panel> table_, weights_,

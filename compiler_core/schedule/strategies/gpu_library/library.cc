@@ -215,18 +215,16 @@ OpFoldResult positions(OpBuilder& b, ir::CallOp call) {
                                                {size(call.getInputs()[0], 0), size(call.getInputs()[0], 2)});
 }
 
-void emitCall(RewriterBase& rewriter, ir::CallOp call, Value thread, const GpuOptions& options,
-              const Share& share) {
+void emitCall(RewriterBase& rewriter, ir::CallOp call, const BlockThread& thread, const Share& share) {
   CallEmitter emitter(rewriter, call);
-  distributeOverThreads(rewriter, call.getLoc(), positions(rewriter, call), thread, options.threads, share,
-                        [&](Value at) {
-                          if (isScatter(call))
-                            emitter.scatter(at);
-                          else if (isCumulative(call))
-                            emitter.cumulative(at);
-                          else
-                            emitter.argReduce(at);
-                        });
+  distributeOverThreads(rewriter, call.getLoc(), positions(rewriter, call), thread, share, [&](Value at) {
+    if (isScatter(call))
+      emitter.scatter(at);
+    else if (isCumulative(call))
+      emitter.cumulative(at);
+    else
+      emitter.argReduce(at);
+  });
 }
 
 }  // namespace kiln::schedule

@@ -9,7 +9,7 @@ namespace kiln::schedule {
 // arg-reductions a thread per line, scatters a thread per result. `positions` are what a Share counts.
 bool hasThreadForm(ir::CallOp call);
 mlir::OpFoldResult positions(mlir::OpBuilder& builder, ir::CallOp call);
-void emitCall(mlir::RewriterBase& rewriter, ir::CallOp call, mlir::Value thread, const GpuOptions& options,
+void emitCall(mlir::RewriterBase& rewriter, ir::CallOp call, const BlockThread& thread,
               const Share& share = {});
 
 }  // namespace kiln::schedule

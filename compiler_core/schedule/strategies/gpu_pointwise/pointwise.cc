@@ -18,8 +18,9 @@ using namespace mlir;
 
 class PhaseEmitter {
  public:
-  PhaseEmitter(RewriterBase& builder, linalg::LinalgOp op, Value thread, const GpuOptions& options)
-      : b_(builder), op_(op), loc_(op.getLoc()), thread_(thread), options_(options), ivs_(op.getNumLoops()) {
+  PhaseEmitter(RewriterBase& builder, linalg::LinalgOp op, const BlockThread& thread,
+               const GpuOptions& options)
+      : b_(builder), op_(op), loc_(op.getLoc()), thread_(thread), ivs_(op.getNumLoops()) {
     op.getReductionDims(reductions_);
     orderParallel();
     for (unsigned loop = 0; loop < op.getNumLoops(); ++loop) sizes_.push_back(loopExtent(b_, op, loop));
@@ -39,7 +40,7 @@ class PhaseEmitter {
       own.count /= lanes_;
       if (own.first) own.first = arith::DivUIOp::create(b_, loc_, own.first, index(lanes_));
     }
-    distributeOverThreads(b_, loc_, points, thread_, options_.threads, own, [&](Value at) { emitPoint(at); });
+    distributeOverThreads(b_, loc_, points, thread_, own, [&](Value at) { emitPoint(at); });
   }
 
  private:
@@ -102,7 +103,7 @@ class PhaseEmitter {
             widest, getElementTypeOrSelf(operand.get().getType()).getIntOrFloatBitWidth() / 8);
     const auto code = static_cast<std::int64_t>(op_.getBlock()->getOperations().size());
     for (std::int64_t lanes = std::min(kBytes / widest, kMaxLanes); lanes > 1; lanes /= 2) {
-      const std::int64_t together = lanes * options_.threads;
+      const std::int64_t together = lanes * thread_.count;
       if (*extent % lanes == 0 && lanes * code <= kMaxCode &&
           (share.first ? share.count % together == 0 : !points || *points >= together) &&
           llvm::all_of(op_->getOpOperands(), [&](OpOperand& operand) { return isAligned(operand, lanes); }))
@@ -271,8 +272,7 @@ class PhaseEmitter {
   RewriterBase& b_;
   linalg::LinalgOp op_;
   Location loc_;
-  Value thread_;
-  const GpuOptions& options_;
+  BlockThread thread_;
   SmallVector<unsigned> parallel_, reductions_;  // loops, outermost first
   SmallVector<OpFoldResult> sizes_;              // the extent of every loop
   SmallVector<OpFoldResult> ivs_;                // the current index of every loop
@@ -282,8 +282,8 @@ class PhaseEmitter {
 
 }  // namespace
 
-void emitPointwise(RewriterBase& rewriter, linalg::LinalgOp op, Value thread, const GpuOptions& options,
-                   const Share& share) {
+void emitPointwise(RewriterBase& rewriter, linalg::LinalgOp op, const BlockThread& thread,
+                   const GpuOptions& options, const Share& share) {
   linalg::LinalgOp collapsed = collapseLoops(rewriter, op);
   PhaseEmitter(rewriter, collapsed, thread, options).emit(share);
   if (collapsed != op) rewriter.eraseOp(collapsed);

@@ -13,11 +13,6 @@ namespace {
 
 using namespace mlir;
 
-// The tile that a block makes at a time, and the steps of its panels.
-struct TileShape {
-  std::int64_t rows = 0, columns = 0, depth = 0;
-};
-
 // Registers for results; the rest hold addresses, fragments and what is on its way.
 constexpr std::int64_t kAccumulatorBytes = 256;
 
@@ -56,7 +51,7 @@ TileShape chooseTileShape(std::optional<std::int64_t> rows, std::optional<std::i
 class Emitter {
  public:
   Emitter(RewriterBase& rewriter, linalg::LinalgOp op, const Contraction& roles,
-          const PrologueEpilogue& prologueEpilogue, std::optional<TensorCore> core, Value thread,
+          const PrologueEpilogue& prologueEpilogue, std::optional<TensorCore> core, const BlockThread& thread,
           const GpuOptions& options)
       : b_(rewriter),
         op_(op),
@@ -76,7 +71,7 @@ class Emitter {
     const Type result = getElementTypeOrSelf(op_.getDpsInits()[0].getType());
     tile_ = chooseTileShape(boundOf(nest_.sizesOf(roles_.left.loops)),
                             boundOf(nest_.sizesOf(roles_.right.loops)), getConstantIntValue(depth_), core_,
-                            std::max(4u, result.getIntOrFloatBitWidth() / 8), options_.threads);
+                            std::max(4u, result.getIntOrFloatBitWidth() / 8), thread_.count);
     PanelShape shape;
     shape.depth = tile_.depth;
     if (core_) {
@@ -85,15 +80,13 @@ class Emitter {
       shape.roundsTf32 = *core_ == TensorCore::kTf32;
     }
     shape.rows = tile_.rows;
-    left_.emplace(b_, loc_, nest_, sourceOf(roles_.left), shape, thread_, options_.threads);
+    left_.emplace(b_, loc_, nest_, sourceOf(roles_.left), shape, thread_);
     shape.rows = tile_.columns;
-    right_.emplace(b_, loc_, nest_, sourceOf(roles_.right), shape, thread_, options_.threads);
+    right_.emplace(b_, loc_, nest_, sourceOf(roles_.right), shape, thread_);
     if (core_)
-      product_ = makeWarpProduct(b_, loc_, *core_, tile_.rows, tile_.columns, tile_.depth, thread_,
-                                 options_.threads);
+      product_ = makeWarpProduct(b_, loc_, *core_, tile_, thread_);
     else
-      product_ = makeScalarProduct(b_, loc_, tile_.rows, tile_.columns, tile_.depth, thread_,
-                                   options_.threads, options_.contraction);
+      product_ = makeScalarProduct(b_, loc_, tile_, thread_, options_.contraction);
     const OpFoldResult batches = math_.product(nest_.sizesOf(roles_.batch));
     forEach(batches, 1, [&](Value batch) {
       batch_ = math_.delinearise(batch, nest_.sizesOf(roles_.batch));
@@ -274,7 +267,7 @@ class Emitter {
   const Contraction& roles_;
   const PrologueEpilogue& prologueEpilogue_;
   std::optional<TensorCore> core_;
-  Value thread_;
+  BlockThread thread_;
   const GpuOptions& options_;
   ProductLoops nest_;
   OpFoldResult rows_, columns_, depth_;  // extents in all
@@ -289,7 +282,7 @@ class Plan : public ContractionPlan {
   Plan(linalg::LinalgOp op, Contraction roles, std::optional<TensorCore> core, const GpuOptions& options)
       : op_(op), roles_(std::move(roles)), prologueEpilogue_(op), core_(core), options_(options) {}
   SmallVector<Operation*> absorbed() const override { return prologueEpilogue_.absorbed(); }
-  void emit(RewriterBase& rewriter, Value thread) override {
+  void emit(RewriterBase& rewriter, const BlockThread& thread) override {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(prologueEpilogue_.place());
     Emitter(rewriter, op_, roles_, prologueEpilogue_, core_, thread, options_).emit();

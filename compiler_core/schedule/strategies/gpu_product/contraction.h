@@ -21,9 +21,8 @@ class ContractionPlan {
   virtual ~ContractionPlan() = default;
   // Pointwise operations of the same block that become part of it.
   virtual llvm::SmallVector<mlir::Operation*> absorbed() const = 0;
-  // Writes the code where the last of them stands, and erases them and the contraction. `thread`: its number
-  // in the block.
-  virtual void emit(mlir::RewriterBase& rewriter, mlir::Value thread) = 0;
+  // Writes the code where the last of them stands, and erases them and the contraction.
+  virtual void emit(mlir::RewriterBase& rewriter, const BlockThread& thread) = 0;
 };
 
 // Null for what is no contraction, and for those that gain nothing from panels: few rows or columns share

@@ -34,7 +34,8 @@ Operation* combinerOf(linalg::LinalgOp op) {
 
 }  // namespace
 
-bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, const GpuOptions& options) {
+bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, const BlockThread& thread,
+                         const GpuOptions& options) {
   constexpr std::int64_t kSteps = 8;  // of a thread, at least
   Operation* combiner = combinerOf(op);
   if (!combiner) return false;
@@ -52,7 +53,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
       return false;
   if (!neutral || reductions.empty() || points == 0 || points * steps > (std::int64_t{1} << 30)) return false;
   std::int64_t parts = 1;  // of one result
-  while (parts * 2 * points <= options.threads && parts * 2 * kSteps <= steps) parts *= 2;
+  while (parts * 2 * points <= thread.count && parts * 2 * kSteps <= steps) parts *= 2;
   const bool isSum = ir::PartialsAttr::isOn(op);
   if (isSum) {
     // A thread has one partial of a result; they are distributed along all of the steps.
@@ -90,7 +91,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
   OpOperand& init = *op.getDpsInitOperand(0);
   auto type = MemRefType::get({points, parts}, getElementTypeOrSelf(init.get().getType()));
   Value buffer = memref::AllocOp::create(b, loc, type, b.getI64IntegerAttr(64));
-  distributeOverThreads(b, loc, b.getIndexAttr(points * parts), thread, options.threads, {}, [&](Value at) {
+  distributeOverThreads(b, loc, b.getIndexAttr(points * parts), thread, {}, [&](Value at) {
     at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
     Value point = arith::DivUIOp::create(b, loc, at, index(parts)),
           part = arith::RemUIOp::create(b, loc, at, index(parts));
@@ -119,7 +120,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
   auto element = [&](Value point, Value part) { return SmallVector<Value>{point, part}; };
   for (std::int64_t half = parts / 2; half > 0; half /= 2) {
     gpu::BarrierOp::create(b, loc);
-    distributeOverThreads(b, loc, b.getIndexAttr(points * half), thread, options.threads, {}, [&](Value at) {
+    distributeOverThreads(b, loc, b.getIndexAttr(points * half), thread, {}, [&](Value at) {
       at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
       Value point = arith::DivUIOp::create(b, loc, at, index(half)),
             part = arith::RemUIOp::create(b, loc, at, index(half));
@@ -130,7 +131,7 @@ bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, Value thread, con
     });
   }
   gpu::BarrierOp::create(b, loc);
-  distributeOverThreads(b, loc, b.getIndexAttr(points), thread, options.threads, {}, [&](Value at) {
+  distributeOverThreads(b, loc, b.getIndexAttr(points), thread, {}, [&](Value at) {
     at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
     place(at, parallel);
     Value start;
