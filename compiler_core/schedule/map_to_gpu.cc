@@ -91,7 +91,7 @@ class Mapper {
       if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) wrapAlone(linalgOp);
       auto call = dyn_cast<ir::CallOp>(op);
       if (call && call.getCallee() == kDeviceAttention)
-        emitAttention(b_, call, {options_.contraction, options_.arch, options_.tf32});
+        emitAttention(b_, call, {options_.contraction, options_.tf32});
       else if (call && hasThreadForm(call))
         wrapAlone(call);
     }
@@ -185,7 +185,7 @@ class Mapper {
   void mapBlock(scf::ForallOp block) {
     if (!block.getOps<gpu::ThreadIdOp>().empty()) return;  // was written for threads
     const auto info = ir::KernelAttr::get(block);
-    const GpuOptions options{options_.contraction, options_.arch, options_.tf32};
+    const GpuOptions options{options_.contraction, options_.tf32};
     const std::int64_t threads = numberOf(scheduleOf(info), kThreadsKnob, 256);
     SmallVector<Operation*> phases;
     for (Operation& op : block.getBody()->without_terminator())

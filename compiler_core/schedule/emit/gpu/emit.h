@@ -4,8 +4,6 @@
 // numbered by gpu.thread_id x; bounds that depend on them never stand around a barrier.
 #pragma once
 
-#include <string_view>
-
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/schedule/emit/gpu/distribution.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -16,7 +14,6 @@ namespace kiln::schedule {
 
 struct GpuOptions {
   bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
-  std::string_view arch;    // "sm_90a"
   bool tf32 = false;        // products of f32 may round their factors to 10 bits of mantissa
 };
 
