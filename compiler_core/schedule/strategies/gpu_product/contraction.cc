@@ -48,20 +48,27 @@ TileShape chooseTileShape(std::optional<std::int64_t> rows, std::optional<std::i
   return tile;
 }
 
+// A contraction, what becomes part of it, and what it is made with.
+struct PlannedContraction {
+  linalg::LinalgOp op;
+  Contraction roles;
+  PrologueEpilogue prologueEpilogue;
+  std::optional<TensorCore> core;  // nullopt: products one by one
+  bool fuse;                       // such a product and its addition round once
+};
+
 class Emitter {
  public:
-  Emitter(RewriterBase& rewriter, linalg::LinalgOp op, const Contraction& roles,
-          const PrologueEpilogue& prologueEpilogue, std::optional<TensorCore> core, const BlockThread& thread,
-          const GpuOptions& options)
+  Emitter(RewriterBase& rewriter, const PlannedContraction& plan, const BlockThread& thread)
       : b_(rewriter),
-        op_(op),
-        loc_(op.getLoc()),
+        op_(plan.op),
+        loc_(op_.getLoc()),
         math_(rewriter, loc_),
-        roles_(roles),
-        prologueEpilogue_(prologueEpilogue),
-        core_(core),
-        thread_(thread),
-        options_(options) {}
+        roles_(plan.roles),
+        prologueEpilogue_(plan.prologueEpilogue),
+        core_(plan.core),
+        fuse_(plan.fuse),
+        thread_(thread) {}
 
   void emit() {
     readSizes();
@@ -86,7 +93,7 @@ class Emitter {
     if (core_)
       product_ = makeWarpProduct(b_, loc_, *core_, tile_, thread_);
     else
-      product_ = makeScalarProduct(b_, loc_, tile_, thread_, options_.contraction);
+      product_ = makeScalarProduct(b_, loc_, tile_, thread_, fuse_);
     const OpFoldResult batches = math_.product(nest_.sizesOf(roles_.batch));
     forEach(batches, 1, [&](Value batch) {
       batch_ = math_.delinearise(batch, nest_.sizesOf(roles_.batch));
@@ -267,8 +274,8 @@ class Emitter {
   const Contraction& roles_;
   const PrologueEpilogue& prologueEpilogue_;
   std::optional<TensorCore> core_;
+  bool fuse_;
   BlockThread thread_;
-  const GpuOptions& options_;
   ProductLoops nest_;
   OpFoldResult rows_, columns_, depth_;  // extents in all
   TileShape tile_;
@@ -279,22 +286,17 @@ class Emitter {
 
 class Plan : public ContractionPlan {
  public:
-  Plan(linalg::LinalgOp op, Contraction roles, std::optional<TensorCore> core, const GpuOptions& options)
-      : op_(op), roles_(std::move(roles)), prologueEpilogue_(op), core_(core), options_(options) {}
-  SmallVector<Operation*> absorbed() const override { return prologueEpilogue_.absorbed(); }
+  explicit Plan(PlannedContraction plan) : plan_(std::move(plan)) {}
+  SmallVector<Operation*> absorbed() const override { return plan_.prologueEpilogue.absorbed(); }
   void emit(RewriterBase& rewriter, const BlockThread& thread) override {
     OpBuilder::InsertionGuard guard(rewriter);
-    rewriter.setInsertionPoint(prologueEpilogue_.place());
-    Emitter(rewriter, op_, roles_, prologueEpilogue_, core_, thread, options_).emit();
-    prologueEpilogue_.erase(rewriter);
+    rewriter.setInsertionPoint(plan_.prologueEpilogue.place());
+    Emitter(rewriter, plan_, thread).emit();
+    plan_.prologueEpilogue.erase(rewriter);
   }
 
  private:
-  linalg::LinalgOp op_;
-  Contraction roles_;
-  PrologueEpilogue prologueEpilogue_;
-  std::optional<TensorCore> core_;
-  GpuOptions options_;
+  PlannedContraction plan_;
 };
 
 // How many there are of `loops` at most; nullopt where only the run knows.
@@ -332,7 +334,8 @@ std::unique_ptr<ContractionPlan> planContraction(linalg::LinalgOp op, const GpuO
        {ArrayRef(roles->left.loops), ArrayRef(roles->right.loops), ArrayRef(roles->reductions)})
     if (fixedExtent(op, loops).value_or(kFewToShare) < kFewToShare) return nullptr;
   const auto core = tensorCoreFor(op, *roles, options);
-  return std::make_unique<Plan>(op, std::move(*roles), core, options);
+  return std::make_unique<Plan>(
+      PlannedContraction{op, std::move(*roles), PrologueEpilogue(op), core, options.contraction});
 }
 
 }  // namespace kiln::schedule
