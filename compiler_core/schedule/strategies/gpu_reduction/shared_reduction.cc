@@ -32,116 +32,200 @@ Operation* combinerOf(linalg::LinalgOp op) {
   return combiner;
 }
 
-}  // namespace
+// A reduction as the threads of a block share it: `parts` threads make each of `points` results, each of them
+// from every parts-th of `steps` steps.
+struct Sharing {
+  Operation* combiner = nullptr;
+  TypedAttr neutral;                           // what a part begins with
+  SmallVector<unsigned> parallel, reductions;  // loops
+  SmallVector<std::int64_t> extents;           // of all loops
+  std::int64_t points = 1, steps = 1, parts = 1;
+  bool fuse = false;  // a product and the addition that takes it round once
+};
 
-bool emitSharedReduction(RewriterBase& b, linalg::LinalgOp op, const BlockThread& thread,
-                         const GpuOptions& options) {
+// How many positions `loops` have; nullopt where only the run knows, or 64 bits do not hold it.
+std::optional<std::int64_t> positionsOf(ArrayRef<unsigned> loops, ArrayRef<std::int64_t> extents) {
+  std::int64_t positions = 1;
+  for (unsigned loop : loops)
+    if (ShapedType::isDynamic(extents[loop]) || __builtin_mul_overflow(positions, extents[loop], &positions))
+      return std::nullopt;
+  return positions;
+}
+
+// How many of `threads` threads make one result of `sharing`, whose own parts are not yet known; 1 where
+// there is little to share or the order of partial sums does not allow it.
+std::int64_t choosePartCount(const Sharing& sharing, bool isSum, std::int64_t threads) {
   constexpr std::int64_t kSteps = 8;  // of a thread, at least
-  Operation* combiner = combinerOf(op);
-  if (!combiner) return false;
-  const auto neutral = arith::getNeutralElement(combiner);
-  SmallVector<unsigned> parallel, reductions;
-  op.getParallelDims(parallel);
-  op.getReductionDims(reductions);
-  const SmallVector<std::int64_t> extents = op.getStaticLoopRanges();
-  std::int64_t points = 1, steps = 1;
-  for (unsigned dim : parallel)
-    if (ShapedType::isDynamic(extents[dim]) || __builtin_mul_overflow(points, extents[dim], &points))
-      return false;
-  for (unsigned dim : reductions)
-    if (ShapedType::isDynamic(extents[dim]) || __builtin_mul_overflow(steps, extents[dim], &steps))
-      return false;
-  if (!neutral || reductions.empty() || points == 0 || points * steps > (std::int64_t{1} << 30)) return false;
-  std::int64_t parts = 1;  // of one result
-  while (parts * 2 * points <= thread.count && parts * 2 * kSteps <= steps) parts *= 2;
-  const bool isSum = ir::PartialsAttr::isOn(op);
-  if (isSum) {
-    // A thread has one partial of a result; they are distributed along all of the steps.
-    if (parts < kPartials || (reductions.size() > 1 && extents[reductions.back()] % kPartials)) return false;
-    parts = kPartials;
-  }
-  if (parts == 1) return false;
-  const bool fuse = isSum && options.contraction && findRoles(op, {});
+  std::int64_t parts = 1;
+  while (parts * 2 * sharing.points <= threads && parts * 2 * kSteps <= sharing.steps) parts *= 2;
+  if (!isSum) return parts;
+  // A thread has one partial of a result; they are distributed along all of the steps.
+  const bool fills =
+      sharing.reductions.size() == 1 || sharing.extents[sharing.reductions.back()] % kPartials == 0;
+  return parts >= kPartials && fills ? kPartials : 1;
+}
 
-  const Location loc = op.getLoc();
-  auto index = [&](std::int64_t value) { return arith::ConstantIndexOp::create(b, loc, value).getResult(); };
-  // Position `at` of a row-major space over `dims`.
-  SmallVector<OpFoldResult> ivs(op.getNumLoops());
-  auto place = [&](Value at, ArrayRef<unsigned> dims) {
-    for (std::size_t i = dims.size(); i-- > 0;) {
-      ivs[dims[i]] = i == 0 ? at : arith::RemUIOp::create(b, loc, at, index(extents[dims[i]])).getResult();
-      if (i > 0) at = arith::DivUIOp::create(b, loc, at, index(extents[dims[i]]));
+// Nullopt where threads do not share `op`. `contraction`: acc + a * b may be one fused operation.
+std::optional<Sharing> planSharing(linalg::LinalgOp op, std::int64_t threads, bool contraction) {
+  Sharing sharing;
+  sharing.combiner = combinerOf(op);
+  if (!sharing.combiner) return std::nullopt;
+  const auto neutral = arith::getNeutralElement(sharing.combiner);
+  op.getParallelDims(sharing.parallel);
+  op.getReductionDims(sharing.reductions);
+  sharing.extents = op.getStaticLoopRanges();
+  const auto points = positionsOf(sharing.parallel, sharing.extents),
+             steps = positionsOf(sharing.reductions, sharing.extents);
+  if (!neutral || !points || !steps || sharing.reductions.empty() || *points == 0 ||
+      *points * *steps > (std::int64_t{1} << 30))
+    return std::nullopt;
+  sharing.neutral = *neutral;
+  sharing.points = *points;
+  sharing.steps = *steps;
+  const bool isSum = ir::PartialsAttr::isOn(op);
+  sharing.parts = choosePartCount(sharing, isSum, threads);
+  if (sharing.parts == 1) return std::nullopt;
+  sharing.fuse = isSum && contraction && findRoles(op, {});
+  return sharing;
+}
+
+class SharedReductionEmitter {
+ public:
+  SharedReductionEmitter(RewriterBase& builder, linalg::LinalgOp op, const Sharing& sharing,
+                         const BlockThread& thread)
+      : b_(builder), op_(op), loc_(op.getLoc()), sharing_(sharing), thread_(thread) {}
+
+  void emit() {
+    Value parts = storeParts();
+    // In pairs, until one is left.
+    for (std::int64_t half = sharing_.parts / 2; half > 0; half /= 2) combineHalves(parts, half);
+    storeResults(parts);
+  }
+
+ private:
+  using LoopIndices = SmallVector<OpFoldResult>;  // one per loop of the operation
+
+  Value index(std::int64_t value) { return arith::ConstantIndexOp::create(b_, loc_, value); }
+
+  // Sets the indices of `loops` to position `at` of their row-major space.
+  void place(Value at, ArrayRef<unsigned> loops, LoopIndices& indices) {
+    for (std::size_t i = loops.size(); i-- > 0;) {
+      const std::int64_t extent = sharing_.extents[loops[i]];
+      indices[loops[i]] = i == 0 ? at : arith::RemUIOp::create(b_, loc_, at, index(extent)).getResult();
+      if (i > 0) at = arith::DivUIOp::create(b_, loc_, at, index(extent));
     }
-  };
-  auto indices = [&](OpOperand& operand) {
-    const AffineMap map = op.getMatchingIndexingMap(&operand);
+  }
+  // Where the operation finds the element of `operand`.
+  SmallVector<Value> elementOf(OpOperand& operand, const LoopIndices& indices) {
+    const AffineMap map = op_.getMatchingIndexingMap(&operand);
     SmallVector<Value> result;
     for (unsigned i = 0; i < map.getNumResults(); ++i)
       result.push_back(getValueOrCreateConstantIndexOp(
-          b, loc, affine::makeComposedFoldedAffineApply(b, loc, map.getSubMap({i}), ivs)));
+          b_, loc_, affine::makeComposedFoldedAffineApply(b_, loc_, map.getSubMap({i}), indices)));
     return result;
-  };
-  auto combine = [&](Value x, Value y) {
-    Operation* copy = combiner->clone();
+  }
+  Value combine(Value x, Value y) {
+    Operation* copy = sharing_.combiner->clone();
     copy->setOperands({x, y});
-    b.insert(copy);
+    b_.insert(copy);
     return copy->getResult(0);
-  };
+  }
+  LoopIndices zeros() { return LoopIndices(op_.getNumLoops(), b_.getIndexAttr(0)); }
 
-  OpOperand& init = *op.getDpsInitOperand(0);
-  auto type = MemRefType::get({points, parts}, getElementTypeOrSelf(init.get().getType()));
-  Value buffer = memref::AllocOp::create(b, loc, type, b.getI64IntegerAttr(64));
-  distributeOverThreads(b, loc, b.getIndexAttr(points * parts), thread, {}, [&](Value at) {
-    at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
-    Value point = arith::DivUIOp::create(b, loc, at, index(parts)),
-          part = arith::RemUIOp::create(b, loc, at, index(parts));
-    place(point, parallel);
-    Value start = arith::ConstantOp::create(b, loc, *neutral);
-    auto loop = scf::ForOp::create(b, loc, part, index(steps), index(parts), start);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(loop.getBody());
-      place(loop.getInductionVar(), reductions);
-      SmallVector<Value> arguments;
-      for (OpOperand* input : op.getDpsInputOperands()) {
-        if (!op.payloadUsesValueFromOperand(input))
-          arguments.push_back({});
-        else if (isa<MemRefType>(input->get().getType()))
-          arguments.push_back(memref::LoadOp::create(b, loc, input->get(), indices(*input)));
-        else
-          arguments.push_back(input->get());
-      }
-      arguments.push_back(loop.getRegionIterArg(0));
-      scf::YieldOp::create(b, loc, emitBody(b, op, arguments, 0, fuse));
-    }
-    memref::StoreOp::create(b, loc, loop.getResult(0), buffer, ValueRange{point, part});
-  });
-  // The parts of a result in pairs, until one is left.
-  auto element = [&](Value point, Value part) { return SmallVector<Value>{point, part}; };
-  for (std::int64_t half = parts / 2; half > 0; half /= 2) {
-    gpu::BarrierOp::create(b, loc);
-    distributeOverThreads(b, loc, b.getIndexAttr(points * half), thread, {}, [&](Value at) {
-      at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
-      Value point = arith::DivUIOp::create(b, loc, at, index(half)),
-            part = arith::RemUIOp::create(b, loc, at, index(half));
-      Value other = arith::AddIOp::create(b, loc, part, index(half));
-      Value x = memref::LoadOp::create(b, loc, buffer, element(point, part)),
-            y = memref::LoadOp::create(b, loc, buffer, element(point, other));
-      memref::StoreOp::create(b, loc, combine(x, y), buffer, element(point, part));
+  // body(point, part) for the first `parts` parts of every result, each in one thread.
+  void forEachPart(std::int64_t parts, llvm::function_ref<void(Value point, Value part)> body) {
+    distributeOverThreads(b_, loc_, b_.getIndexAttr(sharing_.points * parts), thread_, {}, [&](Value at) {
+      at = arith::IndexCastUIOp::create(b_, loc_, b_.getIndexType(), at);
+      Value point = arith::DivUIOp::create(b_, loc_, at, index(parts)),
+            part = arith::RemUIOp::create(b_, loc_, at, index(parts));
+      body(point, part);
     });
   }
-  gpu::BarrierOp::create(b, loc);
-  distributeOverThreads(b, loc, b.getIndexAttr(points), thread, {}, [&](Value at) {
-    at = arith::IndexCastUIOp::create(b, loc, b.getIndexType(), at);
-    place(at, parallel);
-    Value start;
-    if (auto number = ir::InitialAttr::get(op))
-      start = arith::ConstantOp::create(b, loc, number);
-    else
-      start = memref::LoadOp::create(b, loc, init.get(), indices(init));
-    Value own = memref::LoadOp::create(b, loc, buffer, element(at, index(0)));
-    memref::StoreOp::create(b, loc, combine(start, own), init.get(), indices(init));
-  });
+
+  // Gives the buffer of all parts: [points, parts].
+  Value storeParts() {
+    const Type element = getElementTypeOrSelf(op_.getDpsInitOperand(0)->get().getType());
+    auto type = MemRefType::get({sharing_.points, sharing_.parts}, element);
+    Value buffer = memref::AllocOp::create(b_, loc_, type, b_.getI64IntegerAttr(64));
+    forEachPart(sharing_.parts, [&](Value point, Value part) {
+      Value value = reducePart(point, part);
+      memref::StoreOp::create(b_, loc_, value, buffer, ValueRange{point, part});
+    });
+    return buffer;
+  }
+
+  // The steps of one part, one after the other.
+  Value reducePart(Value point, Value part) {
+    LoopIndices indices = zeros();
+    place(point, sharing_.parallel, indices);
+    Value start = arith::ConstantOp::create(b_, loc_, sharing_.neutral);
+    auto loop = scf::ForOp::create(b_, loc_, part, index(sharing_.steps), index(sharing_.parts), start);
+    OpBuilder::InsertionGuard guard(b_);
+    b_.setInsertionPointToStart(loop.getBody());
+    place(loop.getInductionVar(), sharing_.reductions, indices);
+    SmallVector<Value> arguments = loadInputs(indices);
+    arguments.push_back(loop.getRegionIterArg(0));
+    scf::YieldOp::create(b_, loc_, emitBody(b_, op_, arguments, 0, sharing_.fuse));
+    return loop.getResult(0);
+  }
+
+  // The body's arguments of one step; null for those that it does not use.
+  SmallVector<Value> loadInputs(const LoopIndices& indices) {
+    SmallVector<Value> arguments;
+    for (OpOperand* input : op_.getDpsInputOperands()) {
+      if (!op_.payloadUsesValueFromOperand(input))
+        arguments.push_back({});
+      else if (isa<MemRefType>(input->get().getType()))
+        arguments.push_back(memref::LoadOp::create(b_, loc_, input->get(), elementOf(*input, indices)));
+      else
+        arguments.push_back(input->get());
+    }
+    return arguments;
+  }
+
+  // Each of the first `half` parts of a result takes the one that lies `half` behind it.
+  void combineHalves(Value buffer, std::int64_t half) {
+    gpu::BarrierOp::create(b_, loc_);
+    forEachPart(half, [&](Value point, Value part) {
+      Value other = arith::AddIOp::create(b_, loc_, part, index(half));
+      Value x = memref::LoadOp::create(b_, loc_, buffer, ValueRange{point, part}),
+            y = memref::LoadOp::create(b_, loc_, buffer, ValueRange{point, other});
+      memref::StoreOp::create(b_, loc_, combine(x, y), buffer, ValueRange{point, part});
+    });
+  }
+
+  // What a result starts from takes its first part, which holds all of them by now.
+  void storeResults(Value buffer) {
+    OpOperand& init = *op_.getDpsInitOperand(0);
+    gpu::BarrierOp::create(b_, loc_);
+    distributeOverThreads(b_, loc_, b_.getIndexAttr(sharing_.points), thread_, {}, [&](Value at) {
+      at = arith::IndexCastUIOp::create(b_, loc_, b_.getIndexType(), at);
+      LoopIndices indices = zeros();
+      place(at, sharing_.parallel, indices);
+      Value start;
+      if (auto number = ir::InitialAttr::get(op_))
+        start = arith::ConstantOp::create(b_, loc_, number);
+      else
+        start = memref::LoadOp::create(b_, loc_, init.get(), elementOf(init, indices));
+      Value own = memref::LoadOp::create(b_, loc_, buffer, ValueRange{at, index(0)});
+      memref::StoreOp::create(b_, loc_, combine(start, own), init.get(), elementOf(init, indices));
+    });
+  }
+
+  RewriterBase& b_;
+  linalg::LinalgOp op_;
+  Location loc_;
+  const Sharing& sharing_;
+  const BlockThread& thread_;
+};
+
+}  // namespace
+
+bool emitSharedReduction(RewriterBase& rewriter, linalg::LinalgOp op, const BlockThread& thread,
+                         const GpuOptions& options) {
+  const auto sharing = planSharing(op, thread.count, options.contraction);
+  if (!sharing) return false;
+  SharedReductionEmitter(rewriter, op, *sharing, thread).emit();
   return true;
 }
 
