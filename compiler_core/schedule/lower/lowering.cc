@@ -222,8 +222,8 @@ LogicalResult Lowering::lower(Operation* op) {
           .Case([&](ir::CastOp o) {
             const Type to = cast<RankedTensorType>(o.getType()).getElementType();
             return pointwise(operands(), type(), [&](OpBuilder& b, Location loc, ValueRange v) {
-              return castScalar(b, loc, v[0], element(), to, o.getOverflow(),
-                                o.getRounding().value_or(ir::CastRounding::Nearest));
+              return castScalar(b, loc, v[0], element(), to,
+                                {o.getOverflow(), o.getRounding().value_or(ir::CastRounding::Nearest)});
             });
           })
           .Case([&](ir::BitcastOp o) {

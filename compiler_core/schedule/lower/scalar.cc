@@ -20,7 +20,7 @@ Value unpack(OpBuilder& b, Location loc, Value stored, Type element) {
   return isSmallFloat(element) ? decodeFloat(b, loc, stored, element) : stored;
 }
 Value pack(OpBuilder& b, Location loc, Value value, Type element) {
-  return isSmallFloat(element) ? encodeFloat(b, loc, value, element, true, ir::CastRounding::Nearest) : value;
+  return isSmallFloat(element) ? encodeFloat(b, loc, value, element, {.overflow = true}) : value;
 }
 
 Value numberOf(OpBuilder& b, Location loc, Type element, double value) {
@@ -252,8 +252,7 @@ Value roundToOdd(OpBuilder& b, Location loc, Value x, bool isSigned) {
 
 }  // namespace
 
-Value castScalar(OpBuilder& b, Location loc, Value x, Type from, Type to, bool overflow,
-                 ir::CastRounding rounding) {
+Value castScalar(OpBuilder& b, Location loc, Value x, Type from, Type to, const CastRules& rules) {
   if (from == to) return x;
   if (to.isInteger(1)) return fromBool(b, loc, isNonZero(b, loc, unpack(b, loc, x, from)));
   const Type storage = storageOf(to);
@@ -265,7 +264,7 @@ Value castScalar(OpBuilder& b, Location loc, Value x, Type from, Type to, bool o
       return floatToInt(b, loc, unpack(b, loc, x, from), cast<IntegerType>(storage),
                         to.getIntOrFloatBitWidth(), !isUnsigned(to));
     Value value = unpack(b, loc, x, from);
-    if (isSmallFloat(to)) return encodeFloat(b, loc, value, to, overflow, rounding);
+    if (isSmallFloat(to)) return encodeFloat(b, loc, value, to, rules);
     if (value.getType() == to) return value;
     if (to.isF64()) return arith::ExtFOp::create(b, loc, to, value);
     return arith::TruncFOp::create(b, loc, to, value);
@@ -279,7 +278,7 @@ Value castScalar(OpBuilder& b, Location loc, Value x, Type from, Type to, bool o
   // Through a float that holds the integer, so that it is rounded once.
   if (width == 64) x = roundToOdd(b, loc, x, fromSigned);
   Value value = intToFloat(b, loc, x, width > 16 ? b.getF64Type() : b.getF32Type(), fromSigned);
-  return encodeFloat(b, loc, value, to, overflow, rounding);
+  return encodeFloat(b, loc, value, to, rules);
 }
 
 Value bitcastScalar(OpBuilder& b, Location loc, Value x, Type from, Type to) {

@@ -28,9 +28,14 @@ mlir::Value binaryScalar(mlir::OpBuilder& b, mlir::Location loc, ir::BinaryKind 
 // Gives a stored i1.
 mlir::Value compareScalar(mlir::OpBuilder& b, mlir::Location loc, ir::CompareKind kind, mlir::Value x,
                           mlir::Value y, mlir::Type element);
-// Between stored values; the meaning of `overflow` and `rounding` is kiln.cast's.
+// How a value becomes a small float, as kiln.cast says.
+struct CastRules {
+  bool overflow = false;
+  ir::CastRounding rounding = ir::CastRounding::Nearest;
+};
+// Between stored values.
 mlir::Value castScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Type from, mlir::Type to,
-                       bool overflow = false, ir::CastRounding rounding = ir::CastRounding::Nearest);
+                       const CastRules& rules = {});
 // The same bits; only what is stored beside an element below a byte changes.
 mlir::Value bitcastScalar(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Type from,
                           mlir::Type to);
@@ -40,7 +45,7 @@ mlir::Value numberOf(mlir::OpBuilder& b, mlir::Location loc, mlir::Type element,
 // small_float.cc: from and to the code of a small float; `value` is f32 or f64.
 mlir::Value decodeFloat(mlir::OpBuilder& b, mlir::Location loc, mlir::Value code, mlir::Type element);
 mlir::Value encodeFloat(mlir::OpBuilder& b, mlir::Location loc, mlir::Value value, mlir::Type element,
-                        bool overflow, ir::CastRounding rounding);
+                        const CastRules& rules);
 
 // integer.cc: what integers do beyond single instructions. Nothing traps.
 mlir::Value divideInt(mlir::OpBuilder& b, mlir::Location loc, mlir::Value x, mlir::Value y, bool isSigned);

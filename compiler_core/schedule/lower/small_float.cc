@@ -53,7 +53,7 @@ struct Bits {
 using Is = arith::CmpIPredicate;
 
 // The exponent alone: 2^(code - 127).
-Value encodePower(const Bits& at, Value bits, ir::CastRounding rounding, bool overflow) {
+Value encodePower(const Bits& at, Value bits, const CastRules& rules) {
   const bool isDouble = at.type.isInteger(64);
   const unsigned mantissa = isDouble ? 52 : 23;
   const std::uint64_t one = std::uint64_t{1} << mantissa;
@@ -68,12 +68,12 @@ Value encodePower(const Bits& at, Value bits, ir::CastRounding rounding, bool ov
   const std::int64_t offset = lowest + (isDouble ? 0 : 1);
   Value least = at.number(static_cast<std::uint64_t>(offset) << mantissa);
   Value clamped = arith::MaxUIOp::create(at.b, at.loc, magnitude, least);
-  const std::uint64_t bump = rounding == ir::CastRounding::Up        ? one - 1
-                             : rounding == ir::CastRounding::Nearest ? one / 2
-                                                                     : 0;
+  const std::uint64_t bump = rules.rounding == ir::CastRounding::Up        ? one - 1
+                             : rules.rounding == ir::CastRounding::Nearest ? one / 2
+                                                                           : 0;
   Value code = at.sub(at.right(at.add(clamped, at.number(bump)), at.number(mantissa)),
                       at.number(static_cast<std::uint64_t>(offset)));
-  code = arith::MinUIOp::create(at.b, at.loc, code, at.number(overflow ? 255 : 254));
+  code = arith::MinUIOp::create(at.b, at.loc, code, at.number(rules.overflow ? 255 : 254));
   const std::uint64_t infinity = isDouble ? std::uint64_t{0x7ff} << 52 : std::uint64_t{0x100} << 23;
   return at.select(at.is(Is::uge, magnitude, at.number(infinity)), at.number(255), code);
 }
@@ -117,8 +117,7 @@ Value decodeFloat(OpBuilder& b, Location loc, Value code, Type element) {
   return asFloat(result);
 }
 
-Value encodeFloat(OpBuilder& b, Location loc, Value value, Type element, bool overflow,
-                  ir::CastRounding rounding) {
+Value encodeFloat(OpBuilder& b, Location loc, Value value, Type element, const CastRules& rules) {
   const Type from = value.getType(), code = b.getIntegerType(element.getIntOrFloatBitWidth() > 8 ? 16 : 8);
   if (isa<Float16Type>(element) && from.isF32())
     return arith::BitcastOp::create(b, loc, code, arith::TruncFOp::create(b, loc, b.getF16Type(), value));
@@ -127,10 +126,9 @@ Value encodeFloat(OpBuilder& b, Location loc, Value value, Type element, bool ov
   const Bits at{b, loc, b.getIntegerType(width)};
   Value bits = arith::BitcastOp::create(b, loc, at.type, value);
   auto narrow = [&](Value result) { return arith::TruncIOp::create(b, loc, code, result).getResult(); };
-  if (isa<Float8E8M0FNUType>(element)) return narrow(encodePower(at, bits, rounding, overflow));
+  if (isa<Float8E8M0FNUType>(element)) return narrow(encodePower(at, bits, rules));
 
   const Codes codes = *codesOf(element);
-  if (element.getIntOrFloatBitWidth() == 16) overflow = true;
   const std::uint64_t signBit = std::uint64_t{1} << (width - 1), one = std::uint64_t{1} << mantissa;
   Value magnitude = at.masked(bits, signBit - 1);
   Value significand = magnitude, shift = at.number(mantissa - codes.mantissa);
@@ -150,6 +148,7 @@ Value encodeFloat(OpBuilder& b, Location loc, Value value, Type element, bool ov
   Value half = arith::ShLIOp::create(b, loc, at.number(1), at.sub(shift, at.number(1)));
   Value odd = at.masked(at.right(significand, shift), 1);
   Value rounded = at.right(at.add(at.add(significand, at.sub(half, at.number(1))), odd), shift);
+  const bool overflow = rules.overflow || element.getIntOrFloatBitWidth() == 16;
   const std::uint64_t beyond = overflow ? codes.beyond : codes.largest;
   Value result = at.select(at.is(Is::ugt, rounded, at.number(codes.largest)), at.number(beyond), rounded);
   const std::uint64_t infinity = (std::uint64_t{2} * static_cast<unsigned>(bias) + 1) << mantissa;
