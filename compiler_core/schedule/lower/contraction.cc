@@ -224,15 +224,14 @@ Value Lowering::convolution(ir::ConvOp op) {
   return reshape(result, plain);
 }
 
-// How many positions of each window along one dimension lie inside the input: a vector.
-Value Lowering::insideCounts(const ir::Dim& windows, const ir::Dim& extent, std::int64_t kernel,
-                             std::int64_t stride, std::int64_t dilation, std::int64_t before, Type element) {
+Value Lowering::insideCounts(const WindowAxis& axis, const ir::Dim& windows, const ir::Dim& extent,
+                             Type element) {
   if (windows.isStatic() && extent.isStatic()) {
     SmallVector<Attribute> values;
     for (std::int64_t i = 0; i < windows.value(); ++i) {
       std::int64_t inside = 0;
-      for (std::int64_t k = 0; k < kernel; ++k) {
-        const std::int64_t at = i * stride + k * dilation - before;
+      for (std::int64_t k = 0; k < axis.kernel; ++k) {
+        const std::int64_t at = i * axis.stride + k * axis.dilation - axis.before;
         if (at >= 0 && at < extent.value()) ++inside;
       }
       values.push_back(b_.getFloatAttr(element, static_cast<double>(inside)));
@@ -249,13 +248,13 @@ Value Lowering::insideCounts(const ir::Dim& windows, const ir::Dim& extent, std:
                    // Counts the kernel positions k with 0 <= start + k * dilation < extent.
                    Value start = arith::SubIOp::create(
                        b, loc,
-                       arith::MulIOp::create(b, loc, linalg::IndexOp::create(b, loc, 0), number(stride)),
-                       number(before));
+                       arith::MulIOp::create(b, loc, linalg::IndexOp::create(b, loc, 0), number(axis.stride)),
+                       number(axis.before));
                    auto below = [&](Value limit) -> Value {  // how many k have start + k * dilation < limit
                      Value room = arith::SubIOp::create(b, loc, limit, start);
-                     Value count = arith::CeilDivSIOp::create(b, loc, room, number(dilation));
+                     Value count = arith::CeilDivSIOp::create(b, loc, room, number(axis.dilation));
                      count = arith::MaxSIOp::create(b, loc, count, number(0));
-                     return arith::MinSIOp::create(b, loc, count, number(kernel));
+                     return arith::MinSIOp::create(b, loc, count, number(axis.kernel));
                    };
                    Value inside = arith::SubIOp::create(
                        b, loc, below(getValueOrCreateConstantIndexOp(b, loc, size)), below(number(0)));
@@ -303,8 +302,9 @@ Value Lowering::pool(ir::PoolOp op) {
   for (unsigned axis = 0; axis < rank; ++axis) {
     taken *= static_cast<double>(kernel[axis]);
     if (op.getCountPadding()) continue;
-    operands.push_back(insideCounts(out[2 + axis], given[2 + axis], kernel[axis], window.strides[axis],
-                                    window.dilations[axis], window.pads[axis], element));
+    operands.push_back(
+        insideCounts({kernel[axis], window.strides[axis], window.dilations[axis], window.pads[axis]},
+                     out[2 + axis], given[2 + axis], element));
     maps.push_back(AffineMap::get(outRank, 0, {d(2 + axis)}, b_.getContext()));
   }
   maps.push_back(all);

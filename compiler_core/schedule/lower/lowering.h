@@ -161,8 +161,12 @@ class Lowering {
   mlir::Value deviceAttention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);
-  mlir::Value insideCounts(const ir::Dim& windows, const ir::Dim& extent, std::int64_t kernel,
-                           std::int64_t stride, std::int64_t dilation, std::int64_t before,
+  // A sliding window along one dimension; `before`: the padding at its beginning.
+  struct WindowAxis {
+    std::int64_t kernel, stride, dilation, before;
+  };
+  // How many positions of each of `windows` windows lie inside an input of `extent`: a vector of `element`s.
+  mlir::Value insideCounts(const WindowAxis& axis, const ir::Dim& windows, const ir::Dim& extent,
                            mlir::Type element);
   mlir::Value batchNorm(ir::BatchNormOp op);
 
