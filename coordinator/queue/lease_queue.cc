@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "coordinator/queue/lanes.h"
 #include "coordinator/queue/retry_policy.h"
 #include "storage/index/fleet/farm_repository.h"
 #include "storage/index/jobs/result_repository.h"
@@ -18,44 +19,6 @@ using postgres::Connection;
 using postgres::Param;
 using postgres::Row;
 using postgres::Rows;
-
-// $1 worker, $2 operator, $3 kinds, $4 targets, $5 warm toolchains, $6 now, $7 warm advantage in seconds, $8
-// targets whose programs its free devices execute, $9 its instances, NULL for all, $10 as $8 for checks that
-// want an emulated device, $11 the limit of attempts, $12 since when a live worker has called, $13 since when
-// a run is new, $14 whether the worker is held back. Kinds 4 and 7 are checks and tunes, which want devices;
-// a tune also wants its worker to itself, from before it begins until it ends. A program for several targets
-// ("a,b") wants a worker of all of them.
-std::string nextRun() {
-  const std::string other = "NOT (w.name = $1::text AND w.operator = $2::text)";
-  const std::string trusted = other + " AND coalesce(w.held_back_until <= $6::timestamptz, true)";
-  const std::string idle = other +
-                           " AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = w.name AND b.operator = "
-                           "w.operator AND b.state = 1)";
-  return std::string(R"sql(
-WITH load AS (SELECT instance, count(*) AS running FROM runs WHERE state = 1 GROUP BY instance)
-SELECT r.* FROM runs r CROSS JOIN (SELECT $1::text AS name, $2::text AS operator, $11::integer AS attempts) w
-LEFT JOIN load l ON l.instance = r.instance
-WHERE r.state = 0
-  AND r.kind = ANY($3::smallint[])
-  AND ($9::text[] IS NULL OR r.instance = ANY($9::text[]))
-  AND (r.target = '' OR string_to_array(r.target, ',') <@
-    CASE WHEN r.kind NOT IN (4, 7) THEN $4::text[] WHEN r.emulated THEN $10::text[] ELSE $8::text[] END)
-  AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = $1::text AND b.operator = $2::text AND b.state = 1
-    AND (r.kind = 7 OR b.kind = 7))
-  AND NOT (r.avoid_worker = $2::text || '/' || $1::text AND r.avoid_until > $6::timestamptz)
-  AND NOT ($14::boolean AND )sql") +
-         anotherWorker("$11", "$12", trusted) + R"sql()
-  AND NOT (r.attempts = 0 AND r.queued > $13::timestamptz
-    AND EXISTS (SELECT FROM runs b WHERE b.worker = $1::text AND b.operator = $2::text AND b.state = 1)
-    AND )sql" +
-         anotherWorker("$11", "$12", idle) + R"sql()
-  AND )sql" +
-         kEligibilitySql + R"sql(
-ORDER BY r.priority DESC, coalesce(l.running, 0),
-  r.queued - CASE WHEN r.toolchain_hash = ANY($5::bytea[]) THEN make_interval(secs => $7::double precision)
-    ELSE interval '0' END, r.id
-LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql";
-}
 
 constexpr char kEnded[] =
     "UPDATE attempts SET ended = $4, outcome = $5, error = $6, error_code = $7 WHERE instance = $1 AND "
@@ -100,12 +63,6 @@ double seconds(Duration duration) {
   return std::chrono::duration<double>(duration).count();
 }
 
-Param hashes(const std::vector<Digest>& digests) {
-  std::vector<std::vector<std::uint8_t>> out;
-  for (const Digest& digest : digests) out.emplace_back(digest.hash.begin(), digest.hash.end());
-  return out;
-}
-
 Result<std::vector<ClaimedDevice>> freeDevices(Connection& connection, const Claim& claim) {
   std::vector<ClaimedDevice> devices = claim.devices;
   if (devices.empty()) return devices;
@@ -116,13 +73,20 @@ Result<std::vector<ClaimedDevice>> freeDevices(Connection& connection, const Cla
   return devices;
 }
 
-Result<int> leasesOf(Connection& connection, const Identity& worker) {
-  KILN_ASSIGN(Rows rows, connection.execute(
-                             "SELECT count(*)::integer AS leases FROM runs WHERE worker = $1 AND operator "
-                             "= $2 AND state = 1",
-                             {worker.name, worker.operatorName}));
-  KILN_ASSIGN(auto leases, rows.first([](const Row& row) { return row.get<int>("leases"); }));
-  return leases.value_or(0);
+struct Busy {
+  int leases = 0;
+  bool tunes = false;  // and wants the worker to itself
+};
+
+Result<Busy> busyWith(Connection& connection, const Identity& worker) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT count(*)::integer AS leases, coalesce(bool_or(kind = 7), false) AS "
+                                 "tunes FROM runs WHERE worker = $1 AND operator = $2 AND state = 1",
+                                 {worker.name, worker.operatorName}));
+  KILN_ASSIGN(auto busy, rows.first([](const Row& row) {
+    return Busy{row.get<int>("leases"), row.get<bool>("tunes")};
+  }));
+  return busy.value_or(Busy{});
 }
 
 // The lease as long as it is current; a second reporter waits for the first and then finds it gone.
@@ -192,26 +156,45 @@ Error silence(const RunRecord& run, Duration lease) {
 
 }  // namespace
 
+Result<std::optional<RunRecord>> LeaseQueue::choose(Connection& connection, const Claim& claim,
+                                                    const std::vector<ClaimedDevice>& devices) const {
+  const TimePoint now = clock_.now();
+  KILN_ASSIGN(const Reputation reputation,
+              reputationOf(connection, claim.worker.operatorName, claim.worker.name, now));
+  KILN_ASSIGN(const Busy busy, busyWith(connection, claim.worker));
+  if (busy.leases >= reputation.slots || busy.tunes) return std::optional<RunRecord>();
+  LaneFilter filter{.kinds = {},
+                    .targets = claim.targets,
+                    .runsOn = servedBy(devices, false),
+                    .emulatedOn = servedBy(devices, true),
+                    .instances = claim.worker.instances,
+                    .warmToolchains = claim.warmToolchains,
+                    .warmAdvantage = settings_.warmAdvantage};
+  for (const index::ActionKind kind : claim.kinds)
+    if (kind != index::ActionKind::kTune || busy.leases == 0) filter.kinds.push_back(static_cast<int>(kind));
+  Taker taker{.worker = claim.worker.name,
+              .operatorName = claim.worker.operatorName,
+              .now = now,
+              .attempts = settings_.attempts,
+              .liveSince = now - liveFor(settings_),
+              .heldBack = reputation.heldBack,
+              .newSince = {}};
+  if (busy.leases > 0) taker.newSince = now - settings_.idleFirst;
+  KILN_ASSIGN(const std::vector<Lane> lanes, lanesFor(connection, filter));
+  for (const Lane& lane : lanes) {
+    KILN_ASSIGN(auto run, lockNext(connection, lane, taker));
+    if (run) return run;
+  }
+  return std::optional<RunRecord>();
+}
+
 Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, const Claim& claim) const {
-  TimePoint now = clock_.now();
-  std::vector<std::int64_t> kinds;
-  for (index::ActionKind kind : claim.kinds) kinds.push_back(static_cast<int>(kind));
+  const TimePoint now = clock_.now();
   // Two calls for one worker at once could each lease a sibling: one goes after the other.
   KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
                               {claim.worker.operatorName + "/" + claim.worker.name}));
-  KILN_ASSIGN(const Reputation reputation,
-              reputationOf(connection, claim.worker.operatorName, claim.worker.name, now));
-  KILN_ASSIGN(const int taken, leasesOf(connection, claim.worker));
-  if (taken >= reputation.slots) return std::optional<RunRecord>();
   KILN_ASSIGN(const std::vector<ClaimedDevice> devices, freeDevices(connection, claim));
-  KILN_ASSIGN(
-      Rows rows,
-      connection.execute(nextRun(), {claim.worker.name, claim.worker.operatorName, kinds, claim.targets,
-                                     hashes(claim.warmToolchains), now, seconds(settings_.warmAdvantage),
-                                     servedBy(devices, false), claim.worker.instances,
-                                     servedBy(devices, true), settings_.attempts, now - liveFor(settings_),
-                                     now - settings_.idleFirst, reputation.heldBack}));
-  KILN_ASSIGN(auto found, rows.first(index::runAt));
+  KILN_ASSIGN(auto found, choose(connection, claim, devices));
   if (!found) return found;
   KILN_ASSIGN(std::uint64_t generation, index::currentGeneration(connection));
   RunRecord run = std::move(*found);

@@ -120,6 +120,9 @@ class LeaseQueue {
 
  private:
   RetryPolicy retryPolicy(bool fleetKnown) const;
+  // Locks what the worker is to have next; `devices` are those of its own that are free.
+  Result<std::optional<index::RunRecord>> choose(postgres::Connection& connection, const Claim& claim,
+                                                 const std::vector<ClaimedDevice>& devices) const;
 
   const Clock& clock_;
   const Settings settings_;

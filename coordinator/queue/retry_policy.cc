@@ -28,7 +28,7 @@ std::string findAnother() {
 std::string findAbandoned() {
   return std::string(R"sql(
 SELECT r.* FROM runs r
-WHERE r.state = 0 AND ($3::text IS NULL OR r.instance = $3 AND r.job_id = $4)
+WHERE r.state = 0 AND r.contested AND ($3::text IS NULL OR r.instance = $3 AND r.job_id = $4)
   AND (r.attempts >= $1 OR EXISTS (
     SELECT FROM runs s JOIN attempts a ON a.instance = s.instance AND a.run_id = s.id
     WHERE s.instance = r.instance AND s.job_id = r.job_id AND s.action_hash = r.action_hash

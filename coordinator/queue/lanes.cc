@@ -1,0 +1,94 @@
+#include "coordinator/queue/lanes.h"
+
+#include <fmt/format.h>
+
+#include "coordinator/queue/retry_policy.h"
+#include "storage/index/rows/codec.h"
+#include "storage/index/rows/run_codec.h"
+
+namespace kiln::queue {
+namespace {
+
+using index::RunRecord;
+using postgres::Connection;
+using postgres::Row;
+using postgres::Rows;
+
+// Each step of the recursion is one descent of the index, to the first run behind the lane. $1 kinds,
+// $2 instances, NULL for all, $3 targets, $4 as $3 for what wants a device, $5 for an emulated one, $6 warm
+// toolchains, $7 their advantage in seconds. Kinds 4 and 7 are checks and tunes, which want devices.
+constexpr char kLanes[] = R"sql(
+WITH RECURSIVE lanes AS (
+  (SELECT priority, instance, kind, target, emulated, toolchain_hash, queued FROM runs WHERE state = 0
+    ORDER BY priority, instance, kind, target, emulated, toolchain_hash, queued, id LIMIT 1)
+  UNION ALL
+  SELECT next.* FROM lanes l CROSS JOIN LATERAL (
+    SELECT r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.queued FROM runs r
+    WHERE r.state = 0 AND (r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash)
+      > (l.priority, l.instance, l.kind, l.target, l.emulated, l.toolchain_hash)
+    ORDER BY r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.queued, r.id LIMIT 1) next),
+running AS (SELECT instance, count(*) AS runs FROM runs WHERE state = 1 GROUP BY instance)
+SELECT l.* FROM lanes l LEFT JOIN running n ON n.instance = l.instance
+WHERE l.kind = ANY($1::smallint[])
+  AND ($2::text[] IS NULL OR l.instance = ANY($2::text[]))
+  AND (l.target = '' OR string_to_array(l.target, ',') <@
+    CASE WHEN l.kind NOT IN (4, 7) THEN $3::text[] WHEN l.emulated THEN $5::text[] ELSE $4::text[] END)
+ORDER BY l.priority DESC, coalesce(n.runs, 0),
+  l.queued - CASE WHEN l.toolchain_hash = ANY($6::bytea[]) THEN make_interval(secs => $7::double precision)
+    ELSE interval '0' END, l.instance, l.kind, l.target, l.emulated, l.toolchain_hash)sql";
+
+postgres::Param hashes(const std::vector<Digest>& digests) {
+  std::vector<std::vector<std::uint8_t>> out;
+  for (const Digest& digest : digests) out.emplace_back(digest.hash.begin(), digest.hash.end());
+  return out;
+}
+
+Lane laneAt(const Row& row) {
+  return {.priority = row.get<int>("priority"),
+          .instance = row.get<std::string>("instance"),
+          .kind = static_cast<index::ActionKind>(row.get<int>("kind")),
+          .target = row.get<std::string>("target"),
+          .emulated = row.get<bool>("emulated"),
+          .toolchain = index::hashAt(row, "toolchain_hash")};
+}
+
+// $1 to $6 the lane, $7 worker, $8 operator, $9 the limit of attempts, $10 now, $11 since when a live worker
+// has called, $12 whether the worker is held back, $13 Taker::newSince.
+std::string nextOfLane() {
+  const std::string other = "NOT (w.name = $7::text AND w.operator = $8::text)";
+  const std::string trusted = other + " AND coalesce(w.held_back_until <= $10::timestamptz, true)";
+  const std::string idle = other +
+                           " AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = w.name AND b.operator = "
+                           "w.operator AND b.state = 1)";
+  return fmt::format(R"sql(
+SELECT r.* FROM runs r CROSS JOIN (SELECT $7::text AS name, $8::text AS operator, $9::integer AS attempts) w
+WHERE r.state = 0 AND r.priority = $1 AND r.instance = $2 AND r.kind = $3 AND r.target = $4 AND r.emulated = $5
+  AND r.toolchain_hash = $6
+  AND NOT (r.avoid_worker = $8::text || '/' || $7::text AND r.avoid_until > $10::timestamptz)
+  AND NOT ($12::boolean AND {})
+  AND NOT ($13::timestamptz IS NOT NULL AND r.attempts = 0 AND r.queued > $13::timestamptz AND {})
+  AND {}
+ORDER BY r.queued, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql",
+                     anotherWorker("$9", "$11", trusted), anotherWorker("$9", "$11", idle), kEligibilitySql);
+}
+
+}  // namespace
+
+Result<std::vector<Lane>> lanesFor(Connection& connection, const LaneFilter& filter) {
+  const double advantage = std::chrono::duration<double>(filter.warmAdvantage).count();
+  KILN_ASSIGN(Rows rows,
+              connection.execute(kLanes, {filter.kinds, filter.instances, filter.targets, filter.runsOn,
+                                          filter.emulatedOn, hashes(filter.warmToolchains), advantage}));
+  return rows.map(laneAt);
+}
+
+Result<std::optional<RunRecord>> lockNext(Connection& connection, const Lane& lane, const Taker& taker) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute(nextOfLane(), {lane.priority, lane.instance, static_cast<int>(lane.kind),
+                                                lane.target, lane.emulated, index::hashParam(lane.toolchain),
+                                                taker.worker, taker.operatorName, taker.attempts, taker.now,
+                                                taker.liveSince, taker.heldBack, taker.newSince}));
+  return rows.first(index::runAt);
+}
+
+}  // namespace kiln::queue
