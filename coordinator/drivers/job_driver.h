@@ -47,9 +47,9 @@ class JobDriver {
   // Carries out the job's steps until it waits or has ended. kUnavailable and the like: later again.
   Status advance(const index::JobKey& key);
 
-  // Queues expired leases again, fails runs that nobody can take any more, and advances every open job. After
-  // a time in which the database was away, leases first get a full term; after the clock was set, all of
-  // their time.
+  // Queues expired leases again, fails runs that nobody can take any more, and advances open jobs: the next
+  // ones of all, in turns. After a time in which the database was away, leases first get a full term; after
+  // the clock was set, all of their time.
   Status sweep() KILN_EXCLUDES(mutex_);
 
  private:
@@ -57,6 +57,7 @@ class JobDriver {
   void sweepForEver();
   void lookAtClocks();
   Status logHeldBack(postgres::Connection& connection);
+  Status sweepJobs(postgres::Connection& connection);
   Status carryOut(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::Step& step);
 
   const Planning& planning_;
@@ -77,6 +78,9 @@ class JobDriver {
       sweptAt_;  // likewise: by the farm's clock, by the steady one
   std::optional<TimePoint>
       setFrom_;  // likewise: the farm's clock was set from then; leases are to begin anew
+  // Of the sweeping thread alone: how far through the open jobs this turn has come, and how many they were.
+  std::optional<index::JobKey> sweptUpTo_;
+  std::size_t swept_ = 0;
   std::map<std::string, TimePoint>
       heldBack_;                // of the sweeping thread alone: "operator/name" that was logged
   TimePoint fleetKnownFrom_{};  // of the sweeping thread alone: every live worker has called by then

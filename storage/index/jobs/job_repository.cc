@@ -237,9 +237,12 @@ Result<std::vector<JobKey>> listJobs(Connection& connection, const std::string& 
   return rows.map([&](const Row& row) { return JobKey{instance, row.get<std::string>("id")}; });
 }
 
-Result<std::vector<JobKey>> listOpenJobs(Connection& connection) {
-  KILN_ASSIGN(Rows rows, connection.execute(
-                             "SELECT instance, id FROM jobs WHERE state IN (1, 2, 3) ORDER BY submitted"));
+Result<std::vector<JobKey>> listOpenJobs(Connection& connection, const std::optional<JobKey>& after,
+                                         std::size_t limit) {
+  const JobKey from = after.value_or(JobKey{});  // before every key
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT instance, id FROM jobs WHERE state IN (1, 2, 3) AND "
+                                            "(instance, id) > ($1, $2) ORDER BY instance, id LIMIT $3",
+                                            {from.instance, from.id, limit}));
   return rows.map(
       [](const Row& row) { return JobKey{row.get<std::string>("instance"), row.get<std::string>("id")}; });
 }

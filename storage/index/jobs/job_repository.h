@@ -32,7 +32,9 @@ Result<std::optional<KeyedRequest>> findByIdempotencyKey(postgres::Connection& c
 // Newest first; from after the job `before` if it is given (unknown: from the start).
 Result<std::vector<JobKey>> listJobs(postgres::Connection& connection, const std::string& instance, int limit,
                                      const std::string& before);
-// Jobs that have not ended, in all instances, oldest first.
-Result<std::vector<JobKey>> listOpenJobs(postgres::Connection& connection);
+// Up to `limit` jobs that have not ended, in all instances and in the order of their keys; from after the job
+// `after` if it is given.
+Result<std::vector<JobKey>> listOpenJobs(postgres::Connection& connection, const std::optional<JobKey>& after,
+                                         std::size_t limit);
 
 }  // namespace kiln::index
