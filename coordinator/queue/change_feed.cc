@@ -1,15 +1,57 @@
 #include "coordinator/queue/change_feed.h"
 
-namespace kiln::queue {
+#include <algorithm>
+#include <utility>
 
-std::uint64_t ChangeFeed::workMark() const {
-  const MutexLock lock(mutex_);
-  return work_;
+namespace kiln::queue {
+namespace {
+
+// How many workers are told of one run, one after the other, until one takes it.
+constexpr int kTries = 8;
+// And once more, of a run of the same kind, after one took something: what came together is told once.
+constexpr int kTriesForMore = 2;
+
+}  // namespace
+
+ChangeFeed::WorkWatch::WorkWatch(ChangeFeed& feed, Interest interest)
+    : feed_(feed), interest_(std::move(interest)) {
+  const MutexLock lock(feed_.mutex_);
+  place_ = feed_.waiting_.insert(feed_.waiting_.begin(), this);
 }
 
-void ChangeFeed::waitForWork(std::uint64_t mark, std::chrono::milliseconds timeout) {
-  const MutexLock lock(mutex_);
-  changed_.waitFor(mutex_, timeout, [&]() KILN_REQUIRES(mutex_) { return closed_ || work_ != mark; });
+ChangeFeed::WorkWatch::~WorkWatch() {
+  const MutexLock lock(feed_.mutex_);
+  feed_.waiting_.erase(place_);
+  // What it was told, and has not looked for, is for others.
+  for (const auto* news : {&news_, &wokenBy_})
+    if (*news && (*news)->work) feed_.tell(*(*news)->work, (*news)->tries, nullptr);
+}
+
+void ChangeFeed::WorkWatch::looked(bool got) {
+  const auto by = std::exchange(wokenBy_, std::nullopt);
+  if (!by || !by->work) return;
+  const MutexLock lock(feed_.mutex_);
+  feed_.tell(*by->work, got ? kTriesForMore : by->tries - 1, this);
+}
+
+bool ChangeFeed::WorkWatch::wait(std::chrono::milliseconds timeout) {
+  const MutexLock lock(feed_.mutex_);
+  told_.waitFor(feed_.mutex_, timeout,
+                [&]() KILN_REQUIRES(feed_.mutex_) { return feed_.closed_ || news_.has_value(); });
+  wokenBy_ = std::exchange(news_, std::nullopt);
+  return wokenBy_.has_value();
+}
+
+void ChangeFeed::tell(const Work& work, int tries, const WorkWatch* except) {
+  if (tries <= 0) return;
+  // One that was told already, and has not looked since, will see this as well.
+  const auto found = std::ranges::find_if(waiting_, [&](const WorkWatch* one) {
+    return one != except && !one->news_ && one->interest_.covers(work);
+  });
+  if (found == waiting_.end()) return;
+  (*found)->news_ = WorkWatch::News{work, tries};
+  (*found)->told_.notifyAll();
+  waiting_.splice(waiting_.end(), waiting_, found);
 }
 
 ChangeFeed::JobWatch::JobWatch(ChangeFeed& feed, index::JobKey key) : feed_(feed), key_(std::move(key)) {
@@ -36,12 +78,9 @@ void ChangeFeed::JobWatch::wait(std::uint64_t mark, std::chrono::milliseconds ti
   });
 }
 
-void ChangeFeed::publishWork() {
-  {
-    const MutexLock lock(mutex_);
-    ++work_;
-  }
-  changed_.notifyAll();
+void ChangeFeed::publishWork(const Work& work) {
+  const MutexLock lock(mutex_);
+  tell(work, kTries, nullptr);
 }
 
 void ChangeFeed::publishJob(const index::JobKey& key) {
@@ -57,7 +96,10 @@ void ChangeFeed::publishJob(const index::JobKey& key) {
 void ChangeFeed::publishAll() {
   {
     const MutexLock lock(mutex_);
-    ++work_;
+    for (WorkWatch* one : waiting_) {
+      one->news_ = WorkWatch::News{};
+      one->told_.notifyAll();
+    }
     for (auto& [key, watched] : jobs_) ++watched.changes;
   }
   changed_.notifyAll();
@@ -67,6 +109,7 @@ void ChangeFeed::close() {
   {
     const MutexLock lock(mutex_);
     closed_ = true;
+    for (WorkWatch* one : waiting_) one->told_.notifyAll();
   }
   changed_.notifyAll();
 }

@@ -4,8 +4,11 @@
 
 #include <chrono>
 #include <cstdint>
+#include <list>
 #include <map>
+#include <optional>
 
+#include "coordinator/queue/work.h"
 #include "manifest/base/mutex.h"
 #include "storage/index/rows/records.h"
 
@@ -14,10 +17,33 @@ namespace kiln::queue {
 // Thread safe.
 class ChangeFeed {
  public:
-  // A stand in the sequence of changes, taken before looking at the tables.
-  std::uint64_t workMark() const;
-  // Waits until work was queued after `mark`, the feed was closed or `timeout` has passed.
-  void waitForWork(std::uint64_t mark, std::chrono::milliseconds timeout);
+  // A worker that waits for work. It is made before the first look at the tables, so that nothing that comes
+  // after that look is missed. News wakes one worker that could take it, not all: after each look it says
+  // whether it got something, and the news goes on to others if there may be more, or if it was not for it.
+  class WorkWatch {
+   public:
+    WorkWatch(ChangeFeed& feed, Interest interest);
+    ~WorkWatch();
+    WorkWatch(const WorkWatch&) = delete;
+    // Has looked at the tables, and got something or not.
+    void looked(bool got);
+    // Waits for news, until the feed is closed or `timeout` has passed; true if there was some.
+    bool wait(std::chrono::milliseconds timeout);
+
+   private:
+    friend class ChangeFeed;
+    struct News {
+      std::optional<Work> work;  // nothing: something may have been missed
+      int tries = 0;             // how many more workers may be told where this one has no use for it
+    };
+
+    ChangeFeed& feed_;
+    const Interest interest_;
+    Condition told_;
+    std::optional<News> news_;     // since the last wait; guarded by feed_.mutex_
+    std::optional<News> wokenBy_;  // of the last wait; of the waiting thread alone
+    std::list<WorkWatch*>::iterator place_;
+  };
 
   // Counts the changes of one job while it lives.
   class JobWatch {
@@ -33,7 +59,7 @@ class ChangeFeed {
     const index::JobKey key_;
   };
 
-  void publishWork();
+  void publishWork(const Work& work);
   void publishJob(const index::JobKey& key);
   // Something may have been missed (the listening session was lost): everyone looks again.
   void publishAll();
@@ -49,9 +75,11 @@ class ChangeFeed {
     std::uint64_t changes = 0;
   };
 
+  void tell(const Work& work, int tries, const WorkWatch* except) KILN_REQUIRES(mutex_);
+
   mutable Mutex mutex_;
   Condition changed_;
-  std::uint64_t work_ KILN_GUARDED_BY(mutex_) = 0;
+  std::list<WorkWatch*> waiting_ KILN_GUARDED_BY(mutex_);          // who was told last stands last
   std::map<index::JobKey, Watched> jobs_ KILN_GUARDED_BY(mutex_);  // only jobs that someone watches
   bool closed_ KILN_GUARDED_BY(mutex_) = false;
 };

@@ -9,12 +9,14 @@ constexpr std::chrono::milliseconds kTimeout{250};  // also how soon it sees tha
 constexpr std::chrono::milliseconds kRetry{250};
 
 void publish(ChangeFeed& feed, const std::vector<postgres::Notification>& notifications) {
-  bool work = false;
   for (const postgres::Notification& one : notifications) {
-    if (one.channel == "kiln_queue") work = true;
     if (one.channel == "kiln_job") feed.publishJob(parseJobPayload(one.payload));
+    if (one.channel != "kiln_queue") continue;
+    if (const auto work = parseWork(one.payload))
+      feed.publishWork(*work);
+    else
+      feed.publishAll();
   }
-  if (work) feed.publishWork();
 }
 
 }  // namespace

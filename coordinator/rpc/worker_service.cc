@@ -226,15 +226,21 @@ Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller
       kHold, context.deadline() - kDeadlineMargin - std::chrono::system_clock::now());
   const auto until = std::chrono::steady_clock::now() + timeout;
   std::vector<RunRecord> runs;
+  const queue::Claim& claim = caller.claim;
+  std::vector<std::string> deviceTargets = queue::servedBy(claim.devices, false);
+  for (std::string& target : queue::servedBy(claim.devices, true)) deviceTargets.push_back(std::move(target));
+  queue::ChangeFeed::WorkWatch watch(
+      leasing_.feed, {claim.kinds, claim.targets, std::move(deviceTargets), claim.worker.instances});
   for (;;) {
-    std::uint64_t mark = leasing_.feed.workMark();
     // A caller that is gone would hold what it is given until the lease ends.
     if (context.IsCancelled() || leasing_.feed.closed()) break;
+    const std::size_t before = runs.size();
     KILN_ASSIGN(runs, fill(caller, slots));
+    watch.looked(runs.size() > before);
     bool idle = runs.empty() && slots > 0 && request.leases().empty();
     auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
     if (!idle || left <= milliseconds(0)) break;
-    leasing_.feed.waitForWork(mark, left);
+    watch.wait(left);
   }
   for (const RunRecord& run : runs) *response.add_run() = toLease(run);
   bool waits = runs.empty() && slots > 0;

@@ -60,7 +60,7 @@ TEST_F(WorkerServiceTest, ACallerThatIsGoneIsGivenNothing) {
   context.TryCancel();
   call.join();
   const v1::Job job = submitted(FarmTest::request("k1"));
-  feed_.publishWork();
+  feed_.publishAll();
   settle(job.id(), {here.get()});
   EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED);
   EXPECT_EQ(rows("attempts WHERE worker = 'gone'"), 0u);
