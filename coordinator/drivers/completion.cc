@@ -182,9 +182,8 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
   return record;
 }
 
-Result<std::optional<index::JobKey>> Completion::keepMeasured(const index::RunRecord& run,
-                                                              const v1::Finished& report,
-                                                              const signing::Certificate& worker) {
+Status Completion::keepMeasured(const index::RunRecord& run, const v1::Finished& report,
+                                const signing::Certificate& worker) {
   auto good = check(run, report, worker);
   Status kept =
       good && good->exitCode == 0 ? keepTuningRecord(stores_, signatory_, run.instance, *good) : Status();
@@ -193,12 +192,11 @@ Result<std::optional<index::JobKey>> Completion::keepMeasured(const index::RunRe
   if (!kept)
     logWarning("what a cancelled tune measured is refused",
                {{"job", run.jobId}, {"worker", run.worker}, {"error", kept.error().message}});
-  return std::optional<index::JobKey>();
+  return {};
 }
 
-Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& key,
-                                                        const v1::Finished& report,
-                                                        const signing::Certificate& worker) {
+Result<std::vector<index::JobKey>> Completion::settle(const queue::LeaseKey& key, const v1::Finished& report,
+                                                      const signing::Certificate& worker) {
   std::optional<index::RunRecord> run;
   {
     KILN_ASSIGN(auto connection, stores_.database.acquire());
@@ -206,8 +204,8 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
     if (!run) {
       KILN_ASSIGN(const auto cancelled, leasing_.queue.findCancelled(*connection, key));
       if (cancelled && cancelled->kind == index::ActionKind::kTune && report.error_code() == 0)
-        return keepMeasured(*cancelled, report, worker);
-      return std::optional<index::JobKey>();
+        KILN_TRY(keepMeasured(*cancelled, report, worker));
+      return std::vector<index::JobKey>();
     }
     // Rehashing may take its time.
     KILN_TRY(leasing_.queue.keepForResult(*connection, key));
@@ -232,11 +230,17 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
     }
   }
   const bool fleetKnown = stores_.clock.now() >= leasing_.graceUntil;
-  KILN_ASSIGN(bool settled, stores_.database.transact([&](Connection& c) {
-    return good ? leasing_.queue.complete(c, key, *good)
-                : leasing_.queue.reject(c, key, failure, retryable, fleetKnown);
+  std::vector<index::JobKey> concerned;
+  KILN_TRY(stores_.database.transact([&](Connection& c) -> Status {
+    concerned.clear();
+    KILN_ASSIGN(const bool settled, good ? leasing_.queue.complete(c, key, *good)
+                                         : leasing_.queue.reject(c, key, failure, retryable, fleetKnown));
+    if (!settled) return {};
+    KILN_ASSIGN(concerned, leasing_.queue.jobsWaitingFor(c, *run));
+    concerned.push_back({run->instance, run->jobId});
+    return {};
   }));
-  if (!settled) return std::optional<index::JobKey>();
+  if (concerned.empty()) return concerned;
   std::string action = run->action.hex();
   if (good) {
     observers_.metrics.resultAccepted();
@@ -250,7 +254,7 @@ Result<std::optional<index::JobKey>> Completion::settle(const queue::LeaseKey& k
         "attempt failed",
         {{"job", run->jobId}, {"action", action}, {"worker", key.worker.name}, {"error", failure.message}});
   }
-  return std::optional<index::JobKey>(index::JobKey{run->instance, run->jobId});
+  return concerned;
 }
 
 }  // namespace kiln::service

@@ -20,15 +20,16 @@ class Completion {
              const Observers& observers)
       : stores_(stores), signatory_(signatory), leasing_(leasing), observers_(observers) {}
 
-  // Settles the lease: a good result is stored, a failure or a refused report ends the attempt. The job
-  // concerned, for the driver; nothing if the lease is stale (of a cancelled tune, what it measured by then
-  // is kept). An error means that nothing was settled: the worker reports again.
-  Result<std::optional<index::JobKey>> settle(const queue::LeaseKey& key, const v1::Finished& report,
-                                              const signing::Certificate& worker);
+  // Settles the lease: a good result is stored, a failure or a refused report ends the attempt. The jobs
+  // concerned, for the driver: the run's own, and those that wait for the same action; none if the lease is
+  // stale (of a cancelled tune, what it measured by then is kept). An error means that nothing was settled:
+  // the worker reports again.
+  Result<std::vector<index::JobKey>> settle(const queue::LeaseKey& key, const v1::Finished& report,
+                                            const signing::Certificate& worker);
 
  private:
-  Result<std::optional<index::JobKey>> keepMeasured(const index::RunRecord& run, const v1::Finished& report,
-                                                    const signing::Certificate& worker);
+  Status keepMeasured(const index::RunRecord& run, const v1::Finished& report,
+                      const signing::Certificate& worker);
   Result<index::ResultRecord> check(const index::RunRecord& run, const v1::Finished& report,
                                     const signing::Certificate& worker);
 

@@ -52,6 +52,17 @@ Lane laneAt(const Row& row) {
           .toolchain = index::hashAt(row, "toolchain_hash")};
 }
 
+// Over a run r: as many others lease its action in other jobs of its instance as its own job has queued. What
+// they leave will count for it (index::resultsOfJob), so it waits for that. Not so where it may take no
+// results of other jobs, nor where the other's evidence is counted already; a tune's result is its job's.
+constexpr char kRunsElsewhere[] = R"sql(
+  r.kind <> 7 AND EXISTS (SELECT FROM jobs j WHERE j.instance = r.instance AND j.id = r.job_id AND j.reuse)
+  AND (SELECT count(*) FROM runs o WHERE o.instance = r.instance AND o.action_hash = r.action_hash
+      AND o.state = 1 AND o.job_id <> r.job_id
+      AND NOT (o.operator || '/' || o.worker = ANY(r.excluded_workers)))
+    >= (SELECT count(*) FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id
+      AND s.action_hash = r.action_hash AND s.state = 0))sql";
+
 // $1 to $6 the lane, $7 worker, $8 operator, $9 the limit of attempts, $10 now, $11 since when a live worker
 // has called, $12 whether the worker is held back, $13 Taker::newSince.
 std::string nextOfLane() {
@@ -64,12 +75,15 @@ std::string nextOfLane() {
 SELECT r.* FROM runs r CROSS JOIN (SELECT $7::text AS name, $8::text AS operator, $9::integer AS attempts) w
 WHERE r.state = 0 AND r.priority = $1 AND r.instance = $2 AND r.kind = $3 AND r.target = $4 AND r.emulated = $5
   AND r.toolchain_hash = $6
+  AND coalesce(r.not_before <= $10::timestamptz, true)
   AND NOT (r.avoid_worker = $8::text || '/' || $7::text AND r.avoid_until > $10::timestamptz)
   AND NOT ($12::boolean AND {})
   AND NOT ($13::timestamptz IS NOT NULL AND r.attempts = 0 AND r.queued > $13::timestamptz AND {})
+  AND NOT ({})
   AND {}
 ORDER BY r.queued, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql",
-                     anotherWorker("$9", "$11", trusted), anotherWorker("$9", "$11", idle), kEligibilitySql);
+                     anotherWorker("$9", "$11", trusted), anotherWorker("$9", "$11", idle), kRunsElsewhere,
+                     kEligibilitySql);
 }
 
 }  // namespace

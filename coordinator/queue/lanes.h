@@ -50,7 +50,8 @@ struct Taker {
   std::optional<TimePoint> newSince;
 };
 
-// (T) Locks the oldest run of the lane that the worker may take, passing over those that others are leasing.
+// (T) Locks the oldest run of the lane that the worker may take, passing over those that others are leasing,
+// and those that wait for the same action, which runs for another job of their instance.
 Result<std::optional<index::RunRecord>> lockNext(postgres::Connection& connection, const Lane& lane,
                                                  const Taker& taker);
 

@@ -33,6 +33,9 @@ Duration liveFor(const Settings& settings) {
 // After a start, a worker that was there this recently may only not have called yet.
 constexpr Duration kKnownFor = std::chrono::hours(24);
 
+// How long a job that waits for an equal action has for counting a result of it, before it runs itself.
+constexpr Duration kLookFirst = std::chrono::seconds(5);
+
 // What the worker's leases hold of its devices.
 constexpr char kHeld[] =
     "SELECT unnest(devices) AS device FROM runs WHERE worker = $1 AND operator = $2 AND state = 1";
@@ -131,6 +134,8 @@ Status forgetOtherClocks(Connection& connection, const Settings& settings, TimeP
       {lease, most, now, seconds(settings.overhead)}));
   KILN_TRY(connection.execute("UPDATE runs SET avoid_until = $1 WHERE state = 0 AND avoid_until > $2",
                               {lease, most}));
+  KILN_TRY(
+      connection.execute("UPDATE runs SET not_before = NULL WHERE state = 0 AND not_before > $1", {lease}));
   KILN_TRY(connection.execute(
       "UPDATE fleet SET last_contact = least(last_contact, $1), held_back_until = CASE WHEN held_back_until "
       "> "
@@ -270,8 +275,24 @@ Result<bool> LeaseQueue::complete(Connection& connection, const LeaseKey& key,
                               {run->instance, run->id}));
   KILN_TRY(connection.execute(kEnded, {run->instance, run->id, run->epoch, clock_.now(), "done", "", 0}));
   KILN_TRY(index::insertResult(connection, result));
+  KILN_TRY(connection.execute(
+      "UPDATE runs SET not_before = $4 WHERE (instance, id) IN (SELECT r.instance, r.id FROM runs r JOIN "
+      "jobs j "
+      "ON j.instance = r.instance AND j.id = r.job_id WHERE r.instance = $1 AND r.action_hash = $2 AND "
+      "r.state "
+      "= 0 AND r.job_id <> $3 AND j.reuse FOR UPDATE OF r SKIP LOCKED)",
+      {run->instance, index::hashParam(run->action), run->jobId, clock_.now() + kLookFirst}));
   KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kGood, clock_.now()));
   return true;
+}
+
+Result<std::vector<index::JobKey>> LeaseQueue::jobsWaitingFor(Connection& connection,
+                                                              const RunRecord& run) const {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT DISTINCT job_id FROM runs WHERE instance = $1 AND "
+                                            "action_hash = $2 AND state = 0 AND job_id <> $3",
+                                            {run.instance, index::hashParam(run.action), run.jobId}));
+  return rows.map(
+      [&](const Row& row) { return index::JobKey{run.instance, row.get<std::string>("job_id")}; });
 }
 
 RetryPolicy LeaseQueue::retryPolicy(bool fleetKnown) const {

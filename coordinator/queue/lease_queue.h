@@ -65,9 +65,9 @@ class LeaseQueue {
   // longest queued. Never two runs of one job's action to one worker, nor one whose evidence already counts;
   // keeps the number of distinct operators reachable. A check or tune gets devices that no other lease of the
   // worker holds, and holds them (RunRecord::devices); a tune gets a worker that does nothing else, and keeps
-  // it so. A worker that has not proven itself gets few, one whose leases ended badly what nobody else could
-  // take (reputation.h), one that has a lease nothing new that an idle one could take. Nothing if there is
-  // none for this worker.
+  // it so. Equal actions of one instance run once for all the jobs that wait for them. A worker that has not
+  // proven itself gets few, one whose leases ended badly what nobody else could take (reputation.h), one that
+  // has a lease nothing new that an idle one could take. Nothing if there is none for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
 
   // Extends the lease, not beyond its time limit and the overhead, and records the stage. False if the report
@@ -91,6 +91,11 @@ class LeaseQueue {
   // (T) Ends the lease with a result, which is stored with it. False if it is stale by now.
   Result<bool> complete(postgres::Connection& connection, const LeaseKey& key,
                         const index::ResultRecord& result) const;
+
+  // The other jobs of the instance that have queued runs of this action: a result of it may be theirs as
+  // well.
+  Result<std::vector<index::JobKey>> jobsWaitingFor(postgres::Connection& connection,
+                                                    const index::RunRecord& run) const;
 
   // (T) Ends the lease with a failure: queued again, for others first, for one lease time, or failed with
   // this reason. If not `retryable` the worker says that the run can never succeed: it is not asked again,

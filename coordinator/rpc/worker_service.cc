@@ -168,9 +168,9 @@ Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeReq
   for (const v1::LeaseReport& report : request.leases()) {
     const queue::LeaseKey key{report.lease_id(), report.epoch(), caller.identity()};
     if (report.has_finished()) {
-      KILN_ASSIGN(auto job, completion_.settle(key, report.finished(), caller.certificate));
+      KILN_ASSIGN(const auto jobs, completion_.settle(key, report.finished(), caller.certificate));
       response.add_forget(report.lease_id());
-      if (job) driver_.wake(*job);
+      for (const index::JobKey& job : jobs) driver_.wake(job);
       continue;
     }
     KILN_ASSIGN(auto connection, stores_.database.acquire());

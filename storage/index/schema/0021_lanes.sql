@@ -2,6 +2,11 @@
 -- worker: coordinator/queue/lanes.h goes from lane to lane, and within one from the oldest run on.
 CREATE INDEX runs_lanes ON runs (priority, instance, kind, target, emulated, toolchain_hash, queued, id) WHERE state = 0;
 DROP INDEX runs_queue;
+-- Who has the same action running, or waits for it.
+CREATE INDEX runs_by_action ON runs (instance, action_hash) WHERE state IN (0, 1);
+-- Nobody gets it before then: an equal action has just ended for another job, and its result may end this one's as well.
+ALTER TABLE runs ADD COLUMN not_before timestamptz;
+CREATE INDEX runs_not_before ON runs (not_before) WHERE state = 0 AND not_before IS NOT NULL;
 -- How much of each instance is running, and which waiting times were set by another clock.
 CREATE INDEX runs_running ON runs (instance) WHERE state = 1;
 CREATE INDEX runs_avoiding ON runs (avoid_until) WHERE state = 0 AND avoid_until IS NOT NULL;

@@ -202,7 +202,7 @@ const std::vector<Table>& tables() {
          "epoch "
          "worker operator expires stage avoid_worker avoid_until error_code error_message revision emulated "
          "worker_key deadline "
-         "devices contested",
+         "devices contested not_before",
          Who::kElsewhere,
          "the queue: what comes of it is held against the worker's receipt (receipt_test) and, published, "
          "against receipts by the signer"}},

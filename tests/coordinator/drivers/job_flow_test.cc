@@ -61,6 +61,26 @@ class JobFlow : public FarmTest {
   }
 };
 
+TEST_F(JobFlow, EqualJobsAreBuiltOnce) {
+  auto one = worker("w1"), two = worker("w2");
+  const v1::Job first = submitted(request("k1")), second = submitted(request("k2"));
+  driver_.start();
+  for (int round = 0; round < 200 && (index::isOpen(static_cast<index::JobState>(get(first.id()).state())) ||
+                                      index::isOpen(static_cast<index::JobState>(get(second.id()).state())));
+       ++round) {
+    for (auto* worker : {one.get(), two.get()}) ASSERT_TRUE(worker->work());
+    std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  }
+  driver_.stop();
+  EXPECT_EQ(get(first.id()).state(), v1::JOB_SUCCEEDED);
+  const v1::Job again = get(second.id());
+  ASSERT_EQ(again.state(), v1::JOB_SUCCEEDED) << again.error().message();
+  EXPECT_EQ(again.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
+  const auto attempts = pool_.execute("SELECT count(*)::integer AS n FROM attempts");
+  EXPECT_EQ(*attempts->first([](const postgres::Row& row) { return row.get<int>("n"); }), 2)
+      << "one reference and one compile";
+}
+
 TEST_F(JobFlow, ASubmissionBecomesAPublishedArtifact) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));

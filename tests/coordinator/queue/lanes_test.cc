@@ -156,5 +156,90 @@ TEST_F(Lanes, AQueuedRunIsContestedOnceALeaseOfItsActionEndsBadly) {
   EXPECT_EQ(contested(), "j-r0 j-r1 j-r2") << "one that is queued after that as well";
 }
 
+class EqualActions : public FleetTest {
+ protected:
+  // Of three workers, whose of these jobs each gets, in turns; "-" for nothing.
+  std::string leased(std::initializer_list<const char*> workers) {
+    std::string out;
+    for (const char* worker : workers) {
+      auto run = acquire(worker);
+      out += (out.empty() ? "" : " ") + (run ? run->jobId : "-");
+      if (run) runs_.push_back(std::move(*run));
+    }
+    return out;
+  }
+  std::vector<RunRecord> runs_;
+};
+
+TEST_F(EqualActions, RunOnceForAllThatWait) {
+  insert(jobWithRuns("j1", "same", 1));
+  insert(jobWithRuns("j2", "same", 1));
+  insert(jobWithRuns("j3", "other", 1));
+  EXPECT_EQ(leased({"w1", "w2", "w3"}), "j1 j3 -");
+  EXPECT_EQ(*queue_.jobsWaitingFor(connection_, runs_[0]), (std::vector<index::JobKey>{{"default", "j2"}}));
+  EXPECT_TRUE(queue_.jobsWaitingFor(connection_, runs_[1])->empty());
+}
+
+TEST_F(EqualActions, AJobHasTimeToCountAResultBeforeItRunsItself) {
+  insert(jobWithRuns("j1", "same", 1));
+  insert(jobWithRuns("j2", "same", 1));
+  ASSERT_EQ(leased({"w1"}), "j1");
+  ASSERT_TRUE(complete(runs_[0]));
+  EXPECT_EQ(leased({"w2"}), "-");
+  clock_.advance(seconds(5));
+  EXPECT_EQ(leased({"w2"}), "j2") << "the result did not count for it";
+}
+
+TEST_F(EqualActions, AClockThatIsPutBackHoldsNothingUp) {
+  insert(jobWithRuns("j1", "same", 1));
+  insert(jobWithRuns("j2", "same", 1));
+  clock_.advance(std::chrono::hours(1));
+  ASSERT_EQ(leased({"w1"}), "j1");
+  ASSERT_TRUE(complete(runs_[0]));
+  clock_.advance(-std::chrono::hours(1));
+  ASSERT_EQ(leased({"w2"}), "-");
+  expire();
+  EXPECT_EQ(leased({"w2"}), "j2");
+}
+
+TEST_F(EqualActions, RunForOthersOnceTheFirstFails) {
+  insert(jobWithRuns("j1", "same", 1));
+  insert(jobWithRuns("j2", "same", 1));
+  ASSERT_EQ(leased({"w1", "w2"}), "j1 -");
+  clock_.advance(seconds(31));
+  ASSERT_EQ(expire(), 1u);
+  EXPECT_EQ(leased({"w2", "w3"}), "j1 -") << "again by another worker, and still once";
+  ASSERT_TRUE(connection_.execute("UPDATE runs SET state = 4 WHERE job_id = 'j1'"));
+  EXPECT_EQ(leased({"w3"}), "j2") << "a job that is cancelled runs for nobody else";
+}
+
+TEST_F(EqualActions, RunAsOftenAsTheJobWithTheMostBuildersWants) {
+  insert(jobWithRuns("j1", "same", 1));
+  insert(jobWithRuns("j2", "same", 2));
+  EXPECT_EQ(leased({"w1", "w2", "w3"}), "j1 j2 -") << "with what w1 leaves, j2 wants one more";
+}
+
+TEST_F(EqualActions, OfJobsThatTakeNoResultsOfOthersEachRun) {
+  insert(jobWithRuns("j1", "same", 1));
+  auto fresh = jobWithRuns("j2", "same", 1);
+  fresh.job.reuse = false;
+  insert(fresh);
+  EXPECT_EQ(leased({"w1", "w2"}), "j1 j2");
+}
+
+TEST_F(EqualActions, OfTwoInstancesAreNotShared) {
+  insert(jobWithRuns("j1", "same", 1, "a"));
+  insert(jobWithRuns("j2", "same", 1, "b"));
+  EXPECT_EQ(leased({"w1", "w2"}), "j1 j2");
+}
+
+TEST_F(EqualActions, ARunWhoseEvidenceIsCountedAlreadyIsNoneToWaitFor) {
+  insert(jobWithRuns("j1", "same", 1));
+  auto confirms = jobWithRuns("j2", "same", 1);
+  confirms.runs[0].excludedWorkers = {"op/w1"};
+  insert(confirms);
+  EXPECT_EQ(leased({"w1", "w2"}), "j1 j2");
+}
+
 }  // namespace
 }  // namespace kiln::queue
