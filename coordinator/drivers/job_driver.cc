@@ -18,9 +18,6 @@ namespace {
 using index::JobSnapshot;
 using postgres::Connection;
 
-// News wakes a job at once; a sweep is for what nobody mentioned. So many jobs at a time are loaded in far
-// less than the second between two sweeps.
-constexpr std::size_t kSweptAtOnce = 200;
 constexpr int kMaxSteps = 1000;  // far beyond any job: a step that changes nothing must not spin
 
 bool isTransient(Code code) {
@@ -183,10 +180,10 @@ Status JobDriver::sweep() {
 }
 
 Status JobDriver::sweepJobs(Connection& connection) {
-  KILN_ASSIGN(const auto open, index::listOpenJobs(connection, sweptUpTo_, kSweptAtOnce));
+  KILN_ASSIGN(const auto open, index::listOpenJobs(connection, sweptUpTo_, options_.sweptAtOnce));
   for (const index::JobKey& key : open) wake(key);
   swept_ += open.size();
-  if (open.size() == kSweptAtOnce) {
+  if (open.size() == options_.sweptAtOnce) {
     sweptUpTo_ = open.back();
     return {};
   }

@@ -25,6 +25,8 @@ namespace kiln::service {
 struct DriverOptions {
   int threads = 2;
   std::chrono::milliseconds sweepEvery{1000};
+  // Open jobs that a sweep looks at. News wakes a job at once; sweeps are for what nobody mentioned.
+  std::size_t sweptAtOnce = 200;
   // Its time is from anywhere, and nobody sets it: what tells the farm's clock being set from time that went
   // by. Null: the farm's clock is never set.
   const Clock* steady = nullptr;

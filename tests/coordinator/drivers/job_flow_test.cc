@@ -81,6 +81,23 @@ TEST_F(JobFlow, EqualJobsAreBuiltOnce) {
       << "one reference and one compile";
 }
 
+TEST_F(JobFlow, SweepsLookAtTheOpenJobsInTurns) {
+  for (const char* key : {"k1", "k2", "k3"}) submitted(request(key, 1, std::string("model of ") + key));
+  JobDriver driver(farm_.planning, farm_.leasing, farm_.observers, {.sweptAtOnce = 2});
+  const auto open = [&] {
+    for (const auto& family : registry_->Collect())
+      if (family.name == "kiln_jobs_open") return family.metric.at(0).gauge.value;
+    return -1.0;
+  };
+  ASSERT_TRUE(driver.sweep());
+  EXPECT_EQ(open(), 0) << "the turn has not ended";
+  ASSERT_TRUE(driver.sweep());
+  EXPECT_EQ(open(), 3);
+  ASSERT_TRUE(driver.sweep());
+  ASSERT_TRUE(driver.sweep());
+  EXPECT_EQ(open(), 3) << "the next turn begins with the first job";
+}
+
 TEST_F(JobFlow, ASubmissionBecomesAPublishedArtifact) {
   auto one = worker("w1");
   v1::Job job = submitted(request("k1"));

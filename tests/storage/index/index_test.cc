@@ -86,6 +86,17 @@ TEST_F(IndexTest, EveryChangeRaisesTheRevision) {
   EXPECT_GT(revision(), second);
 }
 
+TEST_F(IndexTest, OpenJobsAreListedInPiecesInTheOrderOfTheirKeys) {
+  for (const char* id : {"b", "a", "c"}) ASSERT_TRUE(insertJob(connection_, jobWithRuns(id, id, 1)));
+  ASSERT_TRUE(insertJob(connection_, jobWithRuns("z", "z", 1, "another")));
+  ASSERT_TRUE(connection_.transact([&](postgres::Connection& c) {
+    return endJob(c, {"default", "b"}, JobState::kSucceeded, {}, kStart);
+  }));
+  const auto first = listOpenJobs(connection_, {}, 2);
+  EXPECT_EQ(*first, (std::vector<JobKey>{{"another", "z"}, {"default", "a"}}));
+  EXPECT_EQ(*listOpenJobs(connection_, first->back(), 2), (std::vector<JobKey>{{"default", "c"}}));
+}
+
 TEST_F(IndexTest, AnIdempotencyKeyIsUsedOncePerInstance) {
   ASSERT_TRUE(insertJob(connection_, jobWithRuns("a", "a", 0)));
   JobSnapshot second = jobWithRuns("b", "b", 0);
