@@ -20,7 +20,8 @@ class Submitter {
   // For `submitter`, as the caller is known. Returns once the job is durable. The first submission's job if
   // the idempotency key is known with the same request; kAlreadyExists if it is known with another. Otherwise
   // kInvalidArgument, kUnimplemented (nobody serves it), kNotFound (toolchain), kFailedPrecondition (blobs to
-  // upload first, listed in details) or kUnavailable.
+  // upload first, listed in details), kResourceExhausted (the instance's quota; "retryAfterSeconds" in
+  // details) or kUnavailable.
   Result<index::JobSnapshot> submit(const v1::SubmitJobRequest& request, const std::string& submitter);
 
  private:

@@ -16,7 +16,8 @@ using postgres::Rows;
 
 // Each step of the recursion is one descent of the index, to the first run behind the lane. $1 kinds,
 // $2 instances, NULL for all, $3 targets, $4 as $3 for what wants a device, $5 for an emulated one, $6 warm
-// toolchains, $7 their advantage in seconds. Kinds 4 and 7 are checks and tunes, which want devices.
+// toolchains, $7 their advantage in seconds, $8 to $10 instances with their weights and limits of what runs,
+// -1 for none, $11 and $12 the same of all others. Kinds 4 and 7 are checks and tunes, which want devices.
 constexpr char kLanes[] = R"sql(
 WITH RECURSIVE lanes AS (
   (SELECT priority, instance, kind, target, emulated, toolchain_hash, queued FROM runs WHERE state = 0
@@ -29,17 +30,35 @@ WITH RECURSIVE lanes AS (
     ORDER BY r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.queued, r.id LIMIT 1) next),
 running AS (SELECT instance, count(*) AS runs FROM runs WHERE state = 1 GROUP BY instance)
 SELECT l.* FROM lanes l LEFT JOIN running n ON n.instance = l.instance
+LEFT JOIN unnest($8::text[], $9::integer[], $10::integer[]) AS q(instance, weight, most) ON q.instance = l.instance
 WHERE l.kind = ANY($1::smallint[])
   AND ($2::text[] IS NULL OR l.instance = ANY($2::text[]))
   AND (l.target = '' OR string_to_array(l.target, ',') <@
     CASE WHEN l.kind NOT IN (4, 7) THEN $3::text[] WHEN l.emulated THEN $5::text[] ELSE $4::text[] END)
-ORDER BY l.priority DESC, coalesce(n.runs, 0),
+  AND (coalesce(q.most, $12::integer) < 0 OR coalesce(n.runs, 0) < coalesce(q.most, $12::integer))
+ORDER BY l.priority DESC, coalesce(n.runs, 0)::double precision / coalesce(q.weight, $11::integer),
   l.queued - CASE WHEN l.toolchain_hash = ANY($6::bytea[]) THEN make_interval(secs => $7::double precision)
     ELSE interval '0' END, l.instance, l.kind, l.target, l.emulated, l.toolchain_hash)sql";
 
 postgres::Param hashes(const std::vector<Digest>& digests) {
   std::vector<std::vector<std::uint8_t>> out;
   for (const Digest& digest : digests) out.emplace_back(digest.hash.begin(), digest.hash.end());
+  return out;
+}
+
+// The rules as kLanes takes them.
+struct QuotaColumns {
+  std::vector<std::string> instances;
+  std::vector<std::int64_t> weights, limits;
+};
+
+QuotaColumns columnsOf(const quota::QuotaRules& rules) {
+  QuotaColumns out;
+  for (const auto& [instance, quota] : rules.named()) {
+    out.instances.push_back(instance);
+    out.weights.push_back(quota.weight);
+    out.limits.push_back(quota.running.value_or(-1));
+  }
   return out;
 }
 
@@ -90,9 +109,13 @@ ORDER BY r.queued, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql",
 
 Result<std::vector<Lane>> lanesFor(Connection& connection, const LaneFilter& filter) {
   const double advantage = std::chrono::duration<double>(filter.warmAdvantage).count();
+  const quota::QuotaRules rules = filter.quotas ? *filter.quotas : quota::QuotaRules();
+  const QuotaColumns named = columnsOf(rules);
   KILN_ASSIGN(Rows rows,
-              connection.execute(kLanes, {filter.kinds, filter.instances, filter.targets, filter.runsOn,
-                                          filter.emulatedOn, hashes(filter.warmToolchains), advantage}));
+              connection.execute(
+                  kLanes, {filter.kinds, filter.instances, filter.targets, filter.runsOn, filter.emulatedOn,
+                           hashes(filter.warmToolchains), advantage, named.instances, named.weights,
+                           named.limits, rules.others().weight, rules.others().running.value_or(-1)}));
   return rows.map(laneAt);
 }
 

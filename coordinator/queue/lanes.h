@@ -3,10 +3,12 @@
 // per run, of which there may be millions: a loose scan of the index runs_lanes goes from lane to lane.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "coordinator/quota/quota_rules.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
 #include "storage/index/rows/records.h"
@@ -31,11 +33,13 @@ struct LaneFilter {
   std::vector<std::string> emulatedOn;                // the same for checks that want an emulated device
   std::optional<std::vector<std::string>> instances;  // nullopt: of everybody
   std::vector<Digest> warmToolchains;
+  std::shared_ptr<const quota::QuotaRules> quotas;  // null: every instance is alike and has no limit
   Duration warmAdvantage{};  // a lane of a warm toolchain counts as queued this much earlier
 };
 
 // The lanes that pass, those first from which a run is to be taken first: by priority, then by how little of
-// their instance is running, then by the age of their oldest run.
+// their instance is running for its weight, then by the age of their oldest run. An instance that runs as
+// much as it may has no lane; two leases given at one moment may go beyond that by one.
 Result<std::vector<Lane>> lanesFor(postgres::Connection& connection, const LaneFilter& filter);
 
 // What decides about a single run.

@@ -174,6 +174,7 @@ Result<std::optional<RunRecord>> LeaseQueue::choose(Connection& connection, cons
                     .emulatedOn = servedBy(devices, true),
                     .instances = claim.worker.instances,
                     .warmToolchains = claim.warmToolchains,
+                    .quotas = claim.quotas,
                     .warmAdvantage = settings_.warmAdvantage};
   for (const index::ActionKind kind : claim.kinds)
     if (kind != index::ActionKind::kTune || busy.leases == 0) filter.kinds.push_back(static_cast<int>(kind));

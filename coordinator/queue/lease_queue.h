@@ -8,6 +8,7 @@
 // runs on the caller's connection; the ones marked (T) need a transaction around them.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "coordinator/queue/device_choice.h"
 #include "coordinator/queue/reputation.h"
 #include "coordinator/queue/retry_policy.h"
+#include "coordinator/quota/quota_rules.h"
 #include "manifest/base/clock.h"
 #include "storage/index/rows/records.h"
 #include "storage/postgres/connection.h"
@@ -46,6 +48,7 @@ struct Claim {
   std::vector<ClaimedDevice> devices;  // healthy ones, for checks and tunes
   std::vector<index::ActionKind> kinds;
   std::vector<Digest> warmToolchains;
+  std::shared_ptr<const quota::QuotaRules> quotas = nullptr;  // null: none
 };
 
 // What a report names, and who reports. Reports by anybody but the lease's holder, about another instance
@@ -61,13 +64,14 @@ class LeaseQueue {
  public:
   LeaseQueue(const Clock& clock, Settings settings) : clock_(clock), settings_(settings) {}
 
-  // (T) Leases the next run: highest priority first, then the instance with the least running work, then the
-  // longest queued. Never two runs of one job's action to one worker, nor one whose evidence already counts;
-  // keeps the number of distinct operators reachable. A check or tune gets devices that no other lease of the
-  // worker holds, and holds them (RunRecord::devices); a tune gets a worker that does nothing else, and keeps
-  // it so. Equal actions of one instance run once for all the jobs that wait for them. A worker that has not
-  // proven itself gets few, one whose leases ended badly what nobody else could take (reputation.h), one that
-  // has a lease nothing new that an idle one could take. Nothing if there is none for this worker.
+  // (T) Leases the next run: highest priority first, then the instance that runs the least for its weight,
+  // then the longest queued. Never two runs of one job's action to one worker, nor one whose evidence already
+  // counts; keeps the number of distinct operators reachable. A check or tune gets devices that no other
+  // lease of the worker holds, and holds them (RunRecord::devices); a tune gets a worker that does nothing
+  // else, and keeps it so. Equal actions of one instance run once for all the jobs that wait for them. A
+  // worker that has not proven itself gets few, one whose leases ended badly what nobody else could take
+  // (reputation.h), one that has a lease nothing new that an idle one could take. Nothing if there is none
+  // for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
 
   // Extends the lease, not beyond its time limit and the overhead, and records the stage. False if the report

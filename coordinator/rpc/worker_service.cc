@@ -105,6 +105,7 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   caller.claim.worker = {caller.description.name(), caller.description.operator_(),
                          digestOf(caller.certificate.publicKey().der())};
   caller.claim.targets.assign(description.targets().begin(), description.targets().end());
+  caller.claim.quotas = leasing_.quotas->current();
   KILN_ASSIGN(caller.claim.devices, claimedDevices(description));
   for (int kind : description.kinds())
     if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_TUNE)

@@ -23,6 +23,8 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
                  "authorities of clients' certificates, PEM; workers' are known by --worker-ca");
   app.add_option("--access", options.access,
                  "access file: what callers over TLS may do; read again on SIGHUP");
+  app.add_option("--quotas", options.quotas,
+                 "quota file: how much each instance may have; read again on SIGHUP");
   app.add_option("--database", options.database, "libpq connection string")->required();
   app.add_option("--store", options.store, "directory of the blob store")->required();
   app.add_option("--signer", options.signer, "unix:/path of kiln-signer")->required();

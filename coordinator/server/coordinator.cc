@@ -101,11 +101,20 @@ void reloadAccess(const Options& options, access::Gate& gate) {
   service::logInfo("access file read again", {{"file", options.access}});
 }
 
+void reloadQuotas(const Options& options, quota::Quotas& quotas) {
+  if (options.quotas.empty()) return;
+  auto rules = loadQuotas(options);
+  if (!rules) return service::logWarning("quota file kept as it was", {{"error", rules.error().message}});
+  quotas.replace(std::move(*rules));
+  service::logInfo("quota file read again", {{"file", options.quotas}});
+}
+
 // Serves until a signal ends the program; SIGHUP has the files read again.
 void serve(const Options& options, FarmServices& services, LiveTls* tls, Signals& signals) {
   while (signals.wait() == SIGHUP) {
     reloadTls(tls);
     reloadAccess(options, services.gate());
+    reloadQuotas(options, services.quotas());
   }
   service::logInfo("stopping", {});
 }

@@ -39,6 +39,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
                             clock_, {.lease = seconds(options.leaseSeconds), .attempts = options.attempts}),
                         .workerAuthority = inputs_.workerAuthority,
                         .graceUntil = clock_.now() + seconds(options.graceSeconds),
+                        .quotas = std::make_shared<quota::Quotas>(inputs_.quotas),
                         .sandboxPolicies = inputs_.sandboxPolicies}},
       driver_(farm_.planning, farm_.leasing, farm_.observers, {.steady = &steady_}),
       promoter_(farm_.judging, inputs_.policies),

@@ -50,6 +50,7 @@ class FarmServices {
   const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
   const service::Judging& judging() const { return farm_.judging; }
   access::Gate& gate() { return gate_; }
+  quota::Quotas& quotas() { return *farm_.leasing.quotas; }
   CallWatch& calls() { return calls_; }
   std::vector<grpc::Service*> guarded() { return guarded_.all(); }
 

@@ -41,12 +41,20 @@ Result<access::AccessRules> loadAccess(const Options& options) {
   return rules;
 }
 
+Result<quota::QuotaRules> loadQuotas(const Options& options) {
+  if (options.quotas.empty()) return quota::QuotaRules();
+  auto rules = quota::QuotaRules::load(options.quotas);
+  if (!rules) return fail(rules.error().in("--quotas"));
+  return rules;
+}
+
 Result<Inputs> readInputs(const Options& options) {
   KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
   KILN_ASSIGN(auto logKeys, loadLogKeys(options.logKeys));
   KILN_ASSIGN(auto sandboxPolicies, readDigests(options.sandboxPolicies));
   KILN_ASSIGN(auto policies, service::InstancePolicies::load(options.trustRoot, options.policies));
   KILN_ASSIGN(auto access, loadAccess(options));
+  KILN_ASSIGN(auto quotas, loadQuotas(options));
   KILN_ASSIGN(std::shared_ptr<storage::LocalBlobStore> blobs,
               storage::LocalBlobStore::open({.directory = options.store}));
   return Inputs{.workerAuthority = std::move(workerAuthority),
@@ -54,6 +62,7 @@ Result<Inputs> readInputs(const Options& options) {
                 .sandboxPolicies = std::move(sandboxPolicies),
                 .policies = std::move(policies),
                 .access = std::move(access),
+                .quotas = std::move(quotas),
                 .blobs = std::move(blobs)};
 }
 

@@ -6,6 +6,7 @@
 
 #include "coordinator/access/access_rules.h"
 #include "coordinator/policy/instance_policies.h"
+#include "coordinator/quota/quota_rules.h"
 #include "coordinator/server/options.h"
 #include "manifest/base/digest.h"
 #include "signing/keys/certificate.h"
@@ -20,6 +21,7 @@ struct Inputs {
   std::vector<Digest> sandboxPolicies;
   service::InstancePolicies policies;
   access::AccessRules access;
+  quota::QuotaRules quotas;
   std::shared_ptr<storage::LocalBlobStore> blobs;
 };
 
@@ -28,5 +30,8 @@ Result<Inputs> readInputs(const Options& options);
 
 // The access file of the options; without one nobody over TLS may do anything. Errors name --access.
 Result<access::AccessRules> loadAccess(const Options& options);
+
+// The quota file of the options; without one nobody has a limit. Errors name --quotas.
+Result<quota::QuotaRules> loadQuotas(const Options& options);
 
 }  // namespace kiln::server

@@ -18,6 +18,7 @@ struct Options {
   std::string tlsKey;                 // its private key, PEM file, mode 0600
   std::string tlsClientCa;            // authorities of clients' certificates, PEM file
   std::string access;                 // the access file: what callers over TLS may do
+  std::string quotas;                 // the quota file; "" for none
   std::string database;               // libpq conninfo
   std::string store;                  // directory of the CAS
   std::string signer;                 // "unix:/path" of kiln-signer

@@ -146,11 +146,13 @@ services() {
     --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
     --trust-root "$dir/trust/root.json"
   service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log"
+  local quotas=()
+  [ ! -e "$dir/quotas.json" ] || quotas=(--quotas "$dir/quotas.json")
   service coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
     --database "{database}" --store "$dir/store" --signer "unix:$sock/signer.sock" \
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
-    --policy "$dir/policy.json" \
+    --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} \
     --http "127.0.0.1:{http.port}"
   local n devices=()
   [ "${emulated:-no}" = no ] || devices=(--gpu-driver "$bin/libkiln-emulated-cuda.so")

@@ -247,4 +247,13 @@ Result<std::vector<JobKey>> listOpenJobs(Connection& connection, const std::opti
       [](const Row& row) { return JobKey{row.get<std::string>("instance"), row.get<std::string>("id")}; });
 }
 
+Result<int> countQueued(Connection& connection, const std::string& instance, int most) {
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT count(*)::integer AS runs FROM (SELECT FROM runs WHERE instance = $1 "
+                             "AND state = 0 LIMIT $2) q",
+                             {instance, most}));
+  KILN_ASSIGN(const auto runs, rows.first([](const Row& row) { return row.get<int>("runs"); }));
+  return runs.value_or(0);
+}
+
 }  // namespace kiln::index

@@ -49,6 +49,22 @@ TEST_F(Refusal, BlobsThatAreNotUploadedAreListed) {
   EXPECT_NE(error.details_json().find("\"missing\""), std::string::npos);
 }
 
+TEST_F(Refusal, MoreThanTheQuotaMayWaitIsToComeAgain) {
+  auto one = worker("w1");
+  farm_.leasing.quotas->replace(
+      quota::QuotaRules::parse(
+          R"({"apiVersion": "kiln/v1", "kind": "Quotas", "instances": {"default": {"queued": 2}}})")
+          .value());
+  const v1::Job job = submitted(request("k1"));  // a reference and a compile
+  const v1::JobError error = errorOf(request("k2", 1, "another model"), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(error.exit_code(), 7);
+  EXPECT_EQ(error.details_json(), R"({"retryAfterSeconds":30})");
+  EXPECT_NE(error.message().find("default has 2 runs queued"), std::string::npos) << error.message();
+  submitted(request("k1"));  // what is known already is no new one
+  settle(job.id(), {one.get()});
+  submitted(request("k3", 1, "another model"));
+}
+
 TEST_F(Refusal, ATargetNobodyServesEndsWithFour) {
   EXPECT_EQ(errorOf(request("k1"), grpc::StatusCode::UNIMPLEMENTED).exit_code(), 4) << "no worker at all";
   auto one = worker("w1");

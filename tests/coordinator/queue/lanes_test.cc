@@ -8,6 +8,17 @@ namespace {
 
 using namespace testing;
 
+LaneFilter all() {
+  return {.kinds = {3},
+          .targets = {"cpu:x86-64-v3"},
+          .runsOn = {},
+          .emulatedOn = {},
+          .instances = {},
+          .warmToolchains = {},
+          .quotas = {},
+          .warmAdvantage = {}};
+}
+
 class Lanes : public FleetTest {
  protected:
   // So many runs more, each of a job of its own, all of one lane.
@@ -28,15 +39,6 @@ class Lanes : public FleetTest {
     for (const Lane& lane : *found)
       out.push_back(std::to_string(lane.priority) + " " + lane.instance + " " + lane.target);
     return out;
-  }
-  static LaneFilter all() {
-    return {.kinds = {3},
-            .targets = {"cpu:x86-64-v3"},
-            .runsOn = {},
-            .emulatedOn = {},
-            .instances = {},
-            .warmToolchains = {},
-            .warmAdvantage = {}};
   }
   // Rows of `runs` that this connection reads in a transaction with `body`.
   template <class Body>
@@ -90,6 +92,33 @@ TEST_F(Lanes, TheInstanceThatRunsLessGoesFirstThenTheOlderLane) {
   EXPECT_EQ(acquire("w1")->instance, "c");
   EXPECT_EQ(lanes(),
             (std::vector<std::string>{"0 b cpu:x86-64-v3", "0 a cpu:x86-64-v3", "0 c cpu:x86-64-v3"}));
+}
+
+LaneFilter under(const std::string& quotas) {
+  LaneFilter filter = all();
+  filter.quotas = std::make_shared<quota::QuotaRules>(
+      quota::QuotaRules::parse(R"({"apiVersion": "kiln/v1", "kind": "Quotas", )" + quotas + "}").value());
+  return filter;
+}
+
+TEST_F(Lanes, WhatRunsIsWeighed) {
+  queue(4, "a");
+  queue(4, "b", 0, "cpu:x86-64-v3", kStart + seconds(1));
+  ASSERT_TRUE(connection_.execute("UPDATE runs SET state = 1 WHERE id IN ('a0-r0', 'a1-r0', 'b4-r0')"));
+  const std::vector<std::string> a{"0 a cpu:x86-64-v3", "0 b cpu:x86-64-v3"}, b{a[1], a[0]};
+  EXPECT_EQ(lanes(), b) << "one of b runs, two of a";
+  EXPECT_EQ(lanes(under(R"("instances": {"a": {"weight": 2}})")), a) << "alike now, and a is older";
+  EXPECT_EQ(lanes(under(R"("default": {"weight": 3}, "instances": {"a": {"weight": 2}})")), b);
+}
+
+TEST_F(Lanes, AnInstanceThatRunsAsMuchAsItMayHasNoLane) {
+  queue(3, "a");
+  queue(3, "b");
+  ASSERT_TRUE(connection_.execute("UPDATE runs SET state = 1 WHERE id IN ('a0-r0', 'b3-r0')"));
+  const std::vector<std::string> a{"0 a cpu:x86-64-v3"}, b{"0 b cpu:x86-64-v3"};
+  EXPECT_EQ(lanes(under(R"("instances": {"a": {"running": 1}})")), b);
+  EXPECT_EQ(lanes(under(R"("default": {"running": 1}, "instances": {"a": {"running": 2}})")), a);
+  EXPECT_TRUE(lanes(under(R"("default": {"running": 0})")).empty());
 }
 
 TEST_F(Lanes, OfALaneTheOldestGoesFirstPastThoseThatOthersHold) {
