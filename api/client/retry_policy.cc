@@ -1,17 +1,31 @@
 #include "api/client/retry_policy.h"
 
 #include <algorithm>
+#include <optional>
 #include <thread>
+
+#include "manifest/json/json.h"
 
 namespace kiln::client {
 namespace {
 
 constexpr std::chrono::milliseconds kInitialBackoff{200}, kMaxBackoff{2000};
 
+// When to come again, where the farm says so: a quota is used up.
+std::optional<std::chrono::seconds> retryAfter(const Error& error) {
+  if (error.code != Code::kResourceExhausted) return std::nullopt;
+  const auto details = parseJson(error.details);
+  if (!details || !details->is_object() || !details->contains("retryAfterSeconds")) return std::nullopt;
+  const Json& seconds = details->at("retryAfterSeconds");
+  if (!seconds.is_number_integer()) return std::nullopt;
+  return std::chrono::seconds(std::clamp<std::int64_t>(seconds.get<std::int64_t>(), 1, 3600));
+}
+
 }  // namespace
 
 bool RetryPolicy::Attempts::again(Error& error) {
-  if (error.code != Code::kUnavailable && error.code != Code::kDeadlineExceeded) {
+  const auto asked = retryAfter(error);
+  if (!asked && error.code != Code::kUnavailable && error.code != Code::kDeadlineExceeded) {
     answered();
     return false;
   }
@@ -28,7 +42,7 @@ bool RetryPolicy::Attempts::again(Error& error) {
   told_ = error.message;
   backoff_ = waiting_ ? std::min(2 * backoff_, kMaxBackoff) : kInitialBackoff;
   waiting_ = true;
-  std::this_thread::sleep_for(std::min<Clock::duration>(backoff_, left));
+  std::this_thread::sleep_for(std::min<Clock::duration>(asked ? *asked : backoff_, left));
   return true;
 }
 

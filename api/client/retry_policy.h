@@ -28,8 +28,8 @@ class RetryPolicy {
    public:
     explicit Attempts(const RetryPolicy& policy) : retryPolicy_(policy) {}
     // The call failed with `error`: sleeps and says true to try again, or false when another try is of no use
-    // (anything but kUnavailable and kDeadlineExceeded) or the limit is reached, which it then adds to the
-    // message.
+    // (anything but kUnavailable, kDeadlineExceeded, and kResourceExhausted with "retryAfterSeconds" in its
+    // details, which it then waits) or the limit is reached, which it then adds to the message.
     bool again(Error& error);
     // The farm has answered: what fails next is another wait.
     void answered();

@@ -48,6 +48,26 @@ TEST(RetryPolicy, TriesAgainUntilTheFarmAnswersAndTellsEachReasonOnce) {
   EXPECT_EQ(told.answers, 1);
 }
 
+TEST(RetryPolicy, WaitsForAQuotaAsLongAsTheFarmSaysWithinItsLimit) {
+  const Error full{Code::kResourceExhausted, "full", R"({"exitCode":7,"retryAfterSeconds":1})"};
+  Flaky flaky{{full}};
+  const auto start = std::chrono::steady_clock::now();
+  EXPECT_EQ(RetryPolicy(seconds(30), {})([&] { return flaky(); }).value_or(0), 42);
+  EXPECT_GE(std::chrono::steady_clock::now() - start, seconds(1));
+
+  Flaky longer{{full, full}};
+  const auto result = RetryPolicy(milliseconds(20), {})([&] { return longer(); });
+  ASSERT_FALSE(result);
+  EXPECT_EQ(longer.calls, 2) << "at the end of its time it asks once more";
+
+  for (const char* details :
+       {"", "{}", "[]", R"({"retryAfterSeconds":"1"})", R"({"retryAfterSeconds":1.5})"}) {
+    Flaky final{{{Code::kResourceExhausted, "full", details}}};
+    EXPECT_FALSE(RetryPolicy(seconds(30), {})([&] { return final(); }));
+    EXPECT_EQ(final.calls, 1) << details;
+  }
+}
+
 TEST(RetryPolicy, AnAnswerThatIsFinalEndsTheWait) {
   for (const Code code :
        {Code::kNotFound, Code::kPermissionDenied, Code::kInternal, Code::kResourceExhausted}) {
