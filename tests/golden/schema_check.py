@@ -37,6 +37,7 @@ DOCUMENTS = {
     "manifest-abi3.json": "manifest",
     "manifest-indices.json": "manifest",
     "provenance.json": "provenance",
+    "quotas.json": "quotas",
     "receipt.json": "receipt",
     "reproduction.json": "reproduction",
     "root.json": "root",
@@ -71,6 +72,8 @@ OPTIONAL = [["partition"], ["lock"], ["rootKeys"], ["recallKeys"], ["logs"], ["w
             *([list_, i, *path, "schedule", "tile"] for i in range(2) for list_, path in
               (("kernels", []), ("entries", []), *(("kernels", ["candidates", j]) for j in range(4)))),
             *(["kernels", i, "knobs", "tile"] for i in range(2)), ["tuning"], ["tuning", "budgetSeconds"],
+            ["default"], ["instances"], ["instances", "team-a"], ["instances", "team-b"],
+            *([*where, name] for where in (["default"], ["instances", "team-a"], ["instances", "team-b"]) for name in ("weight", "queued", "running")),
             ["devices"], ["program", "profiles", 0, "transferBytes"], ["program", "indexChecks"]]
 
 # What people read, and may grow: its members are free.

@@ -55,6 +55,12 @@ TEST(QuotaRules, AFileIsNamedInErrors) {
   EXPECT_EQ(QuotaRules::load(path)->of("team-a").weight, 4);
 }
 
+TEST(QuotaRules, ReadsTheGoldenFile) {
+  const QuotaRules rules = QuotaRules::load(std::string(KILN_GOLDEN) + "/v1/quotas.json").value();
+  EXPECT_EQ(rules.of("team-a"), (Quota{4, 100, 32}));
+  EXPECT_EQ(rules.of("team-b"), (Quota{1, 0, 8}));
+}
+
 TEST(Quotas, WhoHoldsTheRulesKeepsThemWhileOthersTakeTheirPlace) {
   Quotas quotas(QuotaRules::parse(kExample).value());
   const auto before = quotas.current();
