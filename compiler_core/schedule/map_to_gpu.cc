@@ -41,12 +41,7 @@ using namespace mlir;
 std::optional<std::int64_t> pointsOf(linalg::LinalgOp op) {
   SmallVector<unsigned> parallel;
   op.getParallelDims(parallel);
-  std::int64_t points = 1;
-  for (unsigned dim : parallel) {
-    const std::int64_t extent = op.getStaticLoopRanges()[dim];
-    if (ShapedType::isDynamic(extent) || __builtin_mul_overflow(points, extent, &points)) return std::nullopt;
-  }
-  return points;
+  return staticPositions(op, parallel);
 }
 
 // Scalar operations per result.

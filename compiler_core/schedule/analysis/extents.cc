@@ -78,6 +78,15 @@ SmallVector<std::int64_t> largestExtents(linalg::LinalgOp op) {
       std::numeric_limits<std::int32_t>::max());
 }
 
+std::optional<std::int64_t> staticPositions(linalg::LinalgOp op, ArrayRef<unsigned> loops) {
+  const SmallVector<std::int64_t> extents = op.getStaticLoopRanges();
+  std::int64_t positions = 1;
+  for (unsigned loop : loops)
+    if (ShapedType::isDynamic(extents[loop]) || __builtin_mul_overflow(positions, extents[loop], &positions))
+      return std::nullopt;
+  return positions;
+}
+
 void resolveSizes(Operation* loop, RewriterBase& rewriter) {
   SmallVector<tensor::DimOp> dims;
   loop->walk([&](tensor::DimOp dim) { dims.push_back(dim); });

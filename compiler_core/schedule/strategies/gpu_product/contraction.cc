@@ -1,6 +1,7 @@
 #include "compiler_core/schedule/strategies/gpu_product/contraction.h"
 
 #include "compiler_core/schedule/analysis/contraction_roles.h"
+#include "compiler_core/schedule/analysis/extents.h"
 #include "compiler_core/schedule/emit/gpu/products.h"
 #include "compiler_core/schedule/strategies/gpu_product/contraction_tiles.h"
 #include "compiler_core/schedule/strategies/gpu_product/prologue_epilogue.h"
@@ -299,16 +300,6 @@ class Plan : public ContractionPlan {
   PlannedContraction plan_;
 };
 
-// How many there are of `loops` at most; nullopt where only the run knows.
-std::optional<std::int64_t> fixedExtent(linalg::LinalgOp op, ArrayRef<unsigned> loops) {
-  std::int64_t extent = 1;
-  for (unsigned loop : loops) {
-    const std::int64_t one = op.getStaticLoopRanges()[loop];
-    if (ShapedType::isDynamic(one) || __builtin_mul_overflow(extent, one, &extent)) return std::nullopt;
-  }
-  return extent;
-}
-
 std::optional<TensorCore> tensorCoreFor(linalg::LinalgOp op, const Contraction& roles,
                                         const GpuOptions& options) {
   if (!getElementTypeOrSelf(op.getDpsInits()[0].getType()).isF32()) return std::nullopt;
@@ -332,7 +323,7 @@ std::unique_ptr<ContractionPlan> planContraction(linalg::LinalgOp op, const GpuO
   if (!roles) return nullptr;
   for (ArrayRef<unsigned> loops :
        {ArrayRef(roles->left.loops), ArrayRef(roles->right.loops), ArrayRef(roles->reductions)})
-    if (fixedExtent(op, loops).value_or(kFewToShare) < kFewToShare) return nullptr;
+    if (staticPositions(op, loops).value_or(kFewToShare) < kFewToShare) return nullptr;
   const auto core = tensorCoreFor(op, *roles, options);
   return std::make_unique<Plan>(
       PlannedContraction{op, std::move(*roles), PrologueEpilogue(op), core, options.contraction});

@@ -2,6 +2,7 @@
 
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/body.h"
+#include "compiler_core/schedule/analysis/extents.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/analysis/roles.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -43,15 +44,6 @@ struct Sharing {
   bool fuse = false;  // a product and the addition that takes it round once
 };
 
-// How many positions `loops` have; nullopt where only the run knows, or 64 bits do not hold it.
-std::optional<std::int64_t> positionsOf(ArrayRef<unsigned> loops, ArrayRef<std::int64_t> extents) {
-  std::int64_t positions = 1;
-  for (unsigned loop : loops)
-    if (ShapedType::isDynamic(extents[loop]) || __builtin_mul_overflow(positions, extents[loop], &positions))
-      return std::nullopt;
-  return positions;
-}
-
 // How many of `threads` threads make one result of `sharing`, whose own parts are not yet known; 1 where
 // there is little to share or the order of partial sums does not allow it.
 std::int64_t choosePartCount(const Sharing& sharing, bool isSum, std::int64_t threads) {
@@ -74,8 +66,7 @@ std::optional<Sharing> planSharing(linalg::LinalgOp op, std::int64_t threads, bo
   op.getParallelDims(sharing.parallel);
   op.getReductionDims(sharing.reductions);
   sharing.extents = op.getStaticLoopRanges();
-  const auto points = positionsOf(sharing.parallel, sharing.extents),
-             steps = positionsOf(sharing.reductions, sharing.extents);
+  const auto points = staticPositions(op, sharing.parallel), steps = staticPositions(op, sharing.reductions);
   if (!neutral || !points || !steps || sharing.reductions.empty() || *points == 0 ||
       *points * *steps > (std::int64_t{1} << 30))
     return std::nullopt;
