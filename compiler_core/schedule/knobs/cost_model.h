@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 
 #include "compiler_core/schedule/knobs/block_knobs.h"
@@ -27,6 +28,27 @@ struct CostInputs {
 inline double cyclesPerResult(double rows, double vectors) {
   const double sums = rows * vectors;
   return std::max({sums / 2, (rows + vectors) / 2, 4.0}) / sums;
+}
+
+// Steps of the sum of each result, each of them two loads and a fused operation.
+inline double stepsOf(const Site& site) {
+  return std::max(1.0, static_cast<double>(site.shape.workPerPoint) / 3);
+}
+
+// Cycles of register blocks without what a strategy does around them.
+inline double blockCycles(const CostInputs& inputs) {
+  const double lanes = static_cast<double>(inputs.site.registers.bits) / 32;
+  return inputs.points * stepsOf(inputs.site) / lanes * cyclesPerResult(inputs.rows, inputs.vectors);
+}
+
+// Cycles of a multiprocessor for a block of threads whose results share nothing.
+inline double threadBlockCycles(const Schedule& schedule, const Site& site) {
+  constexpr double kLanes = 128;  // of a multiprocessor
+  double points = 1;
+  for (const std::int64_t size : listOf(schedule, kTileKnob)) points *= static_cast<double>(size);
+  const auto threads = static_cast<double>(numberOf(schedule, kThreadsKnob, 1));
+  return std::ceil(points / threads) * threads * static_cast<double>(site.shape.workPerPoint) /
+         std::min(threads, kLanes);
 }
 
 }  // namespace kiln::schedule

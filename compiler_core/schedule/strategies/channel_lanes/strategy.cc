@@ -1,5 +1,7 @@
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
 
+#include <cmath>
+
 #include "compiler_core/schedule/strategies/channel_lanes/channel_lanes.h"
 #include "compiler_core/schedule/strategies/channel_lanes/knobs.h"
 
@@ -62,9 +64,23 @@ bool emit(mlir::RewriterBase& rewriter, const FusedProduct& product, const Block
   return ChannelLanesKnobs::of(options.schedule).channels && emitChannelLanes(rewriter, product, options);
 }
 
+// With either value of the knob.
+std::optional<double> cycles(const CostInputs& inputs) {
+  if (!inputs.schedule.contains(kLanesKnob)) return std::nullopt;
+  const Sizes tile = listOf(inputs.schedule, kTileKnob);
+  const double lanes = static_cast<double>(inputs.site.registers.bits) / 32;
+  double positions = 1;
+  for (std::size_t i = tile.size() - std::min(tile.size(), inputs.site.shape.window); i < tile.size(); ++i)
+    positions *= static_cast<double>(tile[i]);
+  // Results of channels are transposed, positions may leave lanes empty.
+  return blockCycles(inputs) * (ChannelLanesKnobs::of(inputs.schedule).channels
+                                    ? 1 + 16 / stepsOf(inputs.site)
+                                    : std::ceil(positions / lanes) * lanes / std::max(positions, 1.0));
+}
+
 }  // namespace
 
 constexpr Strategy kChannelLanesStrategy = {
-    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .emit = emit};
+    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .emit = emit, .cycles = cycles};
 
 }  // namespace kiln::schedule

@@ -62,6 +62,8 @@ struct Strategy {
                const BlockOptions& options) = nullptr;
   // Cycles of all tasks; nothing where the schedule does not choose the strategy.
   std::optional<double> (*cycles)(const CostInputs& inputs) = nullptr;
+  // Cycles of one block of threads, on devices; nothing where the kernel is not the strategy's.
+  std::optional<double> (*threadBlockCycles)(const Schedule& schedule, const Site& site) = nullptr;
   // The knob that chooses the strategy, where kernels so computed are searched apart from others. Knobs that
   // mean nothing to it (`unused`) keep the default's value then.
   std::string_view way = {};

@@ -18,8 +18,17 @@ bool keepsTile(const Schedule&, Sizes tile, const Site& site) {
   return !site.onDevice || !isProduct(site.shape) || reordering(site.shape, tile).empty();
 }
 
+// What the results of a tile share is loaded once.
+std::optional<double> cycles(const Schedule& schedule, const Site& site) {
+  const Sizes tile = listOf(schedule, kTileKnob);
+  if (site.shape.kind != KernelKind::kContraction || tile.size() < 2) return std::nullopt;
+  return threadBlockCycles(schedule, site) *
+         (1 + 16 / static_cast<double>(tile[tile.size() - 2]) + 16 / static_cast<double>(tile.back()));
+}
+
 }  // namespace
 
-constexpr Strategy kGpuProductStrategy = {.knobs = kKnobs, .keepsTile = keepsTile};
+constexpr Strategy kGpuProductStrategy = {
+    .knobs = kKnobs, .keepsTile = keepsTile, .threadBlockCycles = cycles};
 
 }  // namespace kiln::schedule

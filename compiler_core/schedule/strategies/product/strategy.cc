@@ -1,5 +1,7 @@
 #include "compiler_core/schedule/strategies/product/strategy.h"
 
+#include <cmath>
+
 #include "compiler_core/schedule/analysis/weight_panels.h"
 #include "compiler_core/schedule/knobs/block_knobs.h"
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
@@ -86,8 +88,32 @@ bool keepsTile(const Schedule& standard, Sizes tile, const Site& site) {
   return BlockKnobs::of(standard).pack != kPackedWeight || fitsPanels(tile, site);
 }
 
+// Of all kernels that no other strategy prices.
+std::optional<double> cycles(const CostInputs& inputs) {
+  const Site& site = inputs.site;
+  const BlockKnobs& knobs = inputs.knobs;
+  const Sizes tile = listOf(inputs.schedule, kTileKnob);
+  double cycles = blockCycles(inputs);
+  if (site.shape.kind != KernelKind::kContraction || tile.size() < 2) return cycles;
+  const double lanes = static_cast<double>(site.registers.bits) / 32;
+  const double run = std::min(stepsOf(site), static_cast<double>(knobs.steps));
+  const auto height = static_cast<double>(tile[tile.size() - 2]), width = static_cast<double>(tile.back());
+  // Results come and go once per run of steps.
+  cycles *= 1 + 4 / std::max(run, 1.0);
+  // One panel of the right factor is read again for every block of rows, and all of them for every tile.
+  if (run * inputs.vectors * lanes * kElementBytes > inputs.l1) cycles *= 1.1;
+  if (run * width * kElementBytes > inputs.l2) cycles *= 1.3;
+  // The panel is copied once for the rows of a tile; what lies in panels is not.
+  if (knobs.pack == kAlwaysPack) cycles *= 1 + 2 / std::max(height, 1.0);
+  if (knobs.pack == kPackedWeight) cycles *= 0.95;
+  // What does not fill a block.
+  return cycles *
+         (std::ceil(width / (inputs.vectors * lanes)) * inputs.vectors * lanes / std::max(width, 1.0));
+}
+
 }  // namespace
 
-constexpr Strategy kProductStrategy = {.knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile};
+constexpr Strategy kProductStrategy = {
+    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .cycles = cycles};
 
 }  // namespace kiln::schedule
