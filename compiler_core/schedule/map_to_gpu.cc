@@ -10,11 +10,8 @@
 #include "compiler_core/schedule/emit/gpu/emit.h"
 #include "compiler_core/schedule/emit/gpu/guarded.h"
 #include "compiler_core/schedule/passes.h"
-#include "compiler_core/schedule/strategies/gpu_attention/attention.h"
-#include "compiler_core/schedule/strategies/gpu_library/library.h"
-#include "compiler_core/schedule/strategies/gpu_pointwise/pointwise.h"
-#include "compiler_core/schedule/strategies/gpu_product/contraction.h"
-#include "compiler_core/schedule/strategies/gpu_reduction/shared_reduction.h"
+#include "compiler_core/schedule/strategies/contract/device_form.h"
+#include "compiler_core/schedule/strategies/registry.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
@@ -83,14 +80,24 @@ class Mapper {
       if (isMemoryEffectFree(&op) || isa<memref::AllocOp, memref::DeallocOp>(op)) continue;
       wrapTogether(small);
       small.clear();
-      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op)) wrapAlone(linalgOp);
-      auto call = dyn_cast<ir::CallOp>(op);
-      if (call && call.getCallee() == kDeviceAttention)
-        emitAttention(b_, call, {options_.contraction, options_.tf32});
-      else if (call && hasThreadForm(call))
-        wrapAlone(call);
+      if (auto linalgOp = dyn_cast<linalg::LinalgOp>(op))
+        wrapAlone(linalgOp);
+      else
+        wrapByStrategy(&op);
     }
     wrapTogether(small);
+  }
+
+  // Nothing where no strategy computes the operation.
+  void wrapByStrategy(Operation* op) {
+    for (const Strategy* strategy : strategies()) {
+      if (!strategy->device) continue;
+      const DeviceForm& form = *strategy->device;
+      if (form.emitKernel && form.emitKernel(b_, op, {options_.contraction, options_.tf32})) return;
+      if (!form.positions) continue;
+      b_.setInsertionPoint(op);
+      if (const auto points = form.positions(b_, op)) return wrapAlone(op, *points);
+    }
   }
 
   static constexpr std::int64_t kShort = 4096;  // scalar operations that are not worth more than a warp
@@ -155,15 +162,13 @@ class Mapper {
     distributeOverBlocks(op, points, info);
   }
 
-  // A function of the kernel library: each of its lines is long.
-  void wrapAlone(ir::CallOp call) {
-    b_.setInsertionPoint(call);
-    const OpFoldResult points = positions(b_, call);
+  // What is none of linalg: each of its lines is long.
+  void wrapAlone(Operation* op, OpFoldResult points) {
     const std::int64_t number = getConstantIntValue(points).value_or(0);
     const DeviceShare share = chooseDeviceShare(number, std::numeric_limits<std::int32_t>::max());
-    distributeOverBlocks(call, points,
-                         describe({call.getOperation()}, share.rule, std::max<std::int64_t>(1, number),
-                                  share.results, share.threads));
+    distributeOverBlocks(
+        op, points,
+        describe({op}, share.rule, std::max<std::int64_t>(1, number), share.results, share.threads));
   }
 
   void distributeOverBlocks(Operation* op, OpFoldResult points, DictionaryAttr info) {
@@ -188,35 +193,44 @@ class Mapper {
     b_.setInsertionPointToStart(block.getBody());
     const BlockThread thread{
         gpu::ThreadIdOp::create(b_, block.getLoc(), gpu::Dimension::x, b_.getIndexAttr(threads)), threads};
-    // What becomes part of a contraction is no phase.
-    llvm::DenseMap<Operation*, std::unique_ptr<ContractionPlan>> contractions;
+    // What becomes part of another operation is no phase.
+    llvm::DenseMap<Operation*, std::unique_ptr<Plan>> plans;
     llvm::SmallPtrSet<Operation*, 8> absorbed;
     for (Operation* phase : phases)
       if (auto op = dyn_cast<linalg::LinalgOp>(phase); op && !shares_.contains(phase))
-        if (auto plan = planContraction(op, options)) {
-          const SmallVector<Operation*> parts = plan->absorbed();
+        if (auto plan = planOf(op, thread, options)) {
+          const SmallVector<Operation*> parts = plan->parts();
           if (llvm::any_of(parts, [&](Operation* part) { return absorbed.contains(part); })) continue;
           absorbed.insert_range(parts);
-          contractions[phase] = std::move(plan);
+          plans[phase] = std::move(plan);
         }
     llvm::erase_if(phases, [&](Operation* phase) { return absorbed.contains(phase); });
     for (Operation* phase : phases) {
       b_.setInsertionPoint(phase);
       if (phase != phases.front()) gpu::BarrierOp::create(b_, phase->getLoc());
-      if (auto plan = contractions.find(phase); plan != contractions.end()) {
-        plan->second->emit(b_, thread);
-      } else if (auto op = dyn_cast<linalg::LinalgOp>(phase)) {
-        const Share share = shares_.lookup(phase);
-        if (share.first || !emitSharedReduction(b_, op, thread, options))
-          emitPointwise(b_, op, thread, options, share);
+      if (auto plan = plans.find(phase); plan != plans.end())
+        plan->second->emit(b_);
+      else if (emitPhase(phase, thread, options))
         b_.eraseOp(phase);
-      } else if (auto call = dyn_cast<ir::CallOp>(phase)) {
-        emitCall(b_, call, thread, shares_.lookup(phase));
-        b_.eraseOp(phase);
-      } else {
+      else
         onOneThread(phase, thread.number);
-      }
     }
+  }
+
+  static std::unique_ptr<Plan> planOf(linalg::LinalgOp op, const BlockThread& thread,
+                                      const GpuOptions& options) {
+    for (const Strategy* strategy : strategies())
+      if (strategy->device && strategy->device->plan)
+        if (auto plan = strategy->device->plan(op, thread, options)) return plan;
+    return nullptr;
+  }
+
+  bool emitPhase(Operation* phase, const BlockThread& thread, const GpuOptions& options) {
+    const Share share = shares_.lookup(phase);
+    return llvm::any_of(strategies(), [&](const Strategy* strategy) {
+      return strategy->device && strategy->device->emit &&
+             strategy->device->emit(b_, phase, thread, options, share);
+    });
   }
 
   void onOneThread(Operation* op, Value thread) {

@@ -1,7 +1,11 @@
 #include "compiler_core/schedule/strategies/registry.h"
 
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+#include "compiler_core/schedule/strategies/gpu_attention/strategy.h"
+#include "compiler_core/schedule/strategies/gpu_library/strategy.h"
+#include "compiler_core/schedule/strategies/gpu_pointwise/strategy.h"
 #include "compiler_core/schedule/strategies/gpu_product/strategy.h"
+#include "compiler_core/schedule/strategies/gpu_reduction/strategy.h"
 #include "compiler_core/schedule/strategies/im2col/strategy.h"
 #include "compiler_core/schedule/strategies/product/strategy.h"
 #include "compiler_core/schedule/strategies/winograd/strategy.h"
@@ -10,7 +14,17 @@ namespace kiln::schedule {
 
 std::span<const Strategy* const> strategies() {
   static constexpr const Strategy* kAll[] = {
-      &kWinogradStrategy, &kChannelLanesStrategy, &kIm2colStrategy, &kProductStrategy, &kGpuProductStrategy,
+      // For processors.
+      &kWinogradStrategy,
+      &kChannelLanesStrategy,
+      &kIm2colStrategy,
+      &kProductStrategy,
+      // For devices.
+      &kGpuAttentionStrategy,
+      &kGpuLibraryStrategy,
+      &kGpuProductStrategy,
+      &kGpuReductionStrategy,
+      &kGpuPointwiseStrategy,
   };
   return kAll;
 }

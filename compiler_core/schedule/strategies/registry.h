@@ -6,7 +6,7 @@
 
 namespace kiln::schedule {
 
-// All of them, in the order in which one is asked after the other to write a product.
+// All of them, in the order in which one is asked after the other to write an operation.
 std::span<const Strategy* const> strategies();
 
 // The rule of a knob; null: there is none of that name.

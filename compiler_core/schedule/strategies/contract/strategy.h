@@ -1,5 +1,5 @@
 // What a way to compute kernels consists of, for whoever chooses, prices or writes them: its knobs, where it
-// applies, how it is written on processors, what it costs. One of these per room; ../registry.cc
+// applies, how it is written, what it costs. One of these per room; ../registry.cc
 // lists them.
 // Private to the compiler core. All functions are pure but `emit` and `inspect`, which say what they change.
 #pragma once
@@ -22,6 +22,7 @@ class LinalgOp;
 namespace kiln::schedule {
 
 struct BlockOptions;
+struct DeviceForm;
 struct FusedProduct;
 
 using Sizes = std::span<const std::int64_t>;  // of a tile, one per parallel loop
@@ -68,6 +69,8 @@ struct Strategy {
   // mean nothing to it (`unused`) keep the default's value then.
   std::string_view way = {};
   std::span<const std::string_view> unused = {};
+  // How it is written for devices (device_form.h); null: it is a strategy for processors.
+  const DeviceForm* device = nullptr;
 };
 
 }  // namespace kiln::schedule

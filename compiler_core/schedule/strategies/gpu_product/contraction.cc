@@ -285,19 +285,21 @@ class Emitter {
   SmallVector<Value> batch_;
 };
 
-class Plan : public ContractionPlan {
+class ContractionPlan : public Plan {
  public:
-  explicit Plan(PlannedContraction plan) : plan_(std::move(plan)) {}
-  SmallVector<Operation*> absorbed() const override { return plan_.prologueEpilogue.absorbed(); }
-  void emit(RewriterBase& rewriter, const BlockThread& thread) override {
+  ContractionPlan(PlannedContraction plan, const BlockThread& thread)
+      : plan_(std::move(plan)), thread_(thread) {}
+  SmallVector<Operation*> parts() const override { return plan_.prologueEpilogue.absorbed(); }
+  void emit(RewriterBase& rewriter) override {
     OpBuilder::InsertionGuard guard(rewriter);
     rewriter.setInsertionPoint(plan_.prologueEpilogue.place());
-    Emitter(rewriter, plan_, thread).emit();
+    Emitter(rewriter, plan_, thread_).emit();
     plan_.prologueEpilogue.erase(rewriter);
   }
 
  private:
   PlannedContraction plan_;
+  BlockThread thread_;
 };
 
 std::optional<TensorCore> tensorCoreFor(linalg::LinalgOp op, const Contraction& roles,
@@ -318,15 +320,16 @@ std::optional<TensorCore> tensorCoreFor(linalg::LinalgOp op, const Contraction& 
 
 }  // namespace
 
-std::unique_ptr<ContractionPlan> planContraction(linalg::LinalgOp op, const GpuOptions& options) {
+std::unique_ptr<Plan> planContraction(linalg::LinalgOp op, const BlockThread& thread,
+                                      const GpuOptions& options) {
   auto roles = findContraction(op);
   if (!roles) return nullptr;
   for (ArrayRef<unsigned> loops :
        {ArrayRef(roles->left.loops), ArrayRef(roles->right.loops), ArrayRef(roles->reductions)})
     if (staticPositions(op, loops).value_or(kFewToShare) < kFewToShare) return nullptr;
   const auto core = tensorCoreFor(op, *roles, options);
-  return std::make_unique<Plan>(
-      PlannedContraction{op, std::move(*roles), PrologueEpilogue(op), core, options.contraction});
+  return std::make_unique<ContractionPlan>(
+      PlannedContraction{op, std::move(*roles), PrologueEpilogue(op), core, options.contraction}, thread);
 }
 
 }  // namespace kiln::schedule

@@ -13,20 +13,14 @@
 #include <memory>
 
 #include "compiler_core/schedule/emit/gpu/emit.h"
+#include "compiler_core/schedule/strategies/contract/plan.h"
 
 namespace kiln::schedule {
 
-class ContractionPlan {
- public:
-  virtual ~ContractionPlan() = default;
-  // Pointwise operations of the same block that become part of it.
-  virtual llvm::SmallVector<mlir::Operation*> absorbed() const = 0;
-  // Writes the code where the last of them stands, and erases them and the contraction.
-  virtual void emit(mlir::RewriterBase& rewriter, const BlockThread& thread) = 0;
-};
-
-// Null for what is no contraction, and for those that gain nothing from panels: few rows or columns share
-// too little.
-std::unique_ptr<ContractionPlan> planContraction(mlir::linalg::LinalgOp op, const GpuOptions& options);
+// The parts of the plan are pointwise operations of the same block that become part of the contraction; the
+// code stands where the last of them does. Null for what is no contraction, and for those that gain nothing
+// from panels: few rows or columns share too little.
+std::unique_ptr<Plan> planContraction(mlir::linalg::LinalgOp op, const BlockThread& thread,
+                                      const GpuOptions& options);
 
 }  // namespace kiln::schedule

@@ -1,5 +1,7 @@
 #include "compiler_core/schedule/strategies/gpu_product/strategy.h"
 
+#include "compiler_core/schedule/strategies/contract/device_form.h"
+#include "compiler_core/schedule/strategies/gpu_product/contraction.h"
 #include "compiler_core/schedule/strategies/gpu_product/contraction_tiles.h"
 
 namespace kiln::schedule {
@@ -26,9 +28,11 @@ std::optional<double> cycles(const Schedule& schedule, const Site& site) {
          (1 + 16 / static_cast<double>(tile[tile.size() - 2]) + 16 / static_cast<double>(tile.back()));
 }
 
+constexpr DeviceForm kForm = {.plan = planContraction};
+
 }  // namespace
 
 constexpr Strategy kGpuProductStrategy = {
-    .knobs = kKnobs, .keepsTile = keepsTile, .threadBlockCycles = cycles};
+    .knobs = kKnobs, .keepsTile = keepsTile, .threadBlockCycles = cycles, .device = &kForm};
 
 }  // namespace kiln::schedule
