@@ -1,14 +1,13 @@
 #include "compiler_core/ir/attributes.h"
-#include "compiler_core/schedule/analysis/dot.h"
 #include "compiler_core/schedule/analysis/kernel_info.h"
-#include "compiler_core/schedule/analysis/partial_sums.h"
+#include "compiler_core/schedule/analysis/roles.h"
 #include "compiler_core/schedule/analysis/weight_arguments.h"
-#include "compiler_core/schedule/emit/cpu/block_emitter.h"
+#include "compiler_core/schedule/emit/cpu/block_options.h"
+#include "compiler_core/schedule/emit/cpu/fused_product.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
-#include "compiler_core/schedule/strategies/min_max/min_max.h"
+#include "compiler_core/schedule/strategies/contract/processor_form.h"
 #include "compiler_core/schedule/strategies/registry.h"
-#include "compiler_core/schedule/strategies/sums/sums.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -54,20 +53,19 @@ struct VectorizePass : impl::VectorizePassBase<VectorizePass> {
       for (linalg::LinalgOp part : product.parts()) taken.insert(part);
       products[op] = std::move(product);
     }
-    llvm::MapVector<Operation*, FusedReduction> sums;
-    for (linalg::LinalgOp op : ops) {
-      if (!ir::PartialsAttr::isOn(op)) continue;
-      FusedReduction row = findFusedReduction(op, options.shape, taken);
-      for (linalg::LinalgOp part : row.parts) taken.insert(part);
-      sums[op] = std::move(row);
-    }
+    llvm::MapVector<Operation*, std::unique_ptr<Plan>> plans;
+    for (linalg::LinalgOp op : ops)
+      if (auto plan = planOf(op, taken)) {
+        taken.insert_range(plan->parts());
+        plans[op] = std::move(plan);
+      }
     for (linalg::LinalgOp op : ops) {
       if (auto product = products.find(op); product != products.end()) {
         emit(rewriter, product->second);
       } else if (taken.contains(op)) {
         continue;
-      } else if (auto row = sums.find(op); row != sums.end()) {
-        emitSum(rewriter, row->second, options.shape, options.contraction);
+      } else if (auto plan = plans.find(op); plan != plans.end()) {
+        plan->second->emit(rewriter);
       } else if (findRoles(op, options.shape)) {
         emit(rewriter, {op, {}, {}, {}});
       } else {
@@ -83,18 +81,26 @@ struct VectorizePass : impl::VectorizePassBase<VectorizePass> {
       if (ir::PanelsAttr::isOn(getOperation(), i)) return dropUnusedWeights(getOperation());
   }
 
+  std::unique_ptr<Plan> planOf(linalg::LinalgOp op, const llvm::DenseSet<Operation*>& taken) const {
+    for (const Strategy* strategy : strategies())
+      if (strategy->processor && strategy->processor->plan)
+        if (auto plan = strategy->processor->plan(op, options, taken)) return plan;
+    return nullptr;
+  }
+
   // At the last of its parts.
-  void emit(IRRewriter& rewriter, const FusedProduct& product) {
+  void emit(IRRewriter& rewriter, FusedProduct product) {
     BlockOptions own = options;
     own.schedule = scheduleAround(product.op);
     own.knobs = BlockKnobs::of(own.schedule);
     rewriter.setInsertionPoint(product.epilogue ? product.epilogue : product.op);
-    if (emitDotPacking(rewriter, product.op, options.shape)) return;
-    for (const Strategy* strategy : strategies())
-      if (strategy->emit && strategy->emit(rewriter, product, own)) return;
-    FusedProduct joined = withJoinedLoops(rewriter, product);
-    if (joined.parts().size() == 1 && emitMinMax(rewriter, joined.op, options.shape)) return;
-    emitBlocks(rewriter, joined, own);
+    bool isJoined = false;
+    for (const Strategy* strategy : strategies()) {
+      if (!strategy->processor || !strategy->processor->emit) continue;
+      if (strategy->processor->joinsLoops && !std::exchange(isJoined, true))
+        product = withJoinedLoops(rewriter, product);
+      if (strategy->processor->emit(rewriter, product, own)) return;
+    }
   }
 
   // Fewer loops, where neighbours are one in memory.

@@ -12,8 +12,4 @@ namespace kiln::schedule {
 mlir::Value emitDot(mlir::OpBuilder& builder, mlir::Location loc, llvm::StringRef kind,
                     llvm::ArrayRef<mlir::Value> arguments, std::int64_t lanes);
 
-// Writes what kiln.words marks as copies of whole registers, at the builder's place, and erases it.
-// False, with nothing done, for other operations and those whose codes do not lie side by side.
-bool emitDotPacking(mlir::RewriterBase& rewriter, mlir::linalg::LinalgOp op, const VectorShape& shape);
-
 }  // namespace kiln::schedule

@@ -1,13 +1,16 @@
 #include "compiler_core/schedule/strategies/registry.h"
 
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+#include "compiler_core/schedule/strategies/dot_packing/strategy.h"
 #include "compiler_core/schedule/strategies/gpu_attention/strategy.h"
 #include "compiler_core/schedule/strategies/gpu_library/strategy.h"
 #include "compiler_core/schedule/strategies/gpu_pointwise/strategy.h"
 #include "compiler_core/schedule/strategies/gpu_product/strategy.h"
 #include "compiler_core/schedule/strategies/gpu_reduction/strategy.h"
 #include "compiler_core/schedule/strategies/im2col/strategy.h"
+#include "compiler_core/schedule/strategies/min_max/strategy.h"
 #include "compiler_core/schedule/strategies/product/strategy.h"
+#include "compiler_core/schedule/strategies/sums/strategy.h"
 #include "compiler_core/schedule/strategies/winograd/strategy.h"
 
 namespace kiln::schedule {
@@ -15,9 +18,12 @@ namespace kiln::schedule {
 std::span<const Strategy* const> strategies() {
   static constexpr const Strategy* kAll[] = {
       // For processors.
+      &kDotPackingStrategy,
       &kWinogradStrategy,
       &kChannelLanesStrategy,
       &kIm2colStrategy,
+      &kSumsStrategy,
+      &kMinMaxStrategy,
       &kProductStrategy,
       // For devices.
       &kGpuAttentionStrategy,

@@ -4,6 +4,7 @@
 
 #include "compiler_core/schedule/strategies/channel_lanes/channel_lanes.h"
 #include "compiler_core/schedule/strategies/channel_lanes/knobs.h"
+#include "compiler_core/schedule/strategies/contract/processor_form.h"
 
 namespace kiln::schedule {
 
@@ -78,9 +79,11 @@ std::optional<double> cycles(const CostInputs& inputs) {
                                     : std::ceil(positions / lanes) * lanes / std::max(positions, 1.0));
 }
 
+constexpr ProcessorForm kForm = {.emit = emit};
+
 }  // namespace
 
 constexpr Strategy kChannelLanesStrategy = {
-    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .emit = emit, .cycles = cycles};
+    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .cycles = cycles, .processor = &kForm};
 
 }  // namespace kiln::schedule

@@ -1,7 +1,7 @@
 // What a way to compute kernels consists of, for whoever chooses, prices or writes them: its knobs, where it
 // applies, how it is written, what it costs. One of these per room; ../registry.cc
 // lists them.
-// Private to the compiler core. All functions are pure but `emit` and `inspect`, which say what they change.
+// Private to the compiler core. All functions are pure but `inspect`, which says what it changes.
 #pragma once
 
 #include <optional>
@@ -13,7 +13,6 @@
 #include "compiler_core/schedule/knobs/schedule.h"
 
 namespace mlir {
-class RewriterBase;
 namespace linalg {
 class LinalgOp;
 }
@@ -21,9 +20,8 @@ class LinalgOp;
 
 namespace kiln::schedule {
 
-struct BlockOptions;
 struct DeviceForm;
-struct FusedProduct;
+struct ProcessorForm;
 
 using Sizes = std::span<const std::int64_t>;  // of a tile, one per parallel loop
 
@@ -57,10 +55,6 @@ struct Strategy {
   // Rows of an image that are worth trying as a tile's, where the site may be computed so; empty: no others
   // than those of every convolution.
   Sizes (*rowsTried)(const Site& site) = nullptr;
-  // Writes a product on buffers whose schedule (of `options`) chooses the strategy, at the builder's place,
-  // and erases its parts. False where the schedule does not, or the product has no such form: they stay.
-  bool (*emit)(mlir::RewriterBase& rewriter, const FusedProduct& product,
-               const BlockOptions& options) = nullptr;
   // Cycles of all tasks; nothing where the schedule does not choose the strategy.
   std::optional<double> (*cycles)(const CostInputs& inputs) = nullptr;
   // Cycles of one block of threads, on devices; nothing where the kernel is not the strategy's.
@@ -69,7 +63,8 @@ struct Strategy {
   // mean nothing to it (`unused`) keep the default's value then.
   std::string_view way = {};
   std::span<const std::string_view> unused = {};
-  // How it is written for devices (device_form.h); null: it is a strategy for processors.
+  // How it is written for processors (processor_form.h) and for devices (device_form.h); null: it is not.
+  const ProcessorForm* processor = nullptr;
   const DeviceForm* device = nullptr;
 };
 

@@ -1,5 +1,6 @@
 #include "compiler_core/schedule/strategies/im2col/strategy.h"
 
+#include "compiler_core/schedule/strategies/contract/processor_form.h"
 #include "compiler_core/schedule/strategies/im2col/im2col.h"
 #include "compiler_core/schedule/strategies/im2col/knobs.h"
 
@@ -26,8 +27,10 @@ constexpr KnobRule kKnobs[] = {{
     .tried = kTried,
 }};
 
+constexpr ProcessorForm kForm = {.emit = emitByIm2col};
+
 }  // namespace
 
-constexpr Strategy kIm2colStrategy = {.knobs = kKnobs, .emit = emitByIm2col};
+constexpr Strategy kIm2colStrategy = {.knobs = kKnobs, .processor = &kForm};
 
 }  // namespace kiln::schedule

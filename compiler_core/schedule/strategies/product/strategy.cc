@@ -3,8 +3,10 @@
 #include <cmath>
 
 #include "compiler_core/schedule/analysis/weight_panels.h"
+#include "compiler_core/schedule/emit/cpu/block_emitter.h"
 #include "compiler_core/schedule/knobs/block_knobs.h"
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+#include "compiler_core/schedule/strategies/contract/processor_form.h"
 
 namespace kiln::schedule {
 
@@ -111,9 +113,16 @@ std::optional<double> cycles(const CostInputs& inputs) {
          (std::ceil(width / (inputs.vectors * lanes)) * inputs.vectors * lanes / std::max(width, 1.0));
 }
 
+bool emit(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
+  emitBlocks(rewriter, product, options);
+  return true;
+}
+
+constexpr ProcessorForm kForm = {.emit = emit, .joinsLoops = true};
+
 }  // namespace
 
 constexpr Strategy kProductStrategy = {
-    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .cycles = cycles};
+    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .cycles = cycles, .processor = &kForm};
 
 }  // namespace kiln::schedule

@@ -5,6 +5,7 @@
 
 #include "compiler_core/schedule/strategies/channel_lanes/knobs.h"
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+#include "compiler_core/schedule/strategies/contract/processor_form.h"
 #include "compiler_core/schedule/strategies/im2col/knobs.h"
 #include "compiler_core/schedule/strategies/winograd/knobs.h"
 #include "compiler_core/schedule/strategies/winograd/roles.h"
@@ -105,14 +106,16 @@ std::optional<double> cycles(const CostInputs& inputs) {
 
 constexpr std::string_view kUnused[] = {kLanesKnob, kIm2colKnob};
 
+constexpr ProcessorForm kForm = {.emit = emit};
+
 }  // namespace
 
 constexpr Strategy kWinogradStrategy = {.knobs = kKnobs,
                                         .inspect = inspect,
                                         .rowsTried = rowsTried,
-                                        .emit = emit,
                                         .cycles = cycles,
                                         .way = kWinogradKnob,
-                                        .unused = kUnused};
+                                        .unused = kUnused,
+                                        .processor = &kForm};
 
 }  // namespace kiln::schedule

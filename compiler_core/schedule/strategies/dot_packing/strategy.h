@@ -1,0 +1,10 @@
+// Copies that pack dot operands, as a strategy. Private to compiler_core/schedule.
+#pragma once
+
+#include "compiler_core/schedule/strategies/contract/strategy.h"
+
+namespace kiln::schedule {
+
+extern const Strategy kDotPackingStrategy;
+
+}  // namespace kiln::schedule

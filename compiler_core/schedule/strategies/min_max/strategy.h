@@ -1,0 +1,10 @@
+// Min/max reductions, as a strategy. Private to compiler_core/schedule.
+#pragma once
+
+#include "compiler_core/schedule/strategies/contract/strategy.h"
+
+namespace kiln::schedule {
+
+extern const Strategy kMinMaxStrategy;
+
+}  // namespace kiln::schedule
