@@ -109,7 +109,9 @@ FLOORS = {
     },
     "compiler_core/schedule/strategies": {
         "contract": "",
+        "attention": "contract",
         "channel_lanes": "contract",
+        "depthwise": "contract",
         "im2col": "contract",
         "dot_packing": "contract",
         "min_max": "contract",
@@ -121,7 +123,7 @@ FLOORS = {
         "gpu_pointwise": "contract",
         "gpu_product": "contract",
         "gpu_reduction": "contract",
-        ".": "channel_lanes contract dot_packing gpu_attention gpu_library gpu_pointwise gpu_product gpu_reduction im2col "
-             "min_max product sums winograd",
+        ".": "attention channel_lanes contract depthwise dot_packing gpu_attention gpu_library gpu_pointwise gpu_product "
+             "gpu_reduction im2col min_max product sums winograd",
     },
 }

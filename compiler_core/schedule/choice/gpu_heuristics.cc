@@ -3,44 +3,18 @@
 #include <algorithm>
 #include <limits>
 
-#include "compiler_core/schedule/strategies/gpu_product/contraction_tiles.h"
+#include "compiler_core/schedule/strategies/registry.h"
 
 namespace kiln::schedule {
 namespace {
 
-// One row per kind of kernel. Loops are counted from the innermost; each is cut to a divisor of its extent of
-// at most `most` (0: it stays whole), while the block has more than `results` of them in all.
-struct LoopRule {
-  std::int64_t most = 0;
-};
-struct Rule {
-  KernelKind kind;
-  std::string_view name;
-  LoopRule loops[3];  // the last counts for all that are further out
-  std::int64_t results, threads;
-  std::string_view reason;
-};
-
-constexpr Rule kRules[] = {
-    {KernelKind::kAttention,
-     "device attention",
-     {{0}, {16}, {1}},
-     1 << 14,
-     256,
-     "a block keeps the scores of 16 queries; heads and images are independent"},
-    {KernelKind::kReduction,
-     "device rows",
-     {{4096}, {64}, {64}},
-     4096,
-     256,
-     "rows that several operations share stay in shared memory, some 4096 results per block"},
-    {KernelKind::kElementwise,
-     "device elementwise",
-     {{1024}, {64}, {64}},
-     1024,
-     256,
-     "four results per thread along the innermost dimension, so that accesses are coalesced"},
-};
+const DeviceTileRule& tileRuleOf(KernelKind kind) {
+  const DeviceTileRule* found = nullptr;
+  for (const Strategy* strategy : strategies())
+    for (const DeviceTileRule& rule : strategy->deviceTiles)
+      if (rule.kind == kind) found = &rule;
+  return *found;
+}
 
 std::int64_t product(const std::vector<std::int64_t>& sizes) {
   std::int64_t result = 1;
@@ -64,10 +38,10 @@ std::int64_t threadsFor(std::int64_t results, std::int64_t most) {
 }  // namespace
 
 DeviceTile chooseDeviceTile(const KernelShape& shape) {
-  if (shape.kind == KernelKind::kContraction || shape.kind == KernelKind::kConvolution ||
-      shape.kind == KernelKind::kDepthwise)
-    return chooseContractionTile(shape);
-  const Rule& rule = *std::ranges::find(kRules, shape.kind, &Rule::kind);
+  for (const Strategy* strategy : strategies())
+    if (strategy->deviceTile)
+      if (auto tile = strategy->deviceTile(shape)) return *tile;
+  const DeviceTileRule& rule = tileRuleOf(shape.kind);
   DeviceTile result{{{}, rule.name, rule.reason}, rule.threads};
   std::vector<std::int64_t>& sizes = result.tile.sizes;
   for (const LoopInfo& loop : shape.loops) sizes.push_back(loop.extent);
@@ -79,7 +53,7 @@ DeviceTile chooseDeviceTile(const KernelShape& shape) {
     sizes[i] = loop.symbolic ? std::min(sizes[i], most) : divisor(loop.extent, most);
   };
   for (std::size_t i = 0; i < rank; ++i)
-    if (const std::int64_t most = rule.loops[std::min<std::size_t>(rank - 1 - i, 2)].most) cut(i, most);
+    if (const std::int64_t most = rule.most[std::min<std::size_t>(rank - 1 - i, 2)]) cut(i, most);
   // From the outside in, until a block has as many results as it should.
   for (std::size_t i = 0; i < rank && product(sizes) > rule.results; ++i) {
     const std::int64_t rest = product(sizes) / std::max<std::int64_t>(1, sizes[i]);

@@ -3,72 +3,29 @@
 #include <algorithm>
 #include <limits>
 
-#include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+#include "compiler_core/schedule/strategies/registry.h"
 
 namespace kiln::schedule {
 namespace {
 
-// One row per kind of kernel. A loop is cut at most down to its `least` (0: only as far as `most` says) and
-// at least to its `most` (0: no limit), in multiples of `unit` where the extent allows; counted from the
-// innermost loop. `points`: `most` counts the points of the loops inside as well.
-struct LoopRule {
-  std::int64_t least = 1, most = 0, unit = 1;
-  bool points = false;
-};
-struct Rule {
-  KernelKind kind;
-  std::string_view name;
-  LoopRule loops[3];
-  std::int64_t work;   // operations that a task keeps
-  std::int64_t tasks;  // so many are enough to leave these loops whole (0: the more the better)
-  std::string_view reason;
-};
+// The row of a kind of kernel: every kind has one.
+const TileRule& tileRuleOf(KernelKind kind) {
+  const TileRule* found = nullptr;
+  for (const Strategy* strategy : strategies())
+    for (const TileRule& rule : strategy->tiles)
+      if (rule.kind == kind) found = &rule;
+  return *found;
+}
 
-constexpr Rule kRules[] = {
-    {KernelKind::kContraction,
-     "contraction",
-     {{64, 256, 64}, {96, 256, 6}, {1, 0, 1}},
-     1 << 23,
-     16,
-     "256 rows share each panel of the right factor, and all columns of a tile the rows, while both stay in "
-     "L2; "
-     "multiples of the register blocks"},
-    {KernelKind::kConvolution,
-     "convolution",
-     {{0, 0, 1}, {0, 400, 1, true}, {64, 256, 4}},
-     1 << 20,
-     4,
-     "up to 400 positions, image rows whole, are unfolded once for all channels of the task; a second copy "
-     "of them "
-     "pays for tasks only while there are few"},
-    {KernelKind::kDepthwise,
-     "depthwise",
-     {{0, 0, 1}, {0, 0, 1}, {1, 0, 1}},
-     1 << 18,
-     0,
-     "channels share nothing: whole planes, as many as pay for a task"},
-    {KernelKind::kAttention,
-     "attention",
-     {{0, 0, 1}, {64, 0, 64}, {1, 1, 1}},
-     1 << 22,
-     0,
-     "the scores of a block of queries stay in cache from the first product to the second; heads are "
-     "independent"},
-    {KernelKind::kReduction,
-     "reduction",
-     {{0, 0, 1}, {1, 1 << 14, 1, true}, {1, 1 << 14, 1, true}},
-     1 << 17,
-     0,
-     "each result is made by one task; what a task goes over several times stays in L2, and a row in L1"},
-    {KernelKind::kElementwise,
-     "elementwise",
-     {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},
-     1 << 17,
-     0,
-     "memory bound: outer loops are shared out in pieces large enough to pay for a task"},
-};
+// What the default cuts the row loop of a convolution in; nothing where no strategy says so.
+std::optional<std::int64_t> rowUnitOf(const KernelShape& shape) {
+  for (const Strategy* strategy : strategies())
+    if (strategy->rowUnit)
+      if (const std::int64_t unit = strategy->rowUnit(shape)) return unit;
+  return std::nullopt;
+}
 
-LoopRule ruleFor(const Rule& rule, std::size_t fromInside, std::size_t rank) {
+LoopRule ruleFor(const TileRule& rule, std::size_t fromInside, std::size_t rank) {
   if (fromInside >= std::size(rule.loops)) return {};
   LoopRule result = rule.loops[fromInside];
   // A single loop is all there is to share out.
@@ -105,7 +62,7 @@ void evenOut(const KernelShape& shape, std::int64_t tasks, Tile& tile) {
       tasks >= kMany)
     return;
   const std::size_t loop = shape.loops.size() - shape.window - 1;
-  const std::int64_t before = tile.sizes[loop], unit = putsChannelsAlongLanes(shape) ? shape.channelLanes : 4;
+  const std::int64_t before = tile.sizes[loop], unit = rowUnitOf(shape).value_or(4);
   if (!shape.loops[loop].divisible || shape.loops[loop].symbolic ||
       product(tile.sizes) < kMinWork / shape.workPerPoint)
     return;
@@ -119,7 +76,7 @@ void evenOut(const KernelShape& shape, std::int64_t tasks, Tile& tile) {
 }  // namespace
 
 Tile chooseTile(const KernelShape& shape) {
-  const Rule& rule = *std::ranges::find(kRules, shape.kind, &Rule::kind);
+  const TileRule& rule = tileRuleOf(shape.kind);
   Tile tile{{}, rule.name, rule.reason};
   const std::size_t rank = shape.loops.size();
   tile.sizes.resize(rank);
@@ -138,9 +95,8 @@ Tile chooseTile(const KernelShape& shape) {
   // Cut from the outside in, while a task keeps enough work.
   for (std::size_t i = 0; i < rank; ++i) {
     LoopRule loop = ruleFor(rule, rank - 1 - i, rank);
-    if (shape.kind == KernelKind::kConvolution && i + shape.window + 1 == rank &&
-        putsChannelsAlongLanes(shape))
-      loop.unit = shape.channelLanes;
+    if (shape.kind == KernelKind::kConvolution && i + shape.window + 1 == rank)
+      loop.unit = rowUnitOf(shape).value_or(loop.unit);
     if (!shape.loops[i].divisible || loop.least == 0) continue;
     const std::int64_t before = tile.sizes[i], rest = product(tile.sizes) / std::max<std::int64_t>(1, before);
     std::int64_t needed =

@@ -1,5 +1,4 @@
-// The default schedule: which tile each kind of kernel gets, and why. Tuning entries will replace rows of
-// this table.
+// The default tile of each kind of kernel, by the row of its strategy (../strategies/contract/tile_rule.h).
 #pragma once
 
 #include "compiler_core/schedule/knobs/kernel_shape.h"

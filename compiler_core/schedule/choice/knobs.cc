@@ -6,7 +6,6 @@
 #include "compiler_core/schedule/choice/heuristics.h"
 #include "compiler_core/schedule/choice/schedule.h"
 #include "compiler_core/schedule/choice/tiles_tried.h"
-#include "compiler_core/schedule/strategies/gpu_product/contraction_tiles.h"
 #include "compiler_core/schedule/strategies/registry.h"
 
 namespace kiln::schedule {
@@ -67,7 +66,10 @@ std::string blockTrouble(const Schedule& schedule, const Site& site) {
     return tile[0] % threads == 0 ? ""
                                   : "is " + std::to_string(tile[0]) + ", no multiple of the " +
                                         std::to_string(threads) + " threads";
-  return isProduct(site.shape) ? reordering(site.shape, tile) : "";
+  for (const Strategy* strategy : strategies())
+    if (strategy->tileTrouble)
+      if (std::string why = strategy->tileTrouble(tile, site); !why.empty()) return why;
+  return "";
 }
 
 // What would change the order of a sum. No schedule has these where reassociation is off.

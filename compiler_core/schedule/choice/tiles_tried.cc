@@ -38,50 +38,22 @@ std::vector<std::vector<std::int64_t>> combinations(const std::vector<std::vecto
   return all;
 }
 
-// Rows of an image.
-std::vector<std::int64_t> imageRows(const Site& site) {
+// Sizes to look for divisors near.
+std::vector<std::int64_t> aimsOf(const Site& site, std::size_t loop, std::int64_t chosen) {
   for (const Strategy* strategy : strategies())
-    if (strategy->rowsTried)
-      if (const Sizes rows = strategy->rowsTried(site); !rows.empty()) return {rows.begin(), rows.end()};
-  return {1, 2, 4, 7, 14, 28, 56};
+    if (strategy->sizesTried)
+      if (auto aims = strategy->sizesTried(site, loop, chosen); !aims.empty()) return aims;
+  return {};
 }
 
 }  // namespace
 
 std::vector<std::vector<std::int64_t>> tilesTried(const Site& site, std::span<const std::int64_t> chosen) {
-  const KernelShape& shape = site.shape;
-  const std::size_t rank = shape.loops.size();
-  std::vector<std::vector<std::int64_t>> lists;
   if (site.onDevice && site.isSingle)
     return combinations({{chosen[0], chosen[0] * 2, std::max<std::int64_t>(32, chosen[0] / 64 * 32)}});
-  for (std::size_t i = 0; i < rank; ++i) {
-    const LoopInfo& loop = shape.loops[i];
-    const std::size_t fromInside = rank - 1 - i;
-    std::vector<std::int64_t>& sizes = lists.emplace_back(std::vector{chosen[i]});
-    switch (shape.kind) {
-      case KernelKind::kContraction:
-        if (fromInside == 0)
-          sizes = sizesNear(loop, chosen[i], {32, 64, 128, 256, 512, 1024});
-        else if (fromInside == 1)
-          sizes = sizesNear(loop, chosen[i], {12, 24, 48, 96, 192, 384});
-        break;
-      case KernelKind::kConvolution:
-        if (i == rowLoop(shape)) sizes = sizesNear(loop, chosen[i], {8, 16, 32, 64, 128, 256});
-        if (fromInside + 1 == shape.window) sizes = sizesNear(loop, chosen[i], imageRows(site));
-        break;
-      case KernelKind::kAttention:
-        if (fromInside == 1) sizes = sizesNear(loop, chosen[i], {16, 32, 64, 128});
-        break;
-      case KernelKind::kDepthwise:
-      case KernelKind::kReduction:
-      case KernelKind::kElementwise:
-        if (fromInside > 0 || rank == 1)
-          sizes = sizesNear(loop, chosen[i],
-                            {std::max<std::int64_t>(1, chosen[i] / 4),
-                             std::max<std::int64_t>(1, chosen[i] / 2), chosen[i] * 2, chosen[i] * 4});
-        break;
-    }
-  }
+  std::vector<std::vector<std::int64_t>> lists;
+  for (std::size_t i = 0; i < site.shape.loops.size(); ++i)
+    lists.push_back(sizesNear(site.shape.loops[i], chosen[i], aimsOf(site, i, chosen[i])));
   return combinations(lists);
 }
 

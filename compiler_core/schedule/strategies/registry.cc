@@ -1,6 +1,8 @@
 #include "compiler_core/schedule/strategies/registry.h"
 
+#include "compiler_core/schedule/strategies/attention/strategy.h"
 #include "compiler_core/schedule/strategies/channel_lanes/strategy.h"
+#include "compiler_core/schedule/strategies/depthwise/strategy.h"
 #include "compiler_core/schedule/strategies/dot_packing/strategy.h"
 #include "compiler_core/schedule/strategies/gpu_attention/strategy.h"
 #include "compiler_core/schedule/strategies/gpu_library/strategy.h"
@@ -22,6 +24,8 @@ std::span<const Strategy* const> strategies() {
       &kWinogradStrategy,
       &kChannelLanesStrategy,
       &kIm2colStrategy,
+      &kDepthwiseStrategy,
+      &kAttentionStrategy,
       &kSumsStrategy,
       &kMinMaxStrategy,
       &kProductStrategy,

@@ -61,6 +61,10 @@ bool keepsTile(const Schedule& standard, Sizes tile, const Site& site) {
   return !fitsChannelLanes(listOf(standard, kTileKnob), site) || fitsChannelLanes(tile, site);
 }
 
+std::int64_t rowUnit(const KernelShape& shape) {
+  return putsChannelsAlongLanes(shape) ? shape.channelLanes : 0;
+}
+
 bool emit(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
   return ChannelLanesKnobs::of(options.schedule).channels && emitChannelLanes(rewriter, product, options);
 }
@@ -83,7 +87,11 @@ constexpr ProcessorForm kForm = {.emit = emit};
 
 }  // namespace
 
-constexpr Strategy kChannelLanesStrategy = {
-    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .cycles = cycles, .processor = &kForm};
+constexpr Strategy kChannelLanesStrategy = {.knobs = kKnobs,
+                                            .inspect = inspect,
+                                            .keepsTile = keepsTile,
+                                            .rowUnit = rowUnit,
+                                            .cycles = cycles,
+                                            .processor = &kForm};
 
 }  // namespace kiln::schedule

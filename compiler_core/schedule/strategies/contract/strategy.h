@@ -11,6 +11,7 @@
 
 #include "compiler_core/schedule/knobs/cost_model.h"
 #include "compiler_core/schedule/knobs/schedule.h"
+#include "compiler_core/schedule/strategies/contract/tile_rule.h"
 
 namespace mlir {
 namespace linalg {
@@ -52,9 +53,19 @@ struct Strategy {
   void (*inspect)(mlir::linalg::LinalgOp product, const VectorShape& registers, KernelShape& shape) = nullptr;
   // Whether a tile of `sizes` is worth trying beside the default schedule.
   bool (*keepsTile)(const Schedule& standard, Sizes sizes, const Site& site) = nullptr;
-  // Rows of an image that are worth trying as a tile's, where the site may be computed so; empty: no others
-  // than those of every convolution.
-  Sizes (*rowsTried)(const Site& site) = nullptr;
+  // The default tiles of the kinds of kernels whose room this is (tile_rule.h), for processors and devices.
+  std::span<const TileRule> tiles = {};
+  std::span<const DeviceTileRule> deviceTiles = {};
+  // The default tile on devices that no row gives; nothing for other kernels.
+  std::optional<DeviceTile> (*deviceTile)(const KernelShape& shape) = nullptr;
+  // What a tile's part of the row loop of a convolution is a multiple of, where the default computes it so;
+  // else 0.
+  std::int64_t (*rowUnit)(const KernelShape& shape) = nullptr;
+  // Sizes of a tile along a loop near which others than the default's, `chosen`, are worth trying, on
+  // processors and devices. Empty: whoever the registry lists behind it is asked.
+  std::vector<std::int64_t> (*sizesTried)(const Site& site, std::size_t loop, std::int64_t chosen) = nullptr;
+  // Why a kernel on a device cannot have a tile of `sizes`; "" where it can.
+  std::string (*tileTrouble)(Sizes sizes, const Site& site) = nullptr;
   // Cycles of all tasks; nothing where the schedule does not choose the strategy.
   std::optional<double> (*cycles)(const CostInputs& inputs) = nullptr;
   // Cycles of one block of threads, on devices; nothing where the kernel is not the strategy's.

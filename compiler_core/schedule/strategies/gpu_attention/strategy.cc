@@ -13,10 +13,20 @@ bool emitKernel(mlir::RewriterBase& rewriter, mlir::Operation* op, const GpuOpti
   return true;
 }
 
+// Of attention that is no call of kDeviceAttention but operations of linalg.
+constexpr DeviceTileRule kTiles[] = {
+    {KernelKind::kAttention,
+     "device attention",
+     {0, 16, 1},
+     1 << 14,
+     256,
+     "a block keeps the scores of 16 queries; heads and images are independent"},
+};
+
 constexpr DeviceForm kForm = {.emitKernel = emitKernel};
 
 }  // namespace
 
-constexpr Strategy kGpuAttentionStrategy = {.device = &kForm};
+constexpr Strategy kGpuAttentionStrategy = {.deviceTiles = kTiles, .device = &kForm};
 
 }  // namespace kiln::schedule

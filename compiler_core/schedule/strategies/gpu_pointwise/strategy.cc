@@ -14,10 +14,19 @@ bool emit(mlir::RewriterBase& rewriter, mlir::Operation* op, const BlockThread& 
   return true;
 }
 
+constexpr DeviceTileRule kTiles[] = {
+    {KernelKind::kElementwise,
+     "device elementwise",
+     {1024, 64, 64},
+     1024,
+     256,
+     "four results per thread along the innermost dimension, so that accesses are coalesced"},
+};
+
 constexpr DeviceForm kForm = {.emit = emit};
 
 }  // namespace
 
-constexpr Strategy kGpuPointwiseStrategy = {.device = &kForm};
+constexpr Strategy kGpuPointwiseStrategy = {.deviceTiles = kTiles, .device = &kForm};
 
 }  // namespace kiln::schedule

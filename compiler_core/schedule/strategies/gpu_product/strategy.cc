@@ -16,8 +16,16 @@ constexpr KnobRule kKnobs[] = {{
 }};
 
 // Sums keep the order of the default's.
+std::string tileTrouble(Sizes tile, const Site& site) {
+  return site.onDevice && isProduct(site.shape) ? reordering(site.shape, tile) : "";
+}
+
 bool keepsTile(const Schedule&, Sizes tile, const Site& site) {
-  return !site.onDevice || !isProduct(site.shape) || reordering(site.shape, tile).empty();
+  return tileTrouble(tile, site).empty();
+}
+
+std::optional<DeviceTile> deviceTile(const KernelShape& shape) {
+  return isProduct(shape) ? std::optional(chooseContractionTile(shape)) : std::nullopt;
 }
 
 // What the results of a tile share is loaded once.
@@ -32,7 +40,11 @@ constexpr DeviceForm kForm = {.plan = planContraction};
 
 }  // namespace
 
-constexpr Strategy kGpuProductStrategy = {
-    .knobs = kKnobs, .keepsTile = keepsTile, .threadBlockCycles = cycles, .device = &kForm};
+constexpr Strategy kGpuProductStrategy = {.knobs = kKnobs,
+                                          .keepsTile = keepsTile,
+                                          .deviceTile = deviceTile,
+                                          .tileTrouble = tileTrouble,
+                                          .threadBlockCycles = cycles,
+                                          .device = &kForm};
 
 }  // namespace kiln::schedule

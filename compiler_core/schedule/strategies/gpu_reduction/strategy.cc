@@ -13,10 +13,19 @@ bool emit(mlir::RewriterBase& rewriter, mlir::Operation* op, const BlockThread& 
   return reduction && !share.first && emitSharedReduction(rewriter, reduction, thread, options);
 }
 
+constexpr DeviceTileRule kTiles[] = {
+    {KernelKind::kReduction,
+     "device rows",
+     {4096, 64, 64},
+     4096,
+     256,
+     "rows that several operations share stay in shared memory, some 4096 results per block"},
+};
+
 constexpr DeviceForm kForm = {.emit = emit};
 
 }  // namespace
 
-constexpr Strategy kGpuReductionStrategy = {.device = &kForm};
+constexpr Strategy kGpuReductionStrategy = {.deviceTiles = kTiles, .device = &kForm};
 
 }  // namespace kiln::schedule

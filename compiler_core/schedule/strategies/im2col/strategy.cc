@@ -27,10 +27,30 @@ constexpr KnobRule kKnobs[] = {{
     .tried = kTried,
 }};
 
+constexpr TileRule kTiles[] = {
+    {KernelKind::kConvolution,
+     "convolution",
+     {{0, 0, 1}, {0, 400, 1, true}, {64, 256, 4}},
+     1 << 20,
+     4,
+     "up to 400 positions, image rows whole, are unfolded once for all channels of the task; a second copy "
+     "of them "
+     "pays for tasks only while there are few"},
+};
+
+// Channels, and rows of an image.
+std::vector<std::int64_t> sizesTried(const Site& site, std::size_t loop, std::int64_t) {
+  if (site.shape.kind != KernelKind::kConvolution) return {};
+  if (loop + site.shape.window == site.shape.loops.size()) return {1, 2, 4, 7, 14, 28, 56};
+  if (loop == rowLoop(site.shape)) return {8, 16, 32, 64, 128, 256};
+  return {};
+}
+
 constexpr ProcessorForm kForm = {.emit = emitByIm2col};
 
 }  // namespace
 
-constexpr Strategy kIm2colStrategy = {.knobs = kKnobs, .processor = &kForm};
+constexpr Strategy kIm2colStrategy = {
+    .knobs = kKnobs, .tiles = kTiles, .sizesTried = sizesTried, .processor = &kForm};
 
 }  // namespace kiln::schedule

@@ -113,6 +113,32 @@ std::optional<double> cycles(const CostInputs& inputs) {
          (std::ceil(width / (inputs.vectors * lanes)) * inputs.vectors * lanes / std::max(width, 1.0));
 }
 
+constexpr TileRule kTiles[] = {
+    {KernelKind::kContraction,
+     "contraction",
+     {{64, 256, 64}, {96, 256, 6}, {1, 0, 1}},
+     1 << 23,
+     16,
+     "256 rows share each panel of the right factor, and all columns of a tile the rows, while both stay in "
+     "L2; "
+     "multiples of the register blocks"},
+    {KernelKind::kElementwise,
+     "elementwise",
+     {{0, 0, 1}, {1, 0, 1}, {1, 0, 1}},
+     1 << 17,
+     0,
+     "memory bound: outer loops are shared out in pieces large enough to pay for a task"},
+};
+
+std::vector<std::int64_t> sizesTried(const Site& site, std::size_t loop, std::int64_t chosen) {
+  if (site.shape.kind == KernelKind::kElementwise) return sizesAround(site, loop, chosen);
+  if (site.shape.kind != KernelKind::kContraction) return {};
+  const std::size_t fromInside = site.shape.loops.size() - 1 - loop;
+  if (fromInside == 0) return {32, 64, 128, 256, 512, 1024};
+  if (fromInside == 1) return {12, 24, 48, 96, 192, 384};
+  return {};
+}
+
 bool emit(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
   emitBlocks(rewriter, product, options);
   return true;
@@ -122,7 +148,12 @@ constexpr ProcessorForm kForm = {.emit = emit, .joinsLoops = true};
 
 }  // namespace
 
-constexpr Strategy kProductStrategy = {
-    .knobs = kKnobs, .inspect = inspect, .keepsTile = keepsTile, .cycles = cycles, .processor = &kForm};
+constexpr Strategy kProductStrategy = {.knobs = kKnobs,
+                                       .inspect = inspect,
+                                       .keepsTile = keepsTile,
+                                       .tiles = kTiles,
+                                       .sizesTried = sizesTried,
+                                       .cycles = cycles,
+                                       .processor = &kForm};
 
 }  // namespace kiln::schedule

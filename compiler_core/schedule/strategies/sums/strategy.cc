@@ -29,10 +29,25 @@ std::unique_ptr<Plan> plan(mlir::linalg::LinalgOp op, const BlockOptions& option
   return std::make_unique<SumPlan>(findFusedReduction(op, options.shape, taken), options);
 }
 
+// Of all reductions.
+constexpr TileRule kTiles[] = {
+    {KernelKind::kReduction,
+     "reduction",
+     {{0, 0, 1}, {1, 1 << 14, 1, true}, {1, 1 << 14, 1, true}},
+     1 << 17,
+     0,
+     "each result is made by one task; what a task goes over several times stays in L2, and a row in L1"},
+};
+
+std::vector<std::int64_t> sizesTried(const Site& site, std::size_t loop, std::int64_t chosen) {
+  if (site.shape.kind != KernelKind::kReduction) return {};
+  return sizesAround(site, loop, chosen);
+}
+
 constexpr ProcessorForm kForm = {.plan = plan};
 
 }  // namespace
 
-constexpr Strategy kSumsStrategy = {.processor = &kForm};
+constexpr Strategy kSumsStrategy = {.tiles = kTiles, .sizesTried = sizesTried, .processor = &kForm};
 
 }  // namespace kiln::schedule

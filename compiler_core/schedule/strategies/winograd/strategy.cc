@@ -60,10 +60,10 @@ constexpr KnobRule kKnobs[] = {{
     .reassociates = true,
 }};
 
-constexpr std::int64_t kRowsTried[] = {1, 2, 4, 7, 8, 14, 16, 28, 56};
-
-Sizes rowsTried(const Site& site) {
-  return takesWinograd(site) ? Sizes(kRowsTried) : Sizes();
+// Rows of an image.
+std::vector<std::int64_t> sizesTried(const Site& site, std::size_t loop, std::int64_t) {
+  if (!takesWinograd(site) || loop + site.shape.window != site.shape.loops.size()) return {};
+  return {1, 2, 4, 7, 8, 14, 16, 28, 56};
 }
 
 bool emit(mlir::RewriterBase& rewriter, const FusedProduct& product, const BlockOptions& options) {
@@ -112,7 +112,7 @@ constexpr ProcessorForm kForm = {.emit = emit};
 
 constexpr Strategy kWinogradStrategy = {.knobs = kKnobs,
                                         .inspect = inspect,
-                                        .rowsTried = rowsTried,
+                                        .sizesTried = sizesTried,
                                         .cycles = cycles,
                                         .way = kWinogradKnob,
                                         .unused = kUnused,
