@@ -6,6 +6,8 @@
 #include "compiler_core/schedule/analysis/weight_arguments.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/passes.h"
+#include "compiler_core/schedule/strategies/contract/device_form.h"
+#include "compiler_core/schedule/strategies/registry.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
@@ -79,6 +81,7 @@ class FunctionLowering {
  public:
   FunctionLowering(OpBuilder& builder, Arguments& arguments, bool forDevice, DotProducts dots)
       : lowering_(builder, forDevice, dots), weights_(arguments) {
+    if (forDevice) lowering_.setWholeForms([this](Operation* op) { return wholeForm(op); });
     if (forDevice || dots.any())
       lowering_.setWeightLayouts([this](ir::WeightOp weight, ArrayRef<std::int64_t> permutation,
                                         std::optional<Lowering::DotPacking> dotPacking) {
@@ -105,6 +108,14 @@ class FunctionLowering {
   }
 
  private:
+  // On devices.
+  Value wholeForm(Operation* op) {
+    for (const Strategy* strategy : strategies())
+      if (strategy->device && strategy->device->lower)
+        if (Value result = strategy->device->lower(lowering_, op)) return result;
+    return {};
+  }
+
   LogicalResult one(Operation* op) {
     IRMapping& values = lowering_.values();
     if (auto weight = dyn_cast<ir::WeightOp>(op)) {

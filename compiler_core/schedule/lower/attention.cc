@@ -1,4 +1,3 @@
-#include "compiler_core/schedule/lower/device_attention.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -14,8 +13,6 @@ Value Lowering::attention(ir::AttentionOp op) {
   const Type element = convert(op.getType()).getElementType();
   const ir::Shape out = ir::shapeOf(cast<RankedTensorType>(op.getType()));
   const ir::Dim batch = out[0], heads = out[1], queries = out[2], keys = shapeOf(get(op.getKey()))[2];
-  if (forDevice_ && element.isF32() && out[3].isStatic() && out[3].value() <= kMaxAttentionValues)
-    return deviceAttention(op);
   auto d = [&](unsigned i) { return b_.getAffineDimExpr(i); };
   auto map = [&](unsigned loops, ArrayRef<unsigned> dims) {
     SmallVector<AffineExpr> results;
@@ -74,23 +71,6 @@ Value Lowering::attention(ir::AttentionOp op) {
                    Value divisor = arith::SelectOp::create(b, loc, none, numberOf(b, loc, element, 1), v[0]);
                    return arith::DivFOp::create(b, loc, v[1], divisor);
                  });
-}
-
-Value Lowering::deviceAttention(ir::AttentionOp op) {
-  SmallVector<Value> inputs;
-  SmallVector<std::int64_t> parameters;
-  for (Value operand : {op.getQuery(), op.getKey(), op.getValue()}) {
-    const Factor given = factor(operand);
-    inputs.push_back(given.value);
-    const FactorStorage storage = given.element.isF16()    ? FactorStorage::kF16
-                                  : given.element.isBF16() ? FactorStorage::kBF16
-                                                           : FactorStorage::kF32;
-    parameters.push_back(static_cast<std::int64_t>(storage));
-  }
-  if (op.getMask()) inputs.push_back(get(op.getMask()));
-  parameters.push_back(llvm::bit_cast<std::int64_t>(op.getScale().convertToDouble()));
-  const ir::Shape shape = ir::shapeOf(cast<RankedTensorType>(op.getType()));
-  return call(kDeviceAttention, inputs, empty(shape, b_.getF32Type()), parameters)[0];
 }
 
 }  // namespace kiln::schedule

@@ -183,6 +183,10 @@ LogicalResult Lowering::lower(Operation* op) {
   if (isa<ir::SortOp, ir::ArgReduceOp, ir::CumulativeOp, ir::ScatterOp, ir::CompressOp, ir::UniqueOp,
           ir::NmsOp>(op))
     return library(op);
+  if (Value whole = lowerWhole_ ? lowerWhole_(op) : Value()) {
+    map(op->getResult(0), whole);
+    return success();
+  }
   auto operands = [&] {
     SmallVector<Value> values;
     for (Value operand : op->getOperands()) values.push_back(get(operand));

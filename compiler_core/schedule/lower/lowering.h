@@ -55,6 +55,11 @@ class Lowering {
       ir::WeightOp weight, llvm::ArrayRef<std::int64_t> permutation, std::optional<DotPacking> dotPacking)>;
   void setWeightLayouts(LayOutWeight layOut) { layOutWeight_ = std::move(layOut); }
 
+  // How an operation is had as a whole by a way to compute it (null: as operations of linalg); without it,
+  // none is asked for.
+  using LowerWhole = std::function<mlir::Value(mlir::Operation* op)>;
+  void setWholeForms(LowerWhole lower) { lowerWhole_ = std::move(lower); }
+
   mlir::IRMapping& values() { return map_; }
   // `to` is `from` lowered.
   void map(mlir::Value from, mlir::Value to);
@@ -68,8 +73,24 @@ class Lowering {
   // Without the expressions of symbolic extents, which only types of the kiln dialect carry.
   static mlir::RankedTensorType convert(mlir::Type type);
 
- private:
+  // What whole forms are made with, at the operation's location. get: a value of the kiln dialect as it was
+  // lowered.
   mlir::Value get(mlir::Value value) { return map_.lookup(value); }
+  mlir::Value empty(const Extents& shape, mlir::Type element);
+  // Calls `function` of the kernel library; the results, one per init.
+  mlir::ResultRange call(llvm::StringRef function, mlir::ValueRange inputs, mlir::ValueRange inits,
+                         llvm::ArrayRef<std::int64_t> parameters,
+                         llvm::ArrayRef<std::int64_t> readsInit = {});
+  // An operand of a product, as it is multiplied after unpack(): on devices 16-bit codes where f32 was made
+  // of them.
+  struct Factor {
+    mlir::Value value;
+    mlir::Type element;   // of the graph level
+    ir::WeightOp weight;  // null unless the codes are a weight as it is
+  };
+  Factor factor(mlir::Value value);
+
+ private:
   void mapAll(mlir::ValueRange from, mlir::ValueRange to) {
     for (auto [a, b] : llvm::zip_equal(from, to)) map(a, b);
   }
@@ -86,7 +107,6 @@ class Lowering {
   void mark(mlir::linalg::LinalgOp op);
 
   // Building blocks, all at loc_.
-  mlir::Value empty(const Extents& shape, mlir::Type element);
   mlir::Value scalar(mlir::Type element, double value);
   mlir::Value fill(mlir::Value scalar, const Extents& shape);
   mlir::Value fill(mlir::Value scalar, mlir::RankedTensorType type);  // of static shape
@@ -125,19 +145,7 @@ class Lowering {
   void compress(ir::CompressOp op);
   void unique(ir::UniqueOp op);
   void nms(ir::NmsOp op);
-  // Calls `function` of the kernel library; the results, one per init.
-  mlir::ResultRange call(llvm::StringRef function, mlir::ValueRange inputs, mlir::ValueRange inits,
-                         llvm::ArrayRef<std::int64_t> parameters,
-                         llvm::ArrayRef<std::int64_t> readsInit = {});
   mlir::Value softmax(ir::SoftmaxOp op);
-  // An operand of a product, as it is multiplied after unpack(): on devices 16-bit codes where f32 was made
-  // of them.
-  struct Factor {
-    mlir::Value value;
-    mlir::Type element;   // of the graph level
-    ir::WeightOp weight;  // null unless the codes are a weight as it is
-  };
-  Factor factor(mlir::Value value);
   // What a cast made `value` of, where `isWanted` says so of its elements.
   std::optional<Factor> beforeCast(mlir::Value value, llvm::function_ref<bool(mlir::Type)> isWanted);
   // Factors that are multiplied as dot operands, which pack `steps` steps of the sum.
@@ -158,7 +166,6 @@ class Lowering {
                              mlir::ValueRange v);
   mlir::Value matmul(ir::MatmulOp op);
   mlir::Value attention(ir::AttentionOp op);
-  mlir::Value deviceAttention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);
   // A sliding window along one dimension; `before`: the padding at its beginning.
@@ -174,6 +181,7 @@ class Lowering {
   bool forDevice_;
   DotProducts dots_;
   LayOutWeight layOutWeight_;
+  LowerWhole lowerWhole_;
   mlir::Location loc_ = b_.getUnknownLoc();
   mlir::IRMapping map_;
   llvm::DenseMap<mlir::Value, ir::Shape> shapes_;  // of lowered values with symbolic extents

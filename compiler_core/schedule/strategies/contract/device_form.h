@@ -11,11 +11,15 @@
 
 namespace kiln::schedule {
 
+class Lowering;
 struct BlockThread;
 struct GpuOptions;
 struct Share;
 
 struct DeviceForm {
+  // The result of an operation of the kiln dialect as one operation that `emitKernel` takes, which otherwise
+  // would become several of linalg; null for operations that the strategy does not compute.
+  mlir::Value (*lower)(Lowering& lowering, mlir::Operation* op) = nullptr;
   // Replaces an operation beside all blocks by a mapped loop over blocks of its own, described in
   // kiln.kernel. False for operations that the strategy does not compute: they stay.
   bool (*emitKernel)(mlir::RewriterBase& rewriter, mlir::Operation* op, const GpuOptions& options) = nullptr;

@@ -7,7 +7,7 @@
 
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/schedule/emit/gpu/emit.h"
-#include "compiler_core/schedule/lower/device_attention.h"
+#include "compiler_core/schedule/strategies/gpu_attention/device_attention.h"
 
 namespace kiln::schedule {
 

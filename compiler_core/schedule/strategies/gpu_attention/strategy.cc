@@ -23,7 +23,7 @@ constexpr DeviceTileRule kTiles[] = {
      "a block keeps the scores of 16 queries; heads and images are independent"},
 };
 
-constexpr DeviceForm kForm = {.emitKernel = emitKernel};
+constexpr DeviceForm kForm = {.lower = lowerAttention, .emitKernel = emitKernel};
 
 }  // namespace
 
