@@ -138,7 +138,8 @@ class FakeToolchains final : public v1::ToolchainService::Service {
   grpc::Status GetToolchain(grpc::ServerContext*, const v1::GetToolchainRequest* request,
                             v1::Toolchain* toolchain) override {
     for (const auto& each : script_.toolchains) {
-      if (each.label() != request->name() && "sha256:" + each.toolchain_digest().hash() != request->name()) continue;
+      if (each.label() != request->name() && "sha256:" + each.toolchain_digest().hash() != request->name())
+        continue;
       *toolchain = each;
       return grpc::Status::OK;
     }
