@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <vector>
+
 #include "coordinator/queue/retry_policy.h"
 #include "storage/index/rows/codec.h"
 #include "storage/index/rows/run_codec.h"
@@ -11,6 +13,7 @@ namespace {
 
 using index::RunRecord;
 using postgres::Connection;
+using postgres::Param;
 using postgres::Row;
 using postgres::Rows;
 
@@ -20,11 +23,11 @@ using postgres::Rows;
 // -1 for none, $11 and $12 the same of all others. Kinds 4 and 7 are checks and tunes, which want devices.
 constexpr char kLanes[] = R"sql(
 WITH RECURSIVE lanes AS (
-  (SELECT priority, instance, kind, target, emulated, toolchain_hash, queued FROM runs WHERE state = 0
+  (SELECT priority, instance, kind, target, emulated, toolchain_hash, queued, id FROM runs WHERE state = 0
     ORDER BY priority, instance, kind, target, emulated, toolchain_hash, queued, id LIMIT 1)
   UNION ALL
   SELECT next.* FROM lanes l CROSS JOIN LATERAL (
-    SELECT r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.queued FROM runs r
+    SELECT r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.queued, r.id FROM runs r
     WHERE r.state = 0 AND (r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash)
       > (l.priority, l.instance, l.kind, l.target, l.emulated, l.toolchain_hash)
     ORDER BY r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.queued, r.id LIMIT 1) next),
@@ -38,9 +41,9 @@ WHERE l.kind = ANY($1::smallint[])
   AND (coalesce(q.most, $12::integer) < 0 OR coalesce(n.runs, 0) < coalesce(q.most, $12::integer))
 ORDER BY l.priority DESC, coalesce(n.runs, 0)::double precision / coalesce(q.weight, $11::integer),
   l.queued - CASE WHEN l.toolchain_hash = ANY($6::bytea[]) THEN make_interval(secs => $7::double precision)
-    ELSE interval '0' END, l.instance, l.kind, l.target, l.emulated, l.toolchain_hash)sql";
+    ELSE interval '0' END, l.id, l.instance)sql";
 
-postgres::Param hashes(const std::vector<Digest>& digests) {
+Param hashes(const std::vector<Digest>& digests) {
   std::vector<std::vector<std::uint8_t>> out;
   for (const Digest& digest : digests) out.emplace_back(digest.hash.begin(), digest.hash.end());
   return out;
@@ -75,34 +78,54 @@ Lane laneAt(const Row& row) {
 // they leave will count for it (index::resultsOfJob), so it waits for that. Not so where it may take no
 // results of other jobs, nor where the other's evidence is counted already; a tune's result is its job's.
 constexpr char kRunsElsewhere[] = R"sql(
-  r.kind <> 7 AND EXISTS (SELECT FROM jobs j WHERE j.instance = r.instance AND j.id = r.job_id AND j.reuse)
+  r.kind <> 7 AND (SELECT j.reuse FROM jobs j WHERE j.instance = r.instance AND j.id = r.job_id)
   AND (SELECT count(*) FROM runs o WHERE o.instance = r.instance AND o.action_hash = r.action_hash
       AND o.state = 1 AND o.job_id <> r.job_id
       AND NOT (o.operator || '/' || o.worker = ANY(r.excluded_workers)))
     >= (SELECT count(*) FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id
       AND s.action_hash = r.action_hash AND s.state = 0))sql";
 
-// $1 to $6 the lane, $7 worker, $8 operator, $9 the limit of attempts, $10 now, $11 since when a live worker
-// has called, $12 whether the worker is held back, $13 Taker::newSince.
-std::string nextOfLane() {
+// A statement and the values of its parameters.
+struct Statement {
+  std::string sql;
+  std::vector<Param> params;
+};
+
+// $1 to $6 the lane, $7 worker, $8 operator, $9 the limit of attempts, $10 now. What is asked of other
+// workers stands there only where it counts: planning it takes longer than all the rest.
+Statement nextOfLane(const Lane& lane, const Taker& taker) {
+  Statement out;
+  out.params = {lane.priority, lane.instance,      static_cast<int>(lane.kind),
+                lane.target,   lane.emulated,      index::hashParam(lane.toolchain),
+                taker.worker,  taker.operatorName, taker.attempts,
+                taker.now};
   const std::string other = "NOT (w.name = $7::text AND w.operator = $8::text)";
-  const std::string trusted = other + " AND coalesce(w.held_back_until <= $10::timestamptz, true)";
-  const std::string idle = other +
-                           " AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = w.name AND b.operator = "
-                           "w.operator AND b.state = 1)";
-  return fmt::format(R"sql(
+  std::string others;
+  if (taker.heldBack || taker.newSince) out.params.emplace_back(taker.liveSince);  // $11
+  if (taker.heldBack)
+    others +=
+        "\n  AND NOT " +
+        anotherWorker("$9", "$11", other + " AND coalesce(w.held_back_until <= $10::timestamptz, true)");
+  if (taker.newSince) {
+    out.params.emplace_back(*taker.newSince);  // $12
+    others += "\n  AND NOT (r.attempts = 0 AND r.queued > $12::timestamptz AND " +
+              anotherWorker("$9", "$11",
+                            other +
+                                " AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = w.name AND "
+                                "b.operator = w.operator AND b.state = 1)") +
+              ")";
+  }
+  out.sql = fmt::format(R"sql(
 SELECT r.* FROM runs r CROSS JOIN (SELECT $7::text AS name, $8::text AS operator, $9::integer AS attempts) w
 WHERE r.state = 0 AND r.priority = $1 AND r.instance = $2 AND r.kind = $3 AND r.target = $4 AND r.emulated = $5
   AND r.toolchain_hash = $6
   AND coalesce(r.not_before <= $10::timestamptz, true)
-  AND NOT (r.avoid_worker = $8::text || '/' || $7::text AND r.avoid_until > $10::timestamptz)
-  AND NOT ($12::boolean AND {})
-  AND NOT ($13::timestamptz IS NOT NULL AND r.attempts = 0 AND r.queued > $13::timestamptz AND {})
+  AND NOT (r.avoid_worker = $8::text || '/' || $7::text AND r.avoid_until > $10::timestamptz){}
   AND NOT ({})
   AND {}
 ORDER BY r.queued, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql",
-                     anotherWorker("$9", "$11", trusted), anotherWorker("$9", "$11", idle), kRunsElsewhere,
-                     kEligibilitySql);
+                        others, kRunsElsewhere, kEligibilitySql);
+  return out;
 }
 
 }  // namespace
@@ -120,11 +143,8 @@ Result<std::vector<Lane>> lanesFor(Connection& connection, const LaneFilter& fil
 }
 
 Result<std::optional<RunRecord>> lockNext(Connection& connection, const Lane& lane, const Taker& taker) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute(nextOfLane(), {lane.priority, lane.instance, static_cast<int>(lane.kind),
-                                                lane.target, lane.emulated, index::hashParam(lane.toolchain),
-                                                taker.worker, taker.operatorName, taker.attempts, taker.now,
-                                                taker.liveSince, taker.heldBack, taker.newSince}));
+  const Statement next = nextOfLane(lane, taker);
+  KILN_ASSIGN(Rows rows, connection.execute(next.sql, next.params));
   return rows.first(index::runAt);
 }
 

@@ -17,17 +17,17 @@ namespace kiln::queue {
 // it and others did for the same action of the same job goes. It runs or has run no other share of it, its
 // evidence is not counted already, it has not said the last word about it, nor has it alone used up the
 // attempts; and enough distinct operators stay within reach. Excluded are "operator/name", or a name alone,
-// which stands for that of every operator.
+// which stands for that of every operator. What must not be there is written as a scalar subquery: of NOT EXISTS
+// the planner may make a join, which reads every run of the farm for the one that is wanted.
 inline constexpr char kEligibilitySql[] = R"sql(
   NOT (w.name = ANY(r.excluded_workers) OR w.operator || '/' || w.name = ANY(r.excluded_workers))
-  AND NOT EXISTS (
-    SELECT FROM runs s WHERE s.instance = r.instance AND s.job_id = r.job_id AND s.action_hash = r.action_hash
-      AND s.id <> r.id AND s.worker = w.name AND s.operator = w.operator AND s.state IN (1, 2))
-  AND NOT EXISTS (
-    SELECT FROM runs s JOIN attempts a ON a.instance = s.instance AND a.run_id = s.id
+  AND (SELECT s.id FROM runs s
+    WHERE s.instance = r.instance AND s.job_id = r.job_id AND s.action_hash = r.action_hash
+      AND s.id <> r.id AND s.worker = w.name AND s.operator = w.operator AND s.state IN (1, 2) LIMIT 1) IS NULL
+  AND (SELECT s.id FROM runs s JOIN attempts a ON a.instance = s.instance AND a.run_id = s.id
     WHERE s.instance = r.instance AND s.job_id = r.job_id AND s.action_hash = r.action_hash
       AND a.worker = w.name AND a.operator = w.operator AND (a.outcome = 'final'
-        OR a.outcome IN ('failed', 'lost') AND s.id = r.id AND r.attempts >= w.attempts))
+        OR a.outcome IN ('failed', 'lost') AND s.id = r.id AND r.attempts >= w.attempts) LIMIT 1) IS NULL
   AND r.operators_wanted <= (
     -- distinct operators once this worker has the run, and every sibling still queued went to a new one
     SELECT count(DISTINCT o.name) FROM (

@@ -7,9 +7,11 @@ CREATE INDEX runs_by_action ON runs (instance, action_hash) WHERE state IN (0, 1
 -- Nobody gets it before then: an equal action has just ended for another job, and its result may end this one's as well.
 ALTER TABLE runs ADD COLUMN not_before timestamptz;
 CREATE INDEX runs_not_before ON runs (not_before) WHERE state = 0 AND not_before IS NOT NULL;
--- How much of each instance is running or waits, and which waiting times were set by another clock.
-CREATE INDEX runs_running ON runs (instance) WHERE state = 1;
-CREATE INDEX runs_waiting ON runs (instance) WHERE state = 0;
+-- What each worker runs, and how much of each instance. There is no index that begins with the instance alone: the planner would
+-- take it for the runs of one action, and read all of the instance's.
+CREATE INDEX runs_held ON runs (worker, instance) WHERE state = 1;
+DROP INDEX runs_by_worker;
+-- Which waiting times were set by another clock.
 CREATE INDEX runs_avoiding ON runs (avoid_until) WHERE state = 0 AND avoid_until IS NOT NULL;
 
 -- Open jobs are looked at in turns.

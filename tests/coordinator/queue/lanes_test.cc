@@ -164,7 +164,7 @@ TEST_F(Lanes, WhatIsSweptReadsNoneOfTheRunsThatNobodyContests) {
 TEST_F(Lanes, AQueuedRunIsContestedOnceALeaseOfItsActionEndsBadly) {
   call("w1"), call("w2");
   insert(jobWithRuns("j", "a", 2));
-  queue(1);
+  queue(1, "default", 0, "cpu:x86-64-v3", kStart + seconds(1));
   const auto contested = [&] {
     auto rows =
         *connection_.execute("SELECT string_agg(id, ' ' ORDER BY id) AS ids FROM runs WHERE contested");
