@@ -4,6 +4,7 @@
 
 #include <vector>
 
+#include "coordinator/queue/reputation.h"
 #include "coordinator/queue/retry_policy.h"
 #include "storage/index/rows/codec.h"
 #include "storage/index/rows/run_codec.h"
@@ -101,19 +102,26 @@ Statement nextOfLane(const Lane& lane, const Taker& taker) {
                 taker.now};
   const std::string other = "NOT (w.name = $7::text AND w.operator = $8::text)";
   std::string others;
-  if (taker.heldBack || taker.newSince) out.params.emplace_back(taker.liveSince);  // $11
-  if (taker.heldBack)
-    others +=
-        "\n  AND NOT " +
-        anotherWorker("$9", "$11", other + " AND coalesce(w.held_back_until <= $10::timestamptz, true)");
+  if (taker.yieldsSince || taker.newSince) out.params.emplace_back(taker.liveSince);  // $11
+  if (taker.yieldsSince) {
+    out.params.emplace_back(*taker.yieldsSince);
+    others += fmt::format(
+        "\n  AND NOT (r.queued > ${}::timestamptz AND {})", out.params.size(),
+        anotherWorker(
+            "$9", "$11",
+            other +
+                " AND coalesce(w.held_back_until <= $10::timestamptz, true) AND (SELECT count(*) "
+                "FROM runs b WHERE b.worker = w.name AND b.operator = w.operator AND b.state = 1) < "
+                "least(w.slots, w.proven + " +
+                std::to_string(kUnprovenSlots) + ")"));
+  }
   if (taker.newSince) {
-    out.params.emplace_back(*taker.newSince);  // $12
-    others += "\n  AND NOT (r.attempts = 0 AND r.queued > $12::timestamptz AND " +
-              anotherWorker("$9", "$11",
-                            other +
-                                " AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = w.name AND "
-                                "b.operator = w.operator AND b.state = 1)") +
-              ")";
+    out.params.emplace_back(*taker.newSince);
+    others +=
+        fmt::format("\n  AND NOT (r.attempts = 0 AND r.queued > ${}::timestamptz AND {})", out.params.size(),
+                    anotherWorker("$9", "$11",
+                                  other + " AND NOT EXISTS (SELECT FROM runs b WHERE b.worker = w.name AND "
+                                          "b.operator = w.operator AND b.state = 1)"));
   }
   out.sql = fmt::format(R"sql(
 SELECT r.* FROM runs r CROSS JOIN (SELECT $7::text AS name, $8::text AS operator, $9::integer AS attempts) w

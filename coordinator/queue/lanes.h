@@ -46,9 +46,12 @@ Result<std::vector<Lane>> lanesFor(postgres::Connection& connection, const LaneF
 struct Taker {
   std::string worker, operatorName;
   TimePoint now;
-  int attempts = 3;       // leases per run
-  TimePoint liveSince;    // another worker that has not called since then takes nothing
-  bool heldBack = false;  // gets only what no other live worker could take
+  int attempts = 3;     // leases per run
+  TimePoint liveSince;  // another worker that has not called since then takes nothing
+  // A worker that is held back gets only what no other live worker with a free slot could take, and what was
+  // queued before this time: whoever could take a run, and does not, keeps it from others for that long only.
+  // Nothing: it is not held back.
+  std::optional<TimePoint> yieldsSince;
   // A worker that has a lease gets no run that was queued since then and nobody has tried, where a live
   // worker without any could take it. Nothing: this one has no lease.
   std::optional<TimePoint> newSince;

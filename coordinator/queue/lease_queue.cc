@@ -33,6 +33,9 @@ Duration liveFor(const Settings& settings) {
 // After a start, a worker that was there this recently may only not have called yet.
 constexpr Duration kKnownFor = std::chrono::hours(24);
 
+// How long a run waits for others than a worker whose leases end badly.
+constexpr Duration kYield = std::chrono::minutes(5);
+
 // How long a job that waits for an equal action has for counting a result of it, before it runs itself.
 constexpr Duration kLookFirst = std::chrono::seconds(5);
 
@@ -183,8 +186,9 @@ Result<std::optional<RunRecord>> LeaseQueue::choose(Connection& connection, cons
               .now = now,
               .attempts = settings_.attempts,
               .liveSince = now - liveFor(settings_),
-              .heldBack = reputation.heldBack,
+              .yieldsSince = {},
               .newSince = {}};
+  if (reputation.heldBack) taker.yieldsSince = now - kYield;
   if (busy.leases > 0) taker.newSince = now - settings_.idleFirst;
   KILN_ASSIGN(const std::vector<Lane> lanes, lanesFor(connection, filter));
   for (const Lane& lane : lanes) {
@@ -308,8 +312,11 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
   const BadEnd end{error, retryable ? "failed" : "final", now, run->operatorName + "/" + run->worker,
                    now + settings_.lease};
   KILN_TRY(giveUp(connection, *run, end, retryPolicy(fleetKnown)));
-  // What the store or the host was unable to do does not count against the worker.
-  if (!retryable || error.code != Code::kUnavailable)
+  // What the store or the host was unable to do does not count against the worker, nor that the submitter's
+  // time limit was over, where it was.
+  const bool ranItsTime =
+      error.code == Code::kDeadlineExceeded && run->deadline && *run->deadline - settings_.overhead <= now;
+  if (!ranItsTime && (!retryable || error.code != Code::kUnavailable))
     KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kBad, now));
   return true;
 }

@@ -72,7 +72,7 @@ struct Tried {
 std::string anotherWorker(std::string_view attempts, std::string_view liveSince, std::string_view further) {
   return fmt::format(R"sql(EXISTS (
   SELECT FROM (SELECT *, {}::integer AS attempts FROM fleet) w
-  WHERE NOT w.draining AND w.last_contact >= {}::timestamptz AND {}
+  WHERE NOT w.draining AND w.slots > 0 AND w.last_contact >= {}::timestamptz AND {}
     AND (w.instances IS NULL OR r.instance = ANY(w.instances))
     AND r.kind = ANY(w.kinds)
     AND (r.target = '' OR string_to_array(r.target, ',') <@

@@ -17,8 +17,8 @@ namespace kiln::queue {
 // it and others did for the same action of the same job goes. It runs or has run no other share of it, its
 // evidence is not counted already, it has not said the last word about it, nor has it alone used up the
 // attempts; and enough distinct operators stay within reach. Excluded are "operator/name", or a name alone,
-// which stands for that of every operator. What must not be there is written as a scalar subquery: of NOT EXISTS
-// the planner may make a join, which reads every run of the farm for the one that is wanted.
+// which stands for that of every operator. What must not be there is written as a scalar subquery: of NOT
+// EXISTS the planner may make a join, which reads every run of the farm for the one that is wanted.
 inline constexpr char kEligibilitySql[] = R"sql(
   NOT (w.name = ANY(r.excluded_workers) OR w.operator || '/' || w.name = ANY(r.excluded_workers))
   AND (SELECT s.id FROM runs s

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/recalls.h"
@@ -60,6 +61,13 @@ std::string cleanStage(const std::string& stage) {
   for (char c : stage.substr(0, kMaxStage))
     if (c >= 0x20 && c < 0x7f) out += c;
   return out;
+}
+
+// Whether the report may name a lease of this farm: its words are fit for the database. Another one is stale,
+// as one of an earlier epoch is, and is not to lose those beside it.
+bool canBeOurs(const v1::LeaseReport& report) {
+  return report.lease_id().find('\0') == std::string::npos &&
+         report.epoch() <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
 }
 
 // Bounded, and names fit for terminals and logs as they are. Devices are checked by claimedDevices().
@@ -129,6 +137,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.runs = queue::servedBy(caller.claim.devices, false);
   record.emulates = emulated(caller.claim.devices);
   record.kinds = caller.claim.kinds;
+  record.slots = std::clamp(caller.description.slots(), 0, kMaxSlots);
   record.draining = draining;
   record.lastContact = now;
   std::string all =
@@ -167,6 +176,10 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
 Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
                                   v1::SynchronizeResponse& response) {
   for (const v1::LeaseReport& report : request.leases()) {
+    if (!canBeOurs(report)) {
+      response.add_forget(report.lease_id());
+      continue;
+    }
     const queue::LeaseKey key{report.lease_id(), report.epoch(), caller.identity()};
     if (report.has_finished()) {
       KILN_ASSIGN(const auto jobs, completion_.settle(key, report.finished(), caller.certificate));

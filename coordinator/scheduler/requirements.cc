@@ -55,7 +55,7 @@ bool serves(const index::WorkerRecord& worker, const Requirement& requirement) {
 }
 
 bool registered(const FleetView& fleet, const index::WorkerRecord& worker) {
-  return fleet.now - worker.lastContact <= fleet.registeredFor;
+  return worker.slots > 0 && fleet.now - worker.lastContact <= fleet.registeredFor;
 }
 
 // The drained devices that a worker would serve this check or tune with, were they healthy; none if that is

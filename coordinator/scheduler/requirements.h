@@ -36,7 +36,7 @@ struct FleetView {
   std::vector<index::WorkerRecord> workers;  // of the submission's instance
   std::vector<DrainedDevice> drained;
   TimePoint now;
-  // A worker that has been silent for longer no longer counts as registered.
+  // A worker that has been silent for longer, or takes nothing, does not count as registered.
   Duration registeredFor = std::chrono::hours(1);
   // Before this point workers may simply not have called yet.
   TimePoint graceUntil;

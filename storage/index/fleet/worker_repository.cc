@@ -38,6 +38,7 @@ WorkerRecord workerAt(const Row& row) {
   worker.runs = row.get<std::vector<std::string>>("runs");
   worker.emulates = row.get<std::vector<std::string>>("emulates");
   worker.kinds = kindsAt(row, "kinds");
+  worker.slots = row.get<int>("slots");
   worker.draining = row.get<bool>("draining");
   worker.firstContact = row.get<TimePoint>("first_contact");
   worker.lastContact = row.get<TimePoint>("last_contact");
@@ -54,14 +55,17 @@ Result<bool> upsertWorker(Connection& connection, const WorkerRecord& worker, Ti
       const Rows stored,
       connection.execute(
           "INSERT INTO fleet AS f (name, operator, key, place, instances, certificate, description, targets, "
-          "kinds, draining, first_contact, last_contact, runs, emulates) VALUES ($1, $2, $3, $4, $5, $6, $7, "
-          "$8, $9, $10, $11, $11, $12, $13) ON CONFLICT (operator, name) DO UPDATE SET key = $3, place = $4, "
+          "kinds, draining, first_contact, last_contact, runs, emulates, slots) VALUES ($1, $2, $3, $4, $5, "
+          "$6, $7, "
+          "$8, $9, $10, $11, $11, $12, $13, $15) ON CONFLICT (operator, name) DO UPDATE SET key = $3, place "
+          "= $4, "
           "instances = $5, certificate = $6, description = $7, targets = $8, kinds = $9, draining = $10, "
-          "last_contact = $11, runs = $12, emulates = $13 WHERE f.place = $4 OR f.last_contact < $14",
+          "last_contact = $11, runs = $12, emulates = $13, slots = $15 WHERE f.place = $4 OR f.last_contact "
+          "< $14",
           {worker.name, worker.operatorName, hashParam(worker.key), worker.peerAddress, worker.instances,
            hashParam(worker.certificate), asBytes(worker.description), worker.targets,
            numbersOf(worker.kinds), worker.draining, worker.lastContact, worker.runs, worker.emulates,
-           silentSince}));
+           silentSince, worker.slots}));
   if (stored.affected() == 0) return false;
   KILN_TRY(upsertByName(connection, worker));
   return true;

@@ -177,6 +177,7 @@ struct WorkerRecord {
   std::vector<std::string> runs;      // whose programs its healthy devices execute
   std::vector<std::string> emulates;  // whose programs its emulated devices execute
   std::vector<ActionKind> kinds;
+  int slots = 1;  // leases that it takes at a time, by its own word; none: it takes nothing
   bool draining = false;
   TimePoint firstContact, lastContact;
   Digest key;               // of its certificate's public key, as SubjectPublicKeyInfo

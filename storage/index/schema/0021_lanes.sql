@@ -11,6 +11,9 @@ CREATE INDEX runs_not_before ON runs (not_before) WHERE state = 0 AND not_before
 -- take it for the runs of one action, and read all of the instance's.
 CREATE INDEX runs_held ON runs (worker, instance) WHERE state = 1;
 DROP INDEX runs_by_worker;
+-- How many leases a worker says that it takes at a time: one without a free one takes nothing. A coordinator of the release before
+-- writes nothing here.
+ALTER TABLE fleet ADD COLUMN slots integer NOT NULL DEFAULT 1;
 -- Which waiting times were set by another clock.
 CREATE INDEX runs_avoiding ON runs (avoid_until) WHERE state = 0 AND avoid_until IS NOT NULL;
 

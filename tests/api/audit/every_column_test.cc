@@ -233,7 +233,7 @@ const std::vector<Table>& tables() {
        "workers announce themselves again"},
       {"fleet",
        {{"operator name key place instances certificate description targets runs emulates kinds draining "
-         "first_contact last_contact",
+         "first_contact last_contact slots",
          Who::kHarmless, "written at each contact; who may take which lease follows from the certificate"},
         {"proven bad_ends held_back_until", Who::kHarmless, "how much of the queue a worker gets at once"}},
        Who::kHarmless,

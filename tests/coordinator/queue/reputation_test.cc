@@ -133,9 +133,55 @@ TEST_F(ReputationTest, AfterThreeBadEndsInARowOthersComeFirst) {
   EXPECT_FALSE(acquire("w1"));
   EXPECT_TRUE(acquire("w2"));
   insert(jobWithRuns("b", "b", 1, "default", kStart - minutes(1)));
-  EXPECT_FALSE(acquire("w1")) << "w2 is busy, but could";
+  EXPECT_TRUE(acquire("w1")) << "w2 has no slot free";
+}
+
+TEST_F(ReputationTest, WhoIsGoneOrTakesNothingKeepsNoWorkFromOthers) {
+  call("w1");
+  call("w2");
+  ends("w1", LeaseOutcome::kBad, 3);
+  insertOld("a");
+  EXPECT_FALSE(acquire("w1"));
   clock_.advance(seconds(31));
   EXPECT_TRUE(acquire("w1")) << "there is nobody else any more";
+  ends("w1", LeaseOutcome::kBad, 10);
+  call("w2");
+  insert(jobWithRuns("b", "b", 1, "default", clock_.now()));
+  ASSERT_TRUE(connection_.execute("UPDATE fleet SET slots = 0 WHERE name = 'w2'"));
+  EXPECT_TRUE(acquire("w1")) << "w2 says itself that it takes nothing";
+  ASSERT_TRUE(connection_.execute("UPDATE fleet SET slots = 9"));
+  insert(jobWithRuns("c", "c", 1, "default", clock_.now()));
+  EXPECT_FALSE(acquire("w1"));
+  for (int i = 0; i < 10; ++i) {
+    clock_.advance(seconds(30));
+    call("w2");
+    ASSERT_TRUE(connection_.execute("UPDATE fleet SET slots = 9"));
+  }
+  EXPECT_TRUE(acquire("w1")) << "w2 could have taken it, and has not for five minutes";
+}
+
+TEST_F(ReputationTest, ATimeLimitThatIsOverIsHeldAgainstNobody) {
+  call("w1");
+  call("w2");
+  const auto badEnds = [&] {
+    return (*connection_.execute("SELECT bad_ends FROM fleet WHERE name = 'w1'"))[0].get<int>("bad_ends");
+  };
+  const auto timesOut = [&](const char* job, Duration after) {
+    auto limited = jobWithRuns(job, job, 1, "default", kStart - minutes(1));
+    limited.runs[0].timeLimitSeconds = 20;
+    insert(limited);
+    const auto run = acquire("w1");
+    ASSERT_TRUE(run);
+    clock_.advance(after);
+    ASSERT_TRUE(*connection_.transact([&](Connection& c) {
+      return queue_.reject(c, {run->id, run->epoch, {"w1", "op", {}}},
+                           {Code::kDeadlineExceeded, "time limit: still running after 20 s", {}}, false);
+    }));
+  };
+  timesOut("a", seconds(20));
+  EXPECT_EQ(badEnds(), 0);
+  timesOut("b", seconds(19));
+  EXPECT_EQ(badEnds(), 1) << "it says so before the time was over";
 }
 
 TEST_F(ReputationTest, WhoIsHeldBackIsSoForTwiceAsLongEachTime) {

@@ -74,6 +74,24 @@ TEST_F(WorkerServiceTest, AStoppingCoordinatorGivesNothing) {
   EXPECT_EQ(rows("attempts"), 0u);
 }
 
+TEST_F(WorkerServiceTest, AReportThatCanNameNoLeaseLosesNoneBesideIt) {
+  auto one = worker("w1");
+  const v1::Job job = submitted(request("k1"));
+  const std::vector<v1::Lease> leases = one->poll();
+  ASSERT_FALSE(leases.empty());
+  v1::LeaseReport late, cut;
+  late.set_lease_id(leases[0].id());
+  late.set_epoch(std::uint64_t{1} << 63);
+  late.mutable_running();
+  cut = late;
+  cut.set_lease_id(std::string("a\0b", 3));
+  cut.set_epoch(1);
+  const auto answer = one->synchronize({late, cut, one->run(leases[0]).value()});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->forget_size(), 3);
+  EXPECT_EQ(rows("attempts WHERE outcome = 'done'"), 1u);
+}
+
 // Forwards calls as the gate of a server does for a worker that serves one instance.
 class OneInstance final : public v1::WorkerService::Service {
  public:

@@ -44,6 +44,13 @@ TEST(Requirements, ServedTargetsPass) {
   EXPECT_TRUE(check(fleet(), {"cpu:x86-64-v3"}, 2));
 }
 
+TEST(Requirements, AWorkerThatTakesNothingServesNothing) {
+  FleetView view = fleet();
+  view.workers[1].slots = 0;
+  EXPECT_FALSE(check(view, {"cpu:x86-64-v4"}));
+  EXPECT_TRUE(check(view, {"cpu:x86-64-v3"}));
+}
+
 TEST(Requirements, SeveralTargetsInOneArtifactWantAWorkerOfAll) {
   const auto both = check(fleet(), {"cpu:x86-64-v4,cpu:x86-64-v3"});
   EXPECT_TRUE(both) << both.error().message;

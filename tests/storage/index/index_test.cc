@@ -229,6 +229,7 @@ TEST_F(IndexTest, AWorkerIsStoredWholeAndKeepsItsFirstContact) {
                       {"cpu:x86-64-v3", "cpu:x86-64-v4"},
                       {"cuda:sm_90a"},
                       {ActionKind::kCompile, ActionKind::kFetch},
+                      7,
                       true,
                       {},
                       kStart,
@@ -248,7 +249,7 @@ TEST_F(IndexTest, AWorkerIsStoredWholeAndKeepsItsFirstContact) {
     return one.name == worker.name && one.operatorName == worker.operatorName &&
            one.certificate.hash == worker.certificate.hash && one.description == worker.description &&
            one.targets == worker.targets && one.runs == worker.runs && one.emulates == worker.emulates &&
-           one.kinds == worker.kinds && one.draining == worker.draining &&
+           one.kinds == worker.kinds && one.slots == worker.slots && one.draining == worker.draining &&
            one.firstContact == worker.firstContact && one.lastContact == worker.lastContact &&
            one.key == worker.key && one.peerAddress == worker.peerAddress &&
            one.instances == worker.instances;
