@@ -1,6 +1,7 @@
 #include "compiler_core/driver/evaluate_reference.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "compiler_core/driver/import_profiles.h"
 #include "compiler_core/driver/reference_effort.h"
@@ -68,6 +69,11 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
   KILN_TRY(checkEffort(effortOf(*captured.module)));  // before anything is made
   for (const ir::Signature& input : captured.inputs) {
     if (auto own = given.find(input.name); own != given.end()) {
+      if (own->second.dtype != input.dtype || own->second.shape != input.shape)
+        return fail(Code::kFailedPrecondition,
+                    fmt::format("input '{}': expected {}[{}], got {}[{}]", input.name, dtypeName(input.dtype),
+                                fmt::join(input.shape, ","), dtypeName(own->second.dtype),
+                                fmt::join(own->second.shape, ",")));
       result.inputValues.push_back(own->second);
       continue;
     }

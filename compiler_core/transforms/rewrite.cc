@@ -75,7 +75,7 @@ class Pipeline {
     std::set<std::string> all = names_;
     all.insert(options_.otherPasses.begin(), options_.otherPasses.end());
     for (const std::string& pass : all) known += (known.empty() ? "" : ", ") + pass;
-    return fail(Code::kInvalidArgument,
+    return fail(Code::kFailedPrecondition,
                 "no pass is named '" + name + "' and could be disabled; there are " + known);
   }
 

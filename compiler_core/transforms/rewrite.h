@@ -24,7 +24,7 @@ struct RewriteOptions {
 
 // Rewrites `module` in place; new constants are appended to `weights`. Results stay what the reference
 // evaluator computes up to rounding. kInternal: a pass failed; the message has MLIR's diagnostics.
-// kInvalidArgument: no pass has a name that `disabled` holds. Deterministic.
+// kFailedPrecondition: no pass has a name that `disabled` holds. Deterministic.
 Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weights,
                                     const RewriteOptions& options = {});
 

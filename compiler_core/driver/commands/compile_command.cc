@@ -25,7 +25,7 @@ Status checkModel(const CompileSpec& spec, const std::string& path) {
   KILN_ASSIGN(const Digest digest, digestOfFile(path));
   if (spec.files.empty() || digest != spec.files.front().digest)
     return fail(
-        Code::kInvalidArgument,
+        Code::kFailedPrecondition,
         fmt::format("{} is {}, but the spec is for {}; make a spec for this file with kiln-cc spec", path,
                     digest.text(), spec.files.empty() ? "no model" : spec.files.front().digest.text()));
   return {};

@@ -3,6 +3,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+
 #include "compiler_core/driver/commands/compare_model.h"
 #include "compiler_core/driver/commands/options.h"
 #include "compiler_core/driver/commands/toolchain.h"
@@ -12,6 +16,7 @@
 #include "compiler_core/runtime/npy/npy.h"
 #include "manifest/base/program.h"
 #include "manifest/json/json.h"
+#include "manifest/json/reader.h"
 
 namespace {
 
@@ -100,7 +105,27 @@ kiln::Result<std::vector<kiln::runtime::TensorSpec>> inputsOf(const std::string&
   return specs;
 }
 
-CommandResult run(const Arguments& arguments) {
+// The inputs that the command line gives, by name.
+tl::expected<std::map<std::string, kiln::reference::HostTensor>, CommandError> readInputs(
+    const Arguments& arguments, const kiln::CompileSpec& spec) {
+  const auto usage = [](const std::string& message) {
+    return stop(kiln::kExitUsage, {kiln::Code::kInvalidArgument, message, {}});
+  };
+  const auto specs = inputsOf(arguments.model.model, spec);
+  if (!specs) return stop(specs.error());
+  std::map<std::string, kiln::reference::HostTensor> inputs;
+  for (const std::string& input : arguments.inputs) {
+    const kiln::runtime::TensorSpec* named = kiln::runtime::givenInput(input, *specs);
+    if (!named) return usage("--input " + input + ": give name=file.npy with an input of the model");
+    auto tensor = kiln::npy::read(input.substr(named->name.size() + 1));
+    if (!tensor) return stop(kiln::kExitUsage, tensor.error());
+    if (inputs.contains(named->name)) return usage("--input " + input + ": is given twice");
+    inputs[named->name] = {tensor->dtype, tensor->shape, std::move(tensor->data)};
+  }
+  return inputs;
+}
+
+tl::expected<kiln::ExitCode, CommandError> run(const Arguments& arguments) {
   auto spec = arguments.spec.empty() ? makeSpec(arguments.model) : readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
   auto compile = requestFor(arguments.model.model, *spec, arguments.toolchain);
@@ -114,18 +139,9 @@ CommandResult run(const Arguments& arguments) {
   request.threads = arguments.threads;
   request.everyNode = arguments.everyNode;
   request.dump = arguments.dump;
-  auto specs = inputsOf(arguments.model.model, request.spec);
-  if (!specs) return stop(specs.error());
-  for (const std::string& input : arguments.inputs) {
-    const kiln::runtime::TensorSpec* named = kiln::runtime::givenInput(input, *specs);
-    if (!named)
-      return stop(kiln::kExitUsage, {kiln::Code::kInvalidArgument,
-                                     "--input " + input + ": give name=file.npy with an input of the model",
-                                     {}});
-    auto tensor = kiln::npy::read(input.substr(named->name.size() + 1));
-    if (!tensor) return stop(kiln::kExitUsage, tensor.error());
-    request.inputs[named->name] = {tensor->dtype, tensor->shape, std::move(tensor->data)};
-  }
+  auto inputs = readInputs(arguments, request.spec);
+  if (!inputs) return tl::make_unexpected(inputs.error());
+  request.inputs = std::move(*inputs);
   if (!arguments.dump.empty())
     if (auto made = kiln::package::makeDirectory(arguments.dump); !made)
       return stop(kiln::exitCodeOf(made.error().code), made.error());
@@ -146,8 +162,20 @@ CommandResult run(const Arguments& arguments) {
     if (!report->nodes.empty()) printList("values of nodes, unfused", report->nodes);
     fmt::print("{}\n", verdict(*report));
   }
-  if (report->agrees()) return {};
-  return stop(kiln::kExitCheck, {kiln::Code::kAborted, verdict(*report), {}});
+  return report->agrees() ? kiln::kExitOk : kiln::kExitCheck;
+}
+
+// A tolerance: a finite number that is not negative.
+std::string checkTolerance(const std::string& text) {
+  double value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool good =
+      error == std::errc() && end == text.data() + text.size() && std::isfinite(value) && value >= 0;
+  return good ? "" : "\"" + text + "\" is no finite number of 0 or more";
+}
+
+std::string checkSeed(const std::string& text) {
+  return kiln::parseDecimal(text) ? "" : "\"" + text + "\" is no number from 0 to 2^64-1";
 }
 
 int runCommand(int argc, char** argv) {
@@ -163,15 +191,22 @@ int runCommand(int argc, char** argv) {
   app.add_option("--spec", arguments.spec,
                  "CompileSpec of one profile, instead of the options up to --sequence");
   addModelOptions(app, arguments.model);
+  for (const char* option :
+       {"--target", "--profile", "--pin", "--sequence", "--precision", "--reassociation"})
+    app.get_option(option)->excludes("--spec");
   app.add_option("--input", arguments.inputs, "name=file.npy, instead of seeded values (repeatable)")
       ->allow_extra_args(false);
-  app.add_option("--seed", arguments.seed, "Of the other inputs")->capture_default_str();
-  app.add_option("--threads", arguments.threads, "Threads of the run")->capture_default_str();
+  app.add_option("--seed", arguments.seed, "Of the other inputs")->check(checkSeed)->capture_default_str();
+  app.add_option("--threads", arguments.threads, "Threads of the run")
+      ->check(CLI::Range(1u, 1024u))
+      ->capture_default_str();
   app.add_option("--rtol", arguments.relative,
                  "Relative tolerance of floats; more where 16-bit floats of the model explain more")
+      ->check(checkTolerance)
       ->capture_default_str();
   app.add_option("--atol", arguments.absolute,
                  "Absolute tolerance of floats, of the tensor's largest value where that is above 1")
+      ->check(checkTolerance)
       ->capture_default_str();
   app.add_option("--disable-pass", arguments.disabledPasses,
                  "Leave out a pass of the rewrite stage (repeatable)");
@@ -179,10 +214,14 @@ int runCommand(int argc, char** argv) {
   app.add_option("--dump", arguments.dump, "Folder for all tensors, got and expected, as .npy");
   app.add_flag("--json", arguments.json, "As canonical JSON");
   app.add_option("--toolchain", arguments.toolchain, "Toolchain folder (default: where kiln-compare is)");
+  const bool json =
+      std::any_of(argv, argv + argc, [](const char* one) { return one == std::string_view("--json"); });
+  const ErrorForm form = json ? ErrorForm::kJson : ErrorForm::kText;
   if (auto pinned = pinHostMath(argv); !pinned)
-    return finish(app.get_name(), stop(kiln::kExitInternal, pinned.error()));
-  if (auto ended = parseCommandLine(app, argc, argv)) return *ended;
-  return finish(app.get_name(), run(arguments));
+    return finish(app.get_name(), stop(kiln::kExitInternal, pinned.error()), form);
+  if (auto ended = parseCommandLine(app, argc, argv, form)) return *ended;
+  const auto exit = run(arguments);
+  return exit ? *exit : finish(app.get_name(), tl::make_unexpected(exit.error()), form);
 }
 
 }  // namespace

@@ -27,7 +27,7 @@ void addModelOptions(CLI::App& app, ModelArguments& model) {
       ->capture_default_str();
 }
 
-std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv) {
+std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv, ErrorForm form) {
   try {
     app.parse(argc, argv);
   } catch (const CLI::Success& help) {
@@ -35,15 +35,18 @@ std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return finish(app.get_name(),
                   stop(kExitUsage,
-                       {Code::kInvalidArgument, error.what() + ("; see " + app.get_name() + " --help"), {}}));
+                       {Code::kInvalidArgument, error.what() + ("; see " + app.get_name() + " --help"), {}}),
+                  form);
   }
   return std::nullopt;
 }
 
-int finish(std::string_view program, const CommandResult& result) {
+int finish(std::string_view program, const CommandResult& result, ErrorForm form) {
   if (result) return kExitOk;
   const auto& [exit, error] = result.error();
-  fmt::print(stderr, "{}: {}\n{}\n", program, error.message, errorLine(error));
+  if (form != ErrorForm::kJson) fmt::print(stderr, "{}: {}\n", program, error.message);
+  if (form != ErrorForm::kText)
+    fmt::print(form == ErrorForm::kJson ? stdout : stderr, "{}\n", errorLine(error));
   return exit;
 }
 

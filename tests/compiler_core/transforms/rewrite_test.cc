@@ -156,7 +156,7 @@ TEST(Rewrite, AnUnknownPassIsNamed) {
   auto evidence =
       transforms::rewrite(*(*model)->captured.module, (*model)->captured.weights, {{"kiln-no"}, {}});
   ASSERT_FALSE(evidence);
-  EXPECT_EQ(evidence.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(evidence.error().code, Code::kFailedPrecondition);
   EXPECT_THAT(evidence.error().message, testing::HasSubstr("kiln-no"));
   EXPECT_THAT(evidence.error().message, testing::HasSubstr("kiln-decompose"));
 }

@@ -226,10 +226,14 @@ class Cli(unittest.TestCase):
             path = self.folder / name
             path.write_bytes(data)
             self.assertEqual(run("spec", "--model", path).returncode, 3, name)
-        # Specs of an intact file do not fit a cut one.
+        # Specs of an intact file do not fit a cut one: the command line is wrong.
         spec = self.spec(CNN)
-        self.expect_error(run("compile", "--model", self.folder / "cut", "--spec", spec, "--out", self.folder / "o"), 3,
-                          "INVALID_ARGUMENT", "spec is for")
+        self.expect_error(run("compile", "--model", self.folder / "cut", "--spec", spec, "--out", self.folder / "o"), 2,
+                          "FAILED_PRECONDITION", "spec is for")
+
+    def test_a_pass_that_is_not_there(self):
+        self.expect_error(run("compile", "--model", CNN, "--spec", self.spec(CNN), "--out", self.folder / "o", "--disable-pass", "nope"),
+                          2, "FAILED_PRECONDITION", "nope", "kiln-decompose")
 
     def test_every_unsupported_node_is_named(self):
         path = self.folder / "custom.onnx"
