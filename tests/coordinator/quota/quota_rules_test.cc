@@ -42,7 +42,7 @@ TEST(QuotaRules, RefusesWhatItDoesNotKnowAndNamesThePlace) {
   expect("\"running\": 32", "\"running\": -1", "instances.team-a.running");
   expect("\"queued\": 100", "\"queued\": \"100\"", "default.queued");
   expect("\"queued\": 0", "\"gpus\": 0", "instances.team-b.gpus");
-  expect("\"team-b\"", "\"../b\"", "instances");
+  expect("\"team-b\"", "\"b\\u0007\"", "instances");
   expect("\"Quotas\"", "\"Access\"", "kind");
   expect("\"default\"", "\"others\"", "others");
 }
