@@ -246,6 +246,7 @@ TEST_F(HostileWorker, WhoIsIdleIsHeldAndCallsAgainAtOnce) {
   one->description.set_slots(0);
   EXPECT_EQ(contact(), 200);
   one->description.set_slots(1);
+  EXPECT_EQ(contact(), 10);
   submitted(request("k1"));
   EXPECT_EQ(contact(), 200) << "it got a lease";
   EXPECT_EQ(contact(), 200) << "it still has it";

@@ -82,6 +82,7 @@ TEST_F(JobFlow, EqualJobsAreBuiltOnce) {
 }
 
 TEST_F(JobFlow, SweepsLookAtTheOpenJobsInTurns) {
+  auto one = worker("w1");
   for (const char* key : {"k1", "k2", "k3"}) submitted(request(key, 1, std::string("model of ") + key));
   JobDriver driver(farm_.planning, farm_.leasing, farm_.observers, {.sweptAtOnce = 2});
   const auto open = [&] {
