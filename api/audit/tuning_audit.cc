@@ -9,7 +9,7 @@
 namespace kiln::audit {
 namespace {
 
-constexpr char kRecords[] = "tuning_records", kEntries[] = "tuning_entries";
+constexpr char kRecords[] = "tuning_records", kEntries[] = "tuning_history";
 
 Status checkStatement(const Audit& audit, const v1::IndexedTuningRecord& row, const Digest& record) {
   const auto tampered = [&](std::string what) {
@@ -34,8 +34,8 @@ Status checkStatement(const Audit& audit, const v1::IndexedTuningRecord& row, co
   return {};
 }
 
-// The entries that name the record are what it decides; that some are gone says that later records decided
-// those kernels.
+// The entries that name the record are what it decides; that some are gone says that later records of those
+// kernels were made.
 Status checkEntries(const Audit& audit, const v1::IndexedTuningRecord& row, const Digest& digest) {
   KILN_ASSIGN(const auto text, readFor(audit, digest, kMaxTuningRecordBytes,
                                        {FindingKind::kTamperedRow, kRecords, digest.text(), "the record"}));
@@ -51,8 +51,9 @@ Status checkEntries(const Audit& audit, const v1::IndexedTuningRecord& row, cons
   for (const v1::IndexedTuningEntry& entry : row.entries())
     if (entry.target() != record->target ||
         std::ranges::find(*decided, DecidedKernel{entry.signature(), entry.entry()}) == decided->end())
-      audit.report(FindingKind::kTamperedRow, kEntries, entry.signature(),
-                   "it is not what the record " + digest.text() + " decides");
+      audit.report(
+          FindingKind::kTamperedRow, kEntries, entry.signature(),
+          "it, or what tuning_entries has of it, is not what the record " + digest.text() + " decides");
   return {};
 }
 

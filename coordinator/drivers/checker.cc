@@ -73,8 +73,9 @@ Status Checker::publish(const index::JobSnapshot& snapshot, const DeliverySpec& 
   check.startedOn = std::min(result.leased, result.recorded);
   check.finishedOn = result.recorded;
   KILN_ASSIGN(std::string statement, checkStatement(artifact, check));
+  KILN_ASSIGN(Maker maker, makerOf(result));
   KILN_TRY(checkCounts(judging_.recalls, {.place = {digestOf(statement), check.finishedOn, nullptr},
-                                          .workers = {{result.worker, result.operatorName}},
+                                          .makers = {std::move(maker)},
                                           .devices = deviceTexts(check.report)}));
   KILN_TRY(storage::putBlob(judging_.stores.blobs, key.instance, check.receipt, asBytes(receipt)));
   auto bundle = judging_.signatory.signer.sign({.instance = key.instance,

@@ -182,16 +182,24 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
   return record;
 }
 
-Status Completion::keepMeasured(const index::RunRecord& run, const v1::Finished& report,
-                                const signing::Certificate& worker) {
-  auto good = check(run, report, worker);
-  Status kept =
-      good && good->exitCode == 0 ? keepTuningRecord(stores_, signatory_, run.instance, *good) : Status();
+Status Completion::settleCancelled(const queue::LeaseKey& key, const v1::Finished& report,
+                                   const signing::Certificate& worker) {
+  std::optional<index::RunRecord> run;
+  {
+    KILN_ASSIGN(auto connection, stores_.database.acquire());
+    KILN_ASSIGN(run, leasing_.queue.findCancelled(*connection, key));
+    if (!run || run->kind != index::ActionKind::kTune || report.error_code() != 0) return {};
+    KILN_ASSIGN(const bool isFirst,
+                leasing_.queue.isFirstOfCancelled(*connection, *run, digestOf(report.receipt_json())));
+    if (!isFirst) return {};
+  }
+  auto good = check(*run, report, worker);
+  Status kept = good && good->exitCode == 0 ? keepTuningRecord(judging_, run->instance, *good) : Status();
   if (!good) kept = fail(good.error());
   if (!kept && isOurs(kept.error().code)) return fail(kept.error());
   if (!kept)
     logWarning("what a cancelled tune measured is refused",
-               {{"job", run.jobId}, {"worker", run.worker}, {"error", kept.error().message}});
+               {{"job", run->jobId}, {"worker", run->worker}, {"error", kept.error().message}});
   return {};
 }
 
@@ -201,14 +209,12 @@ Result<std::vector<index::JobKey>> Completion::settle(const queue::LeaseKey& key
   {
     KILN_ASSIGN(auto connection, stores_.database.acquire());
     KILN_ASSIGN(run, leasing_.queue.find(*connection, key));
-    if (!run) {
-      KILN_ASSIGN(const auto cancelled, leasing_.queue.findCancelled(*connection, key));
-      if (cancelled && cancelled->kind == index::ActionKind::kTune && report.error_code() == 0)
-        KILN_TRY(keepMeasured(*cancelled, report, worker));
-      return std::vector<index::JobKey>();
-    }
     // Rehashing may take its time.
-    KILN_TRY(leasing_.queue.keepForResult(*connection, key));
+    if (run) KILN_TRY(leasing_.queue.keepForResult(*connection, key));
+  }
+  if (!run) {
+    KILN_TRY(settleCancelled(key, report, worker));
+    return std::vector<index::JobKey>();
   }
   Error failure;
   bool retryable = true;

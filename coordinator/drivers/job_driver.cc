@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/drivers/job_steps.h"
+#include "coordinator/drivers/preparation.h"
 #include "coordinator/drivers/reproducer.h"
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
@@ -45,6 +46,12 @@ Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connec
   KILN_ASSIGN(out.carriedOut, applyInDatabase(planning.stores.clock, leasing, connection, out.snapshot,
                                               out.delivery, out.step));
   return out;
+}
+
+// Whether carrying it out has a statement signed.
+bool isSigned(const jobs::Step& step) {
+  return std::holds_alternative<jobs::Publish>(step) || std::holds_alternative<jobs::PublishCheck>(step) ||
+         std::holds_alternative<jobs::PlanCompile>(step);
 }
 
 void report(const Clock& clock, const Observers& observers, const JobSnapshot& snapshot,
@@ -124,6 +131,7 @@ Status JobDriver::advance(const index::JobKey& key) {
 
 Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& delivery,
                            const jobs::Step& step) {
+  if (isSigned(step)) KILN_TRY(checkPreparation(planning_.recalls, snapshot, delivery));
   if (const auto* publish = std::get_if<jobs::Publish>(&step))
     return delivery.rebuild ? publishReproduction(planning_, snapshot, delivery, *publish)
                             : publisher_.publish(snapshot, *publish);

@@ -74,7 +74,8 @@ Status checkEvidence(const Judging& judging, const index::JobSnapshot& snapshot,
   KILN_ASSIGN(const signing::PublicKey key, signing::PublicKey::fromPem(pem));
   NewStatement statement{{digestOf(publication.statement), {}, nullptr}, {}, key.id()};
   for (const index::ResultRecord& result : step.evidence) {
-    statement.workers.emplace_back(result.worker, result.operatorName);
+    KILN_ASSIGN(Maker maker, makerOf(result));
+    statement.makers.push_back(std::move(maker));
     statement.place.madeAt = std::max(statement.place.madeAt.value_or(result.recorded), result.recorded);
   }
   for (const index::MaterialRecord& material : publication.record.materials)

@@ -117,8 +117,9 @@ Status publishReproduction(const Judging& judging, const index::JobSnapshot& sna
   again.startedOn = std::min(result.leased, result.recorded);
   again.finishedOn = result.recorded;
   KILN_ASSIGN(const std::string statement, reproductionStatement(artifact.digest, again));
-  KILN_TRY(checkCounts(judging.recalls, {{digestOf(statement), again.finishedOn, nullptr},
-                                         {{result.worker, result.operatorName}}}));
+  KILN_ASSIGN(Maker maker, makerOf(result));
+  KILN_TRY(
+      checkCounts(judging.recalls, {{digestOf(statement), again.finishedOn, nullptr}, {std::move(maker)}}));
   KILN_TRY(storage::putBlob(stores.blobs, key.instance, *again.receipt, asBytes(document)));
   auto bundle = judging.signatory.signer.sign({.instance = key.instance,
                                                .statement = statement,

@@ -120,7 +120,8 @@ Status provesItself(const Planning& planning, const signing::Recalls* recalls,
   if (!same) return fail(Code::kDataLoss, "the stored result is not what its receipt says");
   if (!recalls) return {};
   const signing::StatementPlace place{digestOf(result.receipt), result.recorded, nullptr};
-  const auto* recall = recalls->touchesWorker(place, result.worker, result.operatorName);
+  const auto* recall =
+      touchesMaker(*recalls, place, {result.worker, result.operatorName, certificate.publicKey().id()});
   return recall ? fail(Code::kPermissionDenied, describe(*recall)) : Status{};
 }
 

@@ -253,7 +253,18 @@ Result<std::optional<RunRecord>> LeaseQueue::find(Connection& connection, const 
 
 Result<std::optional<RunRecord>> LeaseQueue::findCancelled(Connection& connection,
                                                            const LeaseKey& key) const {
-  return findMine(connection, key, index::RunState::kCancelled, false);
+  KILN_ASSIGN(auto run, findMine(connection, key, index::RunState::kCancelled, false));
+  if (run && (!run->deadline || *run->deadline <= clock_.now())) run.reset();
+  return run;
+}
+
+Result<bool> LeaseQueue::isFirstOfCancelled(Connection& connection, const RunRecord& run,
+                                            const Digest& receipt) const {
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "UPDATE attempts SET receipt_hash = $4 WHERE instance = $1 AND run_id = $2 AND "
+                             "epoch = $3 AND (receipt_hash IS NULL OR receipt_hash = $4)",
+                             {run.instance, run.id, run.epoch, index::hashParam(receipt)}));
+  return rows.affected() > 0;
 }
 
 Result<TimePoint> LeaseQueue::leasedAt(Connection& connection, const RunRecord& run) const {

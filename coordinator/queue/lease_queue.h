@@ -83,9 +83,14 @@ class LeaseQueue {
 
   // The leased run that `key` names; nothing if it is stale.
   Result<std::optional<index::RunRecord>> find(postgres::Connection& connection, const LeaseKey& key) const;
-  // The run whose lease this was, if that ended because its job was cancelled.
+  // The run whose lease this was, if that ended because its job was cancelled and would not be over by now
+  // whatever its worker says.
   Result<std::optional<index::RunRecord>> findCancelled(postgres::Connection& connection,
                                                         const LeaseKey& key) const;
+  // Whether the report with this receipt is the first about such a lease, or that once more. No other counts
+  // from then on.
+  Result<bool> isFirstOfCancelled(postgres::Connection& connection, const index::RunRecord& run,
+                                  const Digest& receipt) const;
   // When the lease was given.
   Result<TimePoint> leasedAt(postgres::Connection& connection, const index::RunRecord& run) const;
   // All leases of a worker in its instances.

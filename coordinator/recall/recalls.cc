@@ -4,6 +4,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/logged_recalls.h"
 #include "manifest/base/exit_code.h"
+#include "signing/keys/certificate.h"
 #include "signing/keys/files.h"
 #include "signing/trust/signed_root.h"
 #include "storage/index/log/recall_repository.h"
@@ -175,10 +176,20 @@ Status checkNotRecalled(const RecallSource& source, std::span<const Digest> cont
 std::string recallOfWorker(const signing::Recalls* recalls, TimePoint now, const std::string& worker,
                            const std::string& operatorName, const Digest& key) {
   if (!recalls) return "";
-  const signing::StatementPlace place{{}, now, nullptr};
-  const auto* entry = recalls->touchesWorker(place, worker, operatorName);
-  if (!entry) entry = recalls->touches(place, toBase64(key.hash), {}, {});
+  const auto* entry = touchesMaker(*recalls, {{}, now, nullptr}, {worker, operatorName, toBase64(key.hash)});
   return entry ? describe(*entry) : "";
+}
+
+Result<Maker> makerOf(const index::ResultRecord& result) {
+  KILN_ASSIGN(const signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
+  return Maker{result.worker, result.operatorName, certificate.publicKey().id()};
+}
+
+const signing::RecallEntry* touchesMaker(const signing::Recalls& recalls,
+                                         const signing::StatementPlace& place, const Maker& maker) {
+  const auto* entry = recalls.touchesWorker(place, maker.worker, maker.operatorName);
+  if (entry || maker.keyId.empty()) return entry;
+  return recalls.touches(place, maker.keyId, {}, {});
 }
 
 Status checkCounts(const RecallSource& source, const NewStatement& statement, std::size_t wanted) {
@@ -189,8 +200,8 @@ Status checkCounts(const RecallSource& source, const NewStatement& statement, st
     return refused(*entry);
   const signing::RecallEntry* last = nullptr;
   std::size_t counted = 0;
-  for (const auto& [worker, operatorName] : statement.workers) {
-    const auto* entry = recalls->touchesWorker(statement.place, worker, operatorName);
+  for (const Maker& maker : statement.makers) {
+    const auto* entry = touchesMaker(*recalls, statement.place, maker);
     if (entry) last = entry;
     counted += entry == nullptr;
   }

@@ -5,13 +5,13 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "coordinator/farm/observers.h"
 #include "coordinator/recall/recall_logger.h"
 #include "coordinator/recall/recall_source.h"
 #include "signing/recall/recalls.h"
+#include "storage/index/rows/records.h"
 
 namespace kiln::service {
 
@@ -45,15 +45,26 @@ Status checkNotRecalled(const RecallSource& source, std::span<const Digest> cont
 std::string recallOfWorker(const signing::Recalls* recalls, TimePoint now, const std::string& worker,
                            const std::string& operatorName, const Digest& key);
 
+// Who left a result.
+struct Maker {
+  std::string worker, operatorName;
+  std::string keyId = {};  // of its certificate; "" where that is not known
+};
+// kInvalidArgument if its certificate is none.
+Result<Maker> makerOf(const index::ResultRecord& result);
+// The recall that takes from a statement what the maker did; null if none does.
+const signing::RecallEntry* touchesMaker(const signing::Recalls& recalls,
+                                         const signing::StatementPlace& place, const Maker& maker);
+
 // A statement that is about to be signed.
 struct NewStatement {
   signing::StatementPlace place;
-  std::vector<std::pair<std::string, std::string>> workers;  // and operators, whose work it tells of
+  std::vector<Maker> makers;              // whose work it tells of
   std::string keyId = {};                 // that signs it; "" where that is judged by others
   std::vector<std::string> sources = {};  // "git+URL@COMMIT#PATH"
   std::vector<std::string> devices = {};
 };
-// kPermissionDenied, as for checkNotRecalled(), where no verifier would count it for `wanted` of its workers.
+// kPermissionDenied, as for checkNotRecalled(), where it would not count for `wanted` of its makers.
 Status checkCounts(const RecallSource& source, const NewStatement& statement, std::size_t wanted = 1);
 
 }  // namespace kiln::service

@@ -29,7 +29,7 @@ class WorkerService final : public v1::WorkerService::Service {
         metrics_(observers.metrics),
         recalls_(recalls),
         driver_(driver),
-        completion_(stores, signatory, leasing, observers) {}
+        completion_({stores, signatory, recalls}, leasing, observers) {}
 
   grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
                            v1::SynchronizeResponse* response) override;

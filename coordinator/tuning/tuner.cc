@@ -52,7 +52,7 @@ Result<bool> stands(const RecallSource& source, const signing::Recalls* recalls,
   return content && !(recalls && recalls->touchesWorker(place, record.worker, record.operatorName));
 }
 
-// What is known of the plan's kernels, by signature, but for what was recalled or does not fit.
+// What is known of the plan's kernels, by signature: of each the latest that was not recalled and fits.
 Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Planning& planning,
                                                              const std::string& instance,
                                                              const KernelPlan& plan) {
@@ -108,8 +108,9 @@ TuneStatement statementOf(const std::string& builderId, const TuningRecord& reco
 
 }  // namespace
 
-Status keepTuningRecord(const Stores& stores, const Signatory& signatory, const std::string& instance,
+Status keepTuningRecord(const Judging& judging, const std::string& instance,
                         const index::ResultRecord& result) {
+  const Stores& stores = judging.stores;
   KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(result));
   const jobs::OutputFile* file = outputs.find(kTuningRecordFile);
   if (!file)
@@ -120,17 +121,21 @@ Status keepTuningRecord(const Stores& stores, const Signatory& signatory, const 
     if (known) return {};  // a report that came twice, or the same figures again
   }
   KILN_ASSIGN(const TuningRecord record, readTuningRecord(stores.blobs, instance, file->digest));
-  TuneStatement tune = statementOf(signatory.builder.id, record, result);
+  TuneStatement tune = statementOf(judging.signatory.builder.id, record, result);
   KILN_ASSIGN(tune.plan, findInput(stores.blobs, instance, result.action, kPlanInput));
   KILN_ASSIGN(const signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
   KILN_ASSIGN(const std::string receipt, signing::receiptDocument(result.receipt, certificate));
   tune.receipt = digestOf(receipt);
   KILN_ASSIGN(const std::string statement, tuneStatement(file->digest, tune));
+  KILN_ASSIGN(Maker maker, makerOf(result));
+  KILN_TRY(checkNotRecalled(judging.recalls, std::span(&file->digest, 1)));
+  KILN_TRY(checkCounts(judging.recalls, {.place = {digestOf(statement), tune.finishedOn, nullptr},
+                                         .makers = {std::move(maker)}}));
   KILN_TRY(storage::putBlob(stores.blobs, instance, tune.receipt, asBytes(receipt)));
-  auto bundle = signatory.signer.sign({.instance = instance,
-                                       .statement = statement,
-                                       .subjectSize = file->digest.size,
-                                       .receipts = {receipt}});
+  auto bundle = judging.signatory.signer.sign({.instance = instance,
+                                               .statement = statement,
+                                               .subjectSize = file->digest.size,
+                                               .receipts = {receipt}});
   if (!bundle) return fail(bundle.error().in("signer"));
   const index::TuningRecordRow row{instance,          file->digest,  record.target,       digestOf(statement),
                                    digestOf(*bundle), result.worker, result.operatorName, result.jobId,
@@ -183,8 +188,7 @@ Status Tuner::plan(const index::JobSnapshot& snapshot, const DeliverySpec& deliv
 Status Tuner::compile(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
                       const jobs::PlanCompile& step) {
   const index::JobKey& key = snapshot.job.key;
-  if (step.tuned)
-    KILN_TRY(keepTuningRecord(planning_.stores, planning_.signatory, key.instance, *step.tuned));
+  if (step.tuned) KILN_TRY(keepTuningRecord(planning_, key.instance, *step.tuned));
   index::TargetRecord target = targetAt(snapshot, step.target);
   KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(step.plan));
   KILN_ASSIGN(const KernelPlan planned, readKernelPlan(planning_.stores.blobs, key.instance, outputs));

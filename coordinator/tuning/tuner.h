@@ -9,8 +9,9 @@
 namespace kiln::service {
 
 // Has the record that a tune left signed and keeps what it decides. The same record again changes
-// nothing.
-Status keepTuningRecord(const Stores& stores, const Signatory& signatory, const std::string& instance,
+// nothing. kPermissionDenied, as of checkCounts(), where the record or what its worker did was recalled:
+// nothing is signed or kept.
+Status keepTuningRecord(const Judging& judging, const std::string& instance,
                         const index::ResultRecord& result);
 
 // Thread safe.

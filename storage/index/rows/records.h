@@ -215,13 +215,13 @@ struct TuningRecordRow {
   TimePoint recorded;
 };
 
-// What is known of one kernel: the latest record that decided it.
+// What one record says of a kernel that it decided.
 struct TuningEntryRow {
   std::string signature;
   std::string entry;  // {"schedule","template"}; "" where the default is best
 };
 
-// The same with the record that says so. Of `record` the bundle and the job are left out.
+// The same with that record. Of `record` the bundle and the job are left out.
 struct KnownKernel {
   TuningEntryRow row;
   TuningRecordRow record;

@@ -9,6 +9,29 @@ namespace kiln::index {
 using postgres::Connection;
 using postgres::Row;
 
+namespace {
+
+// Of one kernel: the records of one worker, and of all together. The first bound is so small that nobody can
+// drive out what others have measured.
+constexpr int kPerWorker = 2, kPerKernel = 32;
+
+constexpr char kDropOldest[] = R"(
+WITH ranked AS (
+  SELECT h.signature, h.record_hash, r.recorded, row_number() OVER (
+    PARTITION BY h.signature, r.operator, r.worker ORDER BY r.recorded DESC, r.record_hash) AS place
+  FROM tuning_history h JOIN tuning_records r ON r.instance = h.instance AND r.record_hash = h.record_hash
+  WHERE h.instance = $1 AND h.target = $2 AND h.signature = ANY($3::text[])
+), kept AS (
+  SELECT signature, record_hash, row_number() OVER (
+    PARTITION BY signature ORDER BY recorded DESC, record_hash) AS place
+  FROM ranked WHERE place <= $4
+)
+DELETE FROM tuning_history h WHERE h.instance = $1 AND h.target = $2 AND h.signature = ANY($3::text[])
+  AND NOT EXISTS (SELECT FROM kept k
+    WHERE k.signature = h.signature AND k.record_hash = h.record_hash AND k.place <= $5))";
+
+}  // namespace
+
 Result<std::optional<Digest>> findTuningRecord(Connection& connection, const std::string& instance,
                                                const Digest& record) {
   KILN_ASSIGN(auto rows,
@@ -39,6 +62,12 @@ Status putTuningEntries(Connection& connection, const TuningRecordRow& record,
     texts.push_back(entry.entry);
   }
   KILN_TRY(connection.execute(
+      "INSERT INTO tuning_history (instance, target, signature, entry, record_hash) SELECT $1, $2, "
+      "signature, entry, $5 FROM unnest($3::text[], $4::text[]) AS g(signature, entry) ON CONFLICT DO "
+      "NOTHING",
+      {record.instance, record.target, signatures, texts, hashParam(record.record)}));
+  // For the release before.
+  KILN_TRY(connection.execute(
       "INSERT INTO tuning_entries (instance, target, signature, entry, record_hash) SELECT $1, $2, "
       "signature, "
       "entry, $5 FROM unnest($3::text[], $4::text[]) AS g(signature, entry) ON CONFLICT (instance, target, "
@@ -46,6 +75,8 @@ Status putTuningEntries(Connection& connection, const TuningRecordRow& record,
       "recorded FROM tuning_records r WHERE r.instance = $1 AND r.record_hash = tuning_entries.record_hash) "
       "<= (SELECT recorded FROM tuning_records r WHERE r.instance = $1 AND r.record_hash = $5)",
       {record.instance, record.target, signatures, texts, hashParam(record.record)}));
+  KILN_TRY(
+      connection.execute(kDropOldest, {record.instance, record.target, signatures, kPerWorker, kPerKernel}));
   return {};
 }
 
@@ -85,8 +116,10 @@ Result<std::vector<IndexedTuning>> listIndexedTuning(Connection& connection, con
     byRecord[records.back()] = &tuning;
   }
   KILN_ASSIGN(auto entries,
-              connection.execute("SELECT * FROM tuning_entries WHERE instance = $1 AND record_hash = "
-                                 "ANY($2::bytea[]) ORDER BY target, signature",
+              connection.execute("SELECT target, signature, entry, record_hash FROM tuning_history WHERE "
+                                 "instance = $1 AND record_hash = ANY($2::bytea[]) UNION SELECT target, "
+                                 "signature, entry, record_hash FROM tuning_entries WHERE instance = $1 AND "
+                                 "record_hash = ANY($2::bytea[]) ORDER BY target, signature",
                                  {instance, hashesParam(records)}));
   for (int i = 0; i < entries.size(); ++i) {
     const Row row = entries[i];
@@ -112,9 +145,10 @@ Result<std::vector<KnownKernel>> findTuningEntries(Connection& connection, const
   KILN_ASSIGN(
       auto rows,
       connection.execute(
-          "SELECT e.signature, e.entry, r.* FROM tuning_entries e JOIN tuning_records r ON r.instance = "
+          "SELECT e.signature, e.entry, r.* FROM tuning_history e JOIN tuning_records r ON r.instance = "
           "e.instance AND r.record_hash = e.record_hash WHERE e.instance = $1 AND e.target = $2 AND "
-          "e.signature = ANY($3::text[]) ORDER BY e.signature COLLATE \"C\"",
+          "e.signature = ANY($3::text[]) ORDER BY e.signature COLLATE \"C\", r.recorded DESC, "
+          "r.record_hash",
           {instance, target, signatures}));
   return rows.map([&](const Row& row) {
     KnownKernel known{{row.get<std::string>("signature"), row.get<std::string>("entry")}, {}};

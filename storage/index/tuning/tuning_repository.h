@@ -17,8 +17,8 @@ Result<std::optional<Digest>> findTuningRecord(postgres::Connection& connection,
 // Once per record; the same again changes nothing.
 Status insertTuningRecord(postgres::Connection& connection, const TuningRecordRow& record);
 
-// These entries of the record are from now on what is known of their kernels, unless a record that came later
-// has decided them.
+// What the record, which is there, says of its kernels. Beside it the latest records that others made of them
+// are kept: a few of each worker.
 Status putTuningEntries(postgres::Connection& connection, const TuningRecordRow& record,
                         const std::vector<TuningEntryRow>& entries);
 
@@ -34,7 +34,7 @@ struct IndexedTuning {
     std::string target;
     TuningEntryRow row;
   };
-  std::vector<Entry> entries;  // by target and signature
+  std::vector<Entry> entries;  // by target and signature; what is kept for the release before among them
 };
 // The records of the instance, by their hash, after this one.
 Result<std::vector<IndexedTuning>> listIndexedTuning(postgres::Connection& connection,
@@ -46,7 +46,8 @@ Result<std::vector<IndexedTuning>> listIndexedTuning(postgres::Connection& conne
 Result<std::vector<Digest>> listTunings(postgres::Connection& connection, const std::string& instance,
                                         int limit);
 
-// The entries of those of these kernels that are known, by signature.
+// The entries of those of these kernels that are known, by signature; of each kernel what the latest record
+// says comes first.
 Result<std::vector<KnownKernel>> findTuningEntries(postgres::Connection& connection,
                                                    const std::string& instance, const std::string& target,
                                                    const std::vector<std::string>& signatures);

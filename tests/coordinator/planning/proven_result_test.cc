@@ -299,5 +299,34 @@ TEST_F(ProvenResult, AJobWhoseBuildersWereRecalledMeanwhileFailsWithTheRecall) {
   EXPECT_EQ(endedAfter(1, signing::RecallKind::kWorker, "w9").state(), v1::JOB_SUCCEEDED) << "another's";
 }
 
+// The provenance names the fixtures, and who compiled is not who made them.
+TEST_F(ProvenResult, AJobWhoseFixturesARecalledWorkerMadeFailsWithTheRecall) {
+  auto two = worker("w2", "other");
+  one_->description.clear_kinds();
+  one_->description.add_kinds(v1::ACTION_REFERENCE);
+  two->description.clear_kinds();
+  two->description.add_kinds(v1::ACTION_COMPILE);
+  ASSERT_TRUE(one_->synchronize({}));
+  ASSERT_TRUE(two->synchronize({}));
+  const std::string keyId =
+      signing::Certificate::fromPem(one_->description.certificate_pem()).value().publicKey().id();
+  for (const auto& [kind, what] : {std::pair(signing::RecallKind::kWorker, std::string("w1")),
+                                   std::pair(signing::RecallKind::kOperator, std::string("op")),
+                                   std::pair(signing::RecallKind::kKey, keyId)}) {
+    rows("DELETE FROM action_results; DELETE FROM artifact_actions");
+    const int signatures = signer_.calls;
+    const v1::Job job = submitted(asking());
+    two->tamper = [&](const v1::Lease&, ToolOutcome&) { recall(kind, what); };
+    settle(job.id(), {one_.get(), two.get()});
+    const v1::Job failed = get(job.id());
+    EXPECT_EQ(failed.state(), v1::JOB_FAILED) << what;
+    EXPECT_EQ(failed.error().exit_code(), 5) << failed.error().message();
+    EXPECT_NE(failed.error().message().find("recalled on"), std::string::npos) << failed.error().message();
+    EXPECT_EQ(signer_.calls, signatures);
+    lift();
+    clock_.advance(std::chrono::seconds(1));
+  }
+}
+
 }  // namespace
 }  // namespace kiln::service

@@ -421,6 +421,22 @@ TEST_F(LeaseQueueTest, WhatWasCancelledIsItsHoldersAloneToo) {
   EXPECT_FALSE(*queue_.findCancelled(connection_, other));
 }
 
+TEST_F(LeaseQueueTest, OneReportAboutACancelledLeaseCountsUntilTheLeaseWouldBeOver) {
+  insert(jobWithRuns("a", "a", 1));
+  const auto run = acquire(claim("w1"));
+  ASSERT_TRUE(connection_.transact([&](Connection& c) {
+    return index::endJob(c, {"default", "a"}, index::JobState::kCancelled, {}, clock_.now());
+  }));
+  const Digest first = digestOf(std::string_view("first")), second = digestOf(std::string_view("second"));
+  EXPECT_TRUE(*queue_.isFirstOfCancelled(connection_, *run, first));
+  EXPECT_FALSE(*queue_.isFirstOfCancelled(connection_, *run, second));
+  EXPECT_TRUE(*queue_.isFirstOfCancelled(connection_, *run, first)) << "the same once more";
+  clock_.advance(*run->deadline - clock_.now() - seconds(1));
+  EXPECT_TRUE(*queue_.findCancelled(connection_, keyOf(*run)));
+  clock_.advance(seconds(1));
+  EXPECT_FALSE(*queue_.findCancelled(connection_, keyOf(*run)));
+}
+
 TEST_F(LeaseQueueTest, WorkersOfOneNameUnderTwoOperatorsAreTwo) {
   insert(jobWithRuns("a", "a", 2));
   ASSERT_TRUE(acquire(claim("w1", "op")));

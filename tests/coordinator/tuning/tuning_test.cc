@@ -108,6 +108,25 @@ class Tuning : public FarmTest {
     };
   }
 
+  // Once in a test.
+  void recall(signing::RecallKind kind, const std::string& what) {
+    const std::string trustRoot = directory_ / "recall-root.json";
+    const auto recallKey = signing::PrivateKey::create().value();
+    signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
+    root.recallKeys = signing::RecallKeys{{1, {recallKey.publicKey()}}, 1, 10};
+    ASSERT_TRUE(signing::writeTextFile(trustRoot, root.toJson().dump()));
+    const signing::Recall entry{kind, what, "bad", clock_.now(), {}, {}, {}, {}, true};
+    const auto text = signing::Recalls::issue(nullptr, entry, std::array{recallKey}, clock_.now(),
+                                              clock_.now() + std::chrono::days(7), "");
+    ASSERT_TRUE(putInForce({trustRoot, nullptr}, text.value()));
+  }
+  // What a record says beside its choice, so that there may be many.
+  void timed(int nanoseconds) {
+    tamper([=](Json& record) {
+      record["kernels"][0]["candidates"][1]["medianNanoseconds"] = std::to_string(nanoseconds);
+    });
+  }
+
   std::map<int, int> runs_;  // by kind
   std::vector<std::string> tuned_;
   std::function<void(const v1::Lease&, ToolOutcome&)> change_;
@@ -180,17 +199,9 @@ TEST_F(Tuning, WhatIsKnownIsFoundAgainAndNotMeasuredTwice) {
 }
 
 TEST_F(Tuning, NothingIsKnownFromARecalledWorker) {
-  const std::string trustRoot = directory_ / "recall-root.json";
-  const auto recallKey = signing::PrivateKey::create().value();
-  signing::TrustRoot root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
-  root.recallKeys = signing::RecallKeys{{1, {recallKey.publicKey()}}, 1, 10};
-  ASSERT_TRUE(signing::writeTextFile(trustRoot, root.toJson().dump()));
   auto one = tuning("w1"), two = tuning("w2");
   EXPECT_TRUE(manifestOf(built(asking("k1", "search"), {one.get()})).spec.tuning);
-  const signing::Recall entry{signing::RecallKind::kWorker, "w1", "bad", clock_.now(), {}, {}, {}, {}, true};
-  const auto text = signing::Recalls::issue(nullptr, entry, std::array{recallKey}, clock_.now(),
-                                            clock_.now() + std::chrono::days(7), "");
-  ASSERT_TRUE(putInForce({trustRoot, nullptr}, text.value()));
+  recall(signing::RecallKind::kWorker, "w1");
   const v1::Job reused = built(asking("k2", "reuse", false, "another model"), {two.get()});
   EXPECT_FALSE(manifestOf(reused).spec.tuning);
   tamper([](Json& record) { record["kernels"][0]["candidates"][1]["medianNanoseconds"] = "799"; });
@@ -406,6 +417,147 @@ TEST_F(Tuning, WhatACancelledSearchMeasuredIsKept) {
   EXPECT_EQ(answer->forget_size(), 1);
   EXPECT_EQ(count("tuning_records"), 1);
   EXPECT_TRUE(manifestOf(built(asking("k2", "reuse"), {one.get()})).spec.tuning);
+}
+
+// Its worker may measure on, or make figures up: no other report of the same lease counts.
+TEST_F(Tuning, OneReportOfACancelledSearchCounts) {
+  auto one = tuning("w1");
+  const v1::Lease lease = cancelledWith(v1::ACTION_TUNE, *one);
+  timed(800);
+  const v1::LeaseReport first = one->run(lease).value();
+  ASSERT_TRUE(one->synchronize({first}));
+  EXPECT_EQ(count("tuning_records"), 1);
+  const int signatures = signer_.calls;
+  for (int i = 1; i < 4; ++i) {
+    timed(800 - i);
+    const auto answer = one->synchronize({one->run(lease).value()});
+    ASSERT_TRUE(answer) << answer.error().message;
+    EXPECT_EQ(answer->forget_size(), 1);
+  }
+  ASSERT_TRUE(one->synchronize({first}));
+  EXPECT_EQ(count("tuning_records"), 1);
+  EXPECT_EQ(signer_.calls, signatures);
+}
+
+TEST_F(Tuning, ACancelledSearchIsOverWhenItsLeaseWouldBe) {
+  auto one = tuning("w1");
+  const v1::LeaseReport report = one->run(cancelledWith(v1::ACTION_TUNE, *one)).value();
+  clock_.advance(std::chrono::seconds(30 + 120));
+  const auto answer = one->synchronize({report});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->forget_size(), 1);
+  EXPECT_EQ(count("tuning_records"), 0);
+}
+
+class RecalledTuner : public Tuning, public ::testing::WithParamInterface<signing::RecallKind> {
+ protected:
+  void recalls(const FakeWorker& worker) {
+    const auto certificate = signing::Certificate::fromPem(worker.description.certificate_pem()).value();
+    recall(GetParam(), GetParam() == signing::RecallKind::kWorker     ? certificate.commonName()
+                       : GetParam() == signing::RecallKind::kOperator ? certificate.organisation()
+                                                                      : certificate.publicKey().id());
+  }
+};
+
+// The lease is older than the recall.
+TEST_P(RecalledTuner, HasNothingSignedOfASearchThatWasCancelled) {
+  auto one = tuning("w1");
+  const v1::LeaseReport report = one->run(cancelledWith(v1::ACTION_TUNE, *one)).value();
+  recalls(*one);
+  const int signatures = signer_.calls;
+  const auto answer = one->synchronize({report});
+  ASSERT_TRUE(answer) << answer.error().message;
+  EXPECT_EQ(answer->forget_size(), 1);
+  EXPECT_EQ(count("tuning_records"), 0);
+  EXPECT_EQ(signer_.calls, signatures);
+}
+
+TEST_P(RecalledTuner, HasNothingSignedOfASearchThatGoesOn) {
+  auto one = tuning("w1");
+  change_ = [&](const v1::Lease& lease, ToolOutcome&) {
+    if (lease.kind() == v1::ACTION_TUNE) recalls(*one);
+  };
+  const v1::Job job = ended(asking("k", "search"), {one.get()});
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_EQ(job.error().exit_code(), 5);
+  EXPECT_NE(job.error().message().find("recalled on"), std::string::npos) << job.error().message();
+  EXPECT_EQ(count("tuning_records"), 0);
+  EXPECT_EQ(count("tuning_history"), 0);
+  EXPECT_EQ(count("signatures WHERE convert_from(payload, 'UTF8') LIKE '%predicate:tune:%'"), 0);
+}
+
+// The plan is somebody else's than the record.
+TEST_P(RecalledTuner, HasNothingSignedThatRestsOnItsPlan) {
+  auto planner = tuning("w1"), other = tuning("w2");
+  planner->description.clear_kinds();
+  planner->description.add_kinds(v1::ACTION_PLAN);
+  other->description.clear_kinds();
+  for (const auto kind : {v1::ACTION_REFERENCE, v1::ACTION_COMPILE, v1::ACTION_TUNE})
+    other->description.add_kinds(kind);
+  change_ = [&](const v1::Lease& lease, ToolOutcome&) {
+    if (lease.kind() == v1::ACTION_TUNE) recalls(*planner);
+  };
+  ASSERT_TRUE(planner->synchronize({}));
+  ASSERT_TRUE(other->synchronize({}));
+  const v1::Job job = ended(asking("k", "search"), {planner.get(), other.get()});
+  EXPECT_EQ(job.state(), v1::JOB_FAILED);
+  EXPECT_EQ(job.error().exit_code(), 5);
+  EXPECT_EQ(count("tuning_records"), 0);
+}
+
+INSTANTIATE_TEST_SUITE_P(EachKind, RecalledTuner,
+                         ::testing::Values(signing::RecallKind::kWorker, signing::RecallKind::kOperator,
+                                           signing::RecallKind::kKey));
+
+TEST_F(Tuning, ARecallLetsTheEarlierRecordCountAgain) {
+  auto honest = tuning("w1"), liar = tuning("w2");
+  const Digest known = *manifestOf(built(asking("k1", "search"), {honest.get()})).spec.tuning;
+  tamper([](Json& record) {
+    Json& kernel = record["kernels"][0];
+    kernel["candidates"][1]["medianNanoseconds"] = "1100";
+    kernel["chosen"] = 0;
+    kernel["reason"] = "default is best";
+  });
+  EXPECT_FALSE(manifestOf(built(asking("k2", "search", true), {liar.get()})).spec.tuning);
+  recall(signing::RecallKind::kWorker, "w2");
+  const v1::Job again = built(asking("k3", "reuse", false, "another model"), {honest.get()});
+  EXPECT_EQ(manifestOf(again).spec.tuning, known);
+  EXPECT_EQ(runs_[v1::ACTION_TUNE], 2) << "nobody measures anew";
+}
+
+// However many records one worker makes, and however many workers there are.
+TEST_F(Tuning, WhatIsKeptOfAKernelIsBoundedAndNobodyDrivesOutTheOthers) {
+  auto connection = pool_.acquire().value();
+  const std::vector<std::string> kernels{testing_support::hashOf('1'), testing_support::hashOf('2')};
+  const auto recorded = [&](const std::string& worker, int number) {
+    clock_.advance(std::chrono::seconds(1));
+    index::TuningRecordRow row;
+    row.instance = "default";
+    row.record = digestOf(worker + std::to_string(number));
+    row.target = kTarget;
+    row.worker = worker;
+    row.operatorName = "op";
+    row.recorded = clock_.now();
+    ASSERT_TRUE(index::insertTuningRecord(*connection, row));
+    ASSERT_TRUE(index::putTuningEntries(*connection, row, {{kernels[0], ""}, {kernels[1], ""}}));
+  };
+  const auto known = [&](const std::string& worker) {
+    const auto found = index::findTuningEntries(*connection, "default", kTarget, kernels).value();
+    return std::ranges::count_if(found, [&](const auto& one) { return one.record.worker == worker; });
+  };
+  recorded("honest", 1);
+  for (int i = 0; i < 50; ++i) recorded("liar", i);
+  EXPECT_EQ(known("honest"), 2) << "of each kernel one";
+  EXPECT_EQ(known("liar"), 4) << "of each kernel two";
+  EXPECT_EQ(index::findTuningEntries(*connection, "default", kTarget, kernels).value()[0].record.worker,
+            "liar")
+      << "the latest comes first";
+  for (int i = 0; i < 50; ++i) recorded("w" + std::to_string(i), 1);
+  EXPECT_EQ(count("tuning_history"), 64);
+  // What a coordinator of the release before writes.
+  ASSERT_TRUE(connection->execute("DELETE FROM tuning_history"));
+  ASSERT_TRUE(connection->execute("UPDATE tuning_entries SET entry = entry"));
+  EXPECT_EQ(known("w49"), 2);
 }
 
 TEST_F(Tuning, WhileTheSignerIsAwayTheWorkerKeepsWhatACancelledSearchMeasured) {
