@@ -441,8 +441,9 @@ TEST_F(Tuning, OneReportOfACancelledSearchCounts) {
 
 TEST_F(Tuning, ACancelledSearchIsOverWhenItsLeaseWouldBe) {
   auto one = tuning("w1");
-  const v1::LeaseReport report = one->run(cancelledWith(v1::ACTION_TUNE, *one)).value();
-  clock_.advance(std::chrono::seconds(30 + 120));
+  const v1::Lease lease = cancelledWith(v1::ACTION_TUNE, *one);
+  const v1::LeaseReport report = one->run(lease).value();
+  clock_.advance(std::chrono::seconds(lease.time_limit().seconds()) + queue::Settings{}.overhead);
   const auto answer = one->synchronize({report});
   ASSERT_TRUE(answer) << answer.error().message;
   EXPECT_EQ(answer->forget_size(), 1);
