@@ -46,6 +46,7 @@ Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const s
   if (options.recalls) KILN_TRY(auditKnownRecalls(audit, source, *options.recalls));
   KILN_ASSIGN(const KnownToolchains toolchains, auditToolchains(audit, source, options.pageSize));
   counts.toolchains = toolchains.count;
+  out.withoutInstance = toolchains.withoutInstance;
   KILN_TRY(auditTuning(audit, source, options.pageSize));
   progress();
   v1::ListIndexRequest request;

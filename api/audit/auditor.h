@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 #include "api/audit/finding.h"
 #include "api/audit/index_source.h"
@@ -37,6 +38,9 @@ struct AuditOptions {
 struct Audited {
   Counts counts;
   std::string checkpoint;  // up to which the log was walked; "" if it was not, or is not what it has signed
+  // Labels whose admission, by an earlier release, does not say in which instance it was given: it may be
+  // another's. No findings.
+  std::vector<std::string> withoutInstance;
 };
 
 // Errors are of the farm being asked (kUnavailable and the like) or of a log that is none of the root's;

@@ -107,6 +107,9 @@ class ToolchainCheck {
     if (admission.has_lock()) lock = fromProto(admission.lock()).value_or(Digest{});
     if (admitted->label != row.label() || admitted->lock != lock)
       return tampered(row, "its admission gives another label or lock", kAdmissions);
+    if (admitted->instance && *admitted->instance != audit_.blobs.instance())
+      return tampered(row, "its admission is about another instance", kAdmissions);
+    if (!admitted->instance && !replaced) known_.withoutInstance.push_back(row.label());
     const auto seconds =
         std::chrono::duration_cast<std::chrono::seconds>(admitted->admittedOn.time_since_epoch()).count();
     if (admission.statement().recorded().seconds() != seconds)

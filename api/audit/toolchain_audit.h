@@ -2,6 +2,8 @@
 #pragma once
 
 #include <set>
+#include <string>
+#include <vector>
 
 #include "api/audit/statement_audit.h"
 
@@ -11,6 +13,7 @@ struct KnownToolchains {
   std::map<std::string, Digest> labels;  // to the tree's hash
   KnownTrees trees;
   std::uint64_t count = 0;
+  std::vector<std::string> withoutInstance;  // labels whose admission does not say where it was given
 };
 
 // Reads every page. Errors are of the farm being asked.

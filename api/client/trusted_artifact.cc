@@ -47,7 +47,7 @@ Status checkLabel(Client& client, const std::string& label, const Digest& tree, 
   const auto bundle = readAdmission(client, *toolchain);
   if (!bundle && isOutage(bundle.error())) return fail(client.explain(bundle.error()));
   if (!bundle) return refused(bundle.error().message);
-  const auto admission = signing::verifyAdmission(*bundle, tree, trust.root, now);
+  const auto admission = signing::verifyAdmission(*bundle, tree, client.instance(), trust.root, now);
   if (!admission) return refused(admission.error().message);
   if (admission->label != label) return refused("its admission is that of " + printable(admission->label));
   return {};

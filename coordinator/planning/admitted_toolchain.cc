@@ -52,7 +52,8 @@ Result<ToolchainAdmission> admissionOf(const Admissions& admissions, const std::
   KILN_ASSIGN(const std::string bundle, storage::getBlob(admissions.stores.blobs, toolchain.instance,
                                                          *toolchain.admission, kMaxBundleBytes));
   const auto verified = [&](const signing::TrustRoot& root) {
-    return signing::verifyAdmission(bundle, toolchain.toolchainDigest, root, admissions.stores.clock.now());
+    return signing::verifyAdmission(bundle, toolchain.toolchainDigest, toolchain.instance, root,
+                                    admissions.stores.clock.now());
   };
   std::optional<Error> byRoot;  // why the root does not do, if there is one
   if (!text.empty()) {
@@ -93,6 +94,11 @@ Result<std::optional<Error>> doubtOf(const Admissions& admissions, const index::
   }
   if ((*admission)->label == toolchain.label) return std::optional<Error>();
   return std::optional(Error{Code::kDataLoss, "it admits " + (*admission)->label, {}});
+}
+
+Result<bool> namesInstance(const Admissions& admissions, const index::ToolchainRecord& toolchain) {
+  KILN_ASSIGN(const auto admission, cachedAdmission(admissions, toolchain));
+  return admission->instance.has_value();
 }
 
 Status checkMayAdmit(const Admissions& admissions) {

@@ -53,7 +53,9 @@ Result<std::string> changeBy(const Admissions& admissions, const index::Toolchai
                                           there.lock->text() + "; what was said of it never changes");
   KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(admissions, there));
   if (doubt) return "admitted again";
-  return lock && !there.lock ? "lock added" : "unchanged";
+  if (lock && !there.lock) return "lock added";
+  KILN_ASSIGN(const bool isPlaced, namesInstance(admissions, there));
+  return isPlaced ? "unchanged" : "admitted again";
 }
 
 v1::Toolchain view(const index::ToolchainRecord& toolchain) {
@@ -96,7 +98,8 @@ Result<index::AdmissionRecord> ToolchainService::admit(const index::ToolchainRec
   const ToolchainAdmission admission{.builderId = admissions_.signatory.builder.id,
                                      .label = toolchain.label,
                                      .lock = toolchain.lock,
-                                     .admittedOn = toolchain.added};
+                                     .admittedOn = toolchain.added,
+                                     .instance = toolchain.instance};
   KILN_ASSIGN(std::string statement, admissionStatement(toolchain.toolchainDigest, admission));
   auto bundle = admissions_.signatory.signer.sign({.instance = toolchain.instance,
                                                    .statement = statement,

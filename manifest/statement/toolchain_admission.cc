@@ -1,13 +1,20 @@
 #include "manifest/statement/toolchain_admission.h"
 
+#include "manifest/base/printable.h"
 #include "manifest/statement/members.h"
 #include "manifest/toolchain/description.h"
 
 namespace kiln {
+namespace {
+
+constexpr std::size_t kMaxInstanceBytes = 64;
+
+}  // namespace
 
 Json ToolchainAdmission::toJson() const {
   Json json{{"issuer", {{"id", builderId}}}, {"label", label}, {"admittedOn", rfc3339(admittedOn)}};
   if (lock) json["lock"] = digestMember(*lock);
+  if (instance) json["instance"] = *instance;
   return json;
 }
 
@@ -25,6 +32,11 @@ Result<ToolchainAdmission> ToolchainAdmission::fromJson(const Json& predicate) {
     KILN_ASSIGN(out.lock, readDigestMember(reader, "lock"));
   }
   KILN_ASSIGN(out.admittedOn, readTimeMember(reader, "admittedOn"));
+  if (reader.has("instance")) {
+    KILN_ASSIGN(out.instance, reader.string("instance"));
+    if (out.instance->size() > kMaxInstanceBytes || printable(*out.instance) != *out.instance)
+      return badMember(reader.path("instance"), "must be the name of an instance");
+  }
   KILN_TRY(reader.finish());
   return out;
 }

@@ -1,4 +1,5 @@
-// The statement that a farm admitted a toolchain: from then on the label means this tree there, for ever.
+// The statement that a farm admitted a toolchain: from then on the label means this tree in that instance,
+// for ever.
 // Described in manifest/FORMAT.md.
 #pragma once
 
@@ -18,6 +19,8 @@ struct ToolchainAdmission {
   std::string label;           // the one that the tree's toolchain.json gives
   std::optional<Digest> lock;  // what the tree was made from; none where whoever added it named none
   TimePoint admittedOn;
+  // Where it was admitted, as text: it counts nowhere else. Nothing: a release signed it that did not say so.
+  std::optional<std::string> instance = {};
 
   // The predicate.
   Json toJson() const;

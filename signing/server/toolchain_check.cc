@@ -71,6 +71,8 @@ Status checkLock(storage::BlobStore& store, const std::string& instance, const D
 
 Status checkAdmission(storage::BlobStore& store, const std::string& instance,
                       const ToolchainAdmission& admission, const Digest& root) {
+  if (admission.instance && *admission.instance != instance)
+    return refused("its admission is for another instance than the one it is asked for in");
   Tree tree(store, instance);
   KILN_TRY(tree.enter(root, "", 0));
   const Digest* file = tree.find("toolchain.json");

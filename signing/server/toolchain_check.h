@@ -8,10 +8,10 @@
 
 namespace kiln::signing {
 
-// kFailedPrecondition unless every Directory and file of the tree is in the store and has its digest, its
-// toolchain.json gives this label and each component that it names is in the tree with its digest, and the
-// lock, if the statement names one, is there and is a ToolchainLock. The inputs that the lock names need not
-// be there.
+// kFailedPrecondition unless it names no other instance, every Directory and file of the tree is in the store
+// and has its digest, its toolchain.json gives this label and each component that it names is in the tree
+// with its digest, and the lock, if the statement names one, is there and is a ToolchainLock. The inputs that
+// the lock names need not be there.
 Status checkAdmission(storage::BlobStore& store, const std::string& instance,
                       const ToolchainAdmission& admission, const Digest& tree);
 

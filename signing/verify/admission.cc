@@ -18,14 +18,19 @@ Result<Bundle> readSigned(std::string_view text, const TrustRoot& root) {
   return bundle;
 }
 
-Result<ToolchainAdmission> readAdmission(const Bundle& bundle, const Digest& tree) {
+Result<ToolchainAdmission> readAdmission(const Bundle& bundle, const Digest& tree,
+                                         const std::string& instance) {
   KILN_ASSIGN(Statement said, parseStatement(bundle.envelope.payload));
   if (said.predicateType != kToolchainType)
     return fail(Code::kDataLoss,
                 "its predicate type " + inQuotes(said.predicateType) + " is not " + kToolchainType);
   if (said.subjects.size() != 1 || said.subjects[0].sha256 != tree.hash)
     return fail(Code::kDataLoss, "its statement is about another tree");
-  return ToolchainAdmission::fromJson(said.predicate);
+  KILN_ASSIGN(ToolchainAdmission admission, ToolchainAdmission::fromJson(said.predicate));
+  // Whose it is, is nobody else's business.
+  if (admission.instance && *admission.instance != instance)
+    return fail(Code::kDataLoss, "its statement is about another instance");
+  return admission;
 }
 
 // Where a log of the root has it; nothing if none is proven to.
@@ -48,11 +53,12 @@ Error notProven(const Error& error) {
 
 }  // namespace
 
-Result<ToolchainAdmission> verifyAdmission(std::string_view text, const Digest& tree, const TrustRoot& root,
+Result<ToolchainAdmission> verifyAdmission(std::string_view text, const Digest& tree,
+                                           const std::string& instance, const TrustRoot& root,
                                            TimePoint now) {
   auto bundle = readSigned(text, root);
   if (!bundle) return fail(notProven(bundle.error()));
-  auto admission = readAdmission(*bundle, tree);
+  auto admission = readAdmission(*bundle, tree, instance);
   if (!admission) return fail(notProven(admission.error()));
   const auto place = placeOf(*bundle, root);
   if (auto may = root.checkSigner(bundle->keyId, admission->builderId, now, place ? &*place : nullptr); !may)

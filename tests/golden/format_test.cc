@@ -197,6 +197,15 @@ TEST(Golden, ToolchainAdmission) {
                                   .admittedOn = parseRfc3339("2026-11-20T06:00:00Z").value()});
 }
 
+TEST(Golden, ToolchainAdmissionOfAnInstance) {
+  keepsItsForm("toolchain-admission-instance.json",
+               ToolchainAdmission{.builderId = "urn:kiln:builder:test",
+                                  .label = "kiln-0.1.0+llvm22.1.8",
+                                  .lock = digestOf("a lock"),
+                                  .admittedOn = parseRfc3339("2026-11-20T06:00:00Z").value(),
+                                  .instance = "team-a"});
+}
+
 TEST(Golden, ToolchainLock) {
   expectGolden(at("toolchain-lock.json"), toCanonicalJson(testing_support::sampleLock()).value());
   EXPECT_EQ(readToolchainLock(readGolden(at("toolchain-lock.json")))->inputs.size(), 4u);

@@ -51,6 +51,7 @@ DOCUMENTS = {
     "vsa.json": "vsa",
     "vsa-failed.json": "vsa",
     "toolchain-admission.json": "toolchain-admission",
+    "toolchain-admission-instance.json": "toolchain-admission",
     "toolchain-lock.json": "toolchain-lock",
     "tune.json": "tune",
     "tuning-entries.json": "tuning-entries",
@@ -58,7 +59,7 @@ DOCUMENTS = {
 }
 
 # Members that a document may lack.
-OPTIONAL = [["partition"], ["lock"], ["rootKeys"], ["recallKeys"], ["logs"], ["witnesses"], ["revocations"],
+OPTIONAL = [["partition"], ["lock"], ["instance"], ["rootKeys"], ["recallKeys"], ["logs"], ["witnesses"], ["revocations"],
             ["revocations", 0, "logs"], ["since"], ["until"],
             *([name] for name in ("requireCheck", "signers", "minToolchainVersion", "maxFallbackPermille",
                                   "partitionTargets", "checks", "refuseEmulated", "statements", "requireLog",

@@ -56,7 +56,7 @@ TEST_F(AdmissionTest, IsSignedOnceAndVerified) {
   const auto bundle = sign(root);
   ASSERT_TRUE(bundle) << bundle.error().message;
   EXPECT_EQ(*sign(root), *bundle);
-  auto said = verifyAdmission(*bundle, root, farm.root, farm.clock.now());
+  auto said = verifyAdmission(*bundle, root, "default", farm.root, farm.clock.now());
   ASSERT_TRUE(said) << said.error().message;
   EXPECT_EQ(said->label, kLabel);
   EXPECT_EQ(said->lock, admission.lock);
@@ -103,7 +103,7 @@ TEST_F(AdmissionTest, AVerifierBelievesTheFarmsKeyAboutThisTreeAlone) {
   const Digest root = tree();
   const std::string bundle = sign(root).value();
   auto codeOf = [&](std::string_view text, const Digest& tree, const TrustRoot& trust) {
-    return verifyAdmission(text, tree, trust, farm.clock.now()).error().code;
+    return verifyAdmission(text, tree, "default", trust, farm.clock.now()).error().code;
   };
   EXPECT_EQ(codeOf(bundle, compiler, farm.root), Code::kDataLoss);
   EXPECT_EQ(codeOf(bundle, root, Farm().root), Code::kPermissionDenied);
@@ -114,6 +114,29 @@ TEST_F(AdmissionTest, AVerifierBelievesTheFarmsKeyAboutThisTreeAlone) {
   std::string damaged = bundle;
   damaged[damaged.find("payload\":\"") + 20] ^= 1;
   EXPECT_EQ(codeOf(damaged, root, farm.root), Code::kDataLoss);
+}
+
+TEST_F(AdmissionTest, CountsInItsInstanceAlone) {
+  const Digest root = tree();
+  const auto in = [&](const std::string& bundle, const char* instance) {
+    return verifyAdmission(bundle, root, instance, farm.root, farm.clock.now());
+  };
+  const std::string old = sign(root).value();
+  EXPECT_TRUE(in(old, "default"));
+  EXPECT_TRUE(in(old, "b")) << "an earlier release did not say where";
+  admission.instance = "default";
+  const std::string bundle = sign(root).value();
+  EXPECT_TRUE(in(bundle, "default"));
+  for (const char* other : {"b", "", "Default"}) {
+    const auto replayed = in(bundle, other);
+    ASSERT_FALSE(replayed) << other;
+    EXPECT_EQ(replayed.error().code, Code::kDataLoss);
+    EXPECT_NE(replayed.error().message.find("another instance"), std::string::npos)
+        << replayed.error().message;
+    EXPECT_EQ(replayed.error().message.find("default"), std::string::npos) << "whose it is";
+  }
+  admission.instance = "b";
+  expectRefused(root, "another instance");
 }
 
 }  // namespace

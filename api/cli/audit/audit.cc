@@ -93,8 +93,13 @@ void report(const Context& context, const audit::Audited& audited, bool logged, 
                       {"foreignEntries", counts.log.foreign},
                       {"recallEntries", counts.log.recalls},
                       {"checkpoint", audited.checkpoint},
+                      {"admissionsWithoutInstance", audited.withoutInstance},
                       {"findingCount", counts.findings},
                       {"findings", std::move(findings)}});
+  for (const std::string& label : audited.withoutInstance)
+    printLine("note: the admission of toolchain " + printable(label) +
+              " names no instance, so that it may be another's; whoever has the tree may run kiln toolchain "
+              "add again, which makes one that does");
   std::string text = counted(counts.toolchains, "toolchain") + ", " + counted(counts.artifacts, "artifact") +
                      ", " + counted(counts.statements, "statement");
   if (logged) {
@@ -161,7 +166,8 @@ void addAudit(CLI::App& app, Context& context) {
       "in it must be in\nforce, and what the database keeps of it (leaves, proofs, checkpoints) must be the "
       "log's. Recalls that are known here\n(--recalls, and those kept beside the root) must be in force too. "
       "Then each statement and row must be signed, logged\nand what was signed. Findings: "
-      "missing-statement, unlogged-signature, bad-signature, tampered-row, damaged-log.",
+      "missing-statement, unlogged-signature, bad-signature, tampered-row, damaged-log.\nAn admission of an "
+      "earlier release that names no instance is no finding; a note names its label.",
       [&context, options] { return run(context, *options); });
   addLogOption(command, context);
   command.add_option(

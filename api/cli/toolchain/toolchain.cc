@@ -42,8 +42,8 @@ std::string changeText(const std::string& change) {
   if (change == "added") return "added: the farm has signed its admission";
   if (change == "lock added") return "lock added: the farm has signed an admission that names it";
   if (change == "admitted again")
-    return "admitted again: the trust root lets the earlier admission count no more, and the farm has "
-           "signed a new one";
+    return "admitted again: the trust root lets the earlier admission count no more, or it names no "
+           "instance, and the farm has signed a new one";
   return change == "unchanged" ? "unchanged: it was admitted before" : change;
 }
 

@@ -41,7 +41,8 @@ Result<std::optional<ToolchainAdmission>> readAdmission(const Context& context, 
   KILN_ASSIGN(const Digest toolchainDigest, fromProto(toolchain.toolchain_digest()).map_error(unreadable));
   auto bundle = storage::getBlob(client.blobs(), client.instance(), digest, kMaxBundleBytes);
   if (!bundle) return fail(client.explain(bundle.error()).in("admission"));
-  auto admission = signing::verifyAdmission(*bundle, toolchainDigest, root, SystemClock().now());
+  auto admission =
+      signing::verifyAdmission(*bundle, toolchainDigest, client.instance(), root, SystemClock().now());
   if (!admission) {
     admission.error().details = Json({{"exitCode", kExitVerification}}).dump();
     return fail(std::move(admission).error());
@@ -79,9 +80,12 @@ void addSources(Json& json, const v1::Toolchain& toolchain, const ToolchainSourc
   };
   json["lock"] = digest(toolchain.has_lock(), toolchain.lock());
   json["admission"] = digest(toolchain.has_admission(), toolchain.admission());
-  if (sources.admission)
+  if (sources.admission) {
     json["admitted"] = {{"issuer", sources.admission->builderId},
                         {"on", rfc3339(sources.admission->admittedOn)}};
+    json["admitted"]["instance"] =
+        sources.admission->instance ? Json(*sources.admission->instance) : Json(nullptr);
+  }
   json["rebuildable"] = sources.rebuildable();
   json["lacking"] = inputsJson(sources.lacking);
 }
@@ -93,6 +97,8 @@ void printSources(const v1::Toolchain& toolchain, const ToolchainSources& source
   if (sources.admission)
     printLine("         by " + printable(sources.admission->builderId) + " on " +
               rfc3339(sources.admission->admittedOn) + ", signature verified");
+  if (sources.admission && !sources.admission->instance)
+    printLine("         it names no instance; `kiln toolchain add` again makes one that does");
   printLine("rebuild  " + (sources.rebuildable() ? "yes, from what the farm keeps"
                                                  : kNotRebuildable + (": " + sources.why)));
   for (const LockedInput& input : sources.lacking) printLine(inputLine(input));

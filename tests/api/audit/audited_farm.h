@@ -90,6 +90,7 @@ class AuditedFarm : public FarmTest {
     EXPECT_EQ(audited->counts.findings, findings.size());
     counts_ = audited->counts;
     checkpoint_ = audited->checkpoint;
+    withoutInstance_ = audited->withoutInstance;
     return findings;
   }
   void run(const std::string& sql) {
@@ -126,6 +127,7 @@ class AuditedFarm : public FarmTest {
   signing::TrustRoot root_ = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
   AuditOptions options_;  // but for the sink
   Counts counts_;
+  std::vector<std::string> withoutInstance_;
   std::string checkpoint_;
 };
 

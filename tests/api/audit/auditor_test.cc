@@ -124,6 +124,35 @@ TEST_F(AuditedFarm, AReplacedAdmissionNeedsNoKeyOfTheRoot) {
   EXPECT_TRUE(audited().empty()) << audited()[0].what;
 }
 
+// One that another instance was given is a finding; of one that may be anybody's the label is told.
+TEST_F(AuditedFarm, AnAdmissionIsOfItsInstance) {
+  EXPECT_TRUE(audited().empty());
+  EXPECT_TRUE(withoutInstance_.empty());
+  const auto toolchain = index::findToolchain(*pool_.acquire().value(), "default", kLabel).value();
+  const auto text = storage::getBlob(*blobs_, "default", *toolchain.admission, 1 << 20).value();
+  const auto said = signing::parseBundle(text).value();
+  auto admission =
+      ToolchainAdmission::fromJson(parseStatement(said.envelope.payload).value().predicate).value();
+  EXPECT_EQ(admission.instance, "default");
+  const auto admit = [&] {
+    const std::string payload = admissionStatement(tree_, admission).value();
+    const auto envelope = signing::signEnvelope(said.envelope.payloadType, payload, key_).value();
+    const Digest bundle = put(signing::makeBundle(envelope, key_.publicKey()).value());
+    run("UPDATE toolchain_admissions SET payload_hash = " + sqlOf(digestOf(payload).text()) +
+        ", bundle_hash = " + sqlOf(bundle.text()) + ", bundle_size = " + std::to_string(bundle.size));
+  };
+  admission.instance.reset();
+  admit();
+  EXPECT_TRUE(audited().empty()) << audited()[0].what;
+  EXPECT_EQ(withoutInstance_, std::vector<std::string>{kLabel});
+  admission.instance = "b";
+  admit();
+  const auto findings = audited();
+  ASSERT_EQ(findings.size(), 1u);
+  EXPECT_EQ(findings[0].table, "toolchain_admissions");
+  EXPECT_NE(findings[0].what.find("another instance"), std::string::npos) << findings[0].what;
+}
+
 TEST_F(AuditedFarm, AStatementUnderAnotherArtifactIsFound) {
   const std::string swap = "UPDATE statements SET artifact_hash = CASE artifact_hash WHEN " + sqlOf(first_) +
                            " THEN " + sqlOf(second_) + " ELSE " + sqlOf(first_) + " END";

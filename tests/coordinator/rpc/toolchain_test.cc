@@ -36,7 +36,8 @@ class Toolchains : public FarmTest {
     const auto bundle =
         storage::getBlob(*blobs_, "default", *fromProto(toolchain.admission()), 1 << 20).value();
     const auto root = signing::developmentRoot(key_.publicKey(), kBuilderId, clock_.now());
-    return signing::verifyAdmission(bundle, *fromProto(toolchain.toolchain_digest()), root, clock_.now());
+    return signing::verifyAdmission(bundle, *fromProto(toolchain.toolchain_digest()), "default", root,
+                                    clock_.now());
   }
   int asked_ = 0;  // submissions so far
   bool there(const Digest& blob) { return storage::hasBlob(*blobs_, "default", blob).value(); }
@@ -65,6 +66,7 @@ TEST_F(Toolchains, AdmissionLeavesAStatement) {
   EXPECT_EQ(said->lock, lock);
   EXPECT_EQ(said->builderId, kBuilderId);
   EXPECT_EQ(said->admittedOn, clock_.now());
+  EXPECT_EQ(said->instance, "default");
   EXPECT_EQ(first.change(), "added");
   v1::Toolchain told = first;
   told.clear_change();
@@ -196,6 +198,57 @@ TEST_F(Toolchains, ARowWithAnotherTreeThanWasAdmittedIsRefused) {
           "', bundle_size = " + std::to_string(forged.size) + " WHERE label = 'kiln-1'");
   rows("DELETE FROM toolchain_admissions WHERE label = 'kiln-1'");
   EXPECT_EQ(asked("kiln-1").error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+}
+
+// A tenant who may admit toolchains has his signed; whoever writes to the database copies the rows.
+TEST_F(Toolchains, AnAdmissionOfAnotherInstanceIsRefused) {
+  const Digest tree = putToolchain();  // the bytes alone admit nothing
+  instance_ = "b";
+  const v1::Toolchain theirs = added(putToolchain());
+  const std::string bundle = storage::getBlob(*blobs_, "b", *fromProto(theirs.admission()), 1 << 20).value();
+  instance_ = "default";
+  put(bundle);
+  const Status copied = pool_.acquire().value()->executeScript(
+      "INSERT INTO toolchains (instance, label, hash, size, description, targets, added) SELECT 'default', "
+      "label, hash, size, description, targets, added FROM toolchains; INSERT INTO toolchain_admissions "
+      "(instance, label, locked, lock_hash, lock_size, payload_hash, bundle_hash, bundle_size, admitted) "
+      "SELECT 'default', label, locked, lock_hash, lock_size, payload_hash, bundle_hash, bundle_size, "
+      "admitted FROM toolchain_admissions");
+  ASSERT_TRUE(copied) << copied.error().message;
+  worker("w1");
+  for (const std::string& name : {std::string(kLabel), tree.text()}) {
+    v1::SubmitJobRequest wanted = request("k" + name);
+    wanted.set_toolchain(name);
+    v1::Job job;
+    const grpc::Status refused = submit(wanted, &job);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::DATA_LOSS) << refused.error_message();
+    EXPECT_NE(refused.error_message().find("another instance"), std::string::npos) << refused.error_message();
+  }
+  EXPECT_EQ(added(tree).change(), "admitted again") << "by whoever may here";
+  v1::SubmitJobRequest wanted = request("k");
+  wanted.set_toolchain(kLabel);
+  EXPECT_EQ(*fromProto(submitted(wanted).toolchain_digest()), tree);
+}
+
+// As a release before admitted it.
+TEST_F(Toolchains, AnAdmissionWithoutItsInstanceCountsUntilTheLabelIsAdmittedAgain) {
+  const Digest tree = putToolchain();
+  added(tree);
+  const std::string said = admissionStatement(tree, {kBuilderId, kLabel, {}, clock_.now(), {}}).value();
+  const Digest old =
+      put(signer_.sign({.instance = "default", .statement = said, .subjectSize = tree.size, .receipts = {}})
+              .value());
+  ASSERT_TRUE(pool_.acquire().value()->executeScript(
+      "SET session_replication_role = replica; UPDATE toolchain_admissions SET payload_hash = '\\x" +
+      digestOf(said).hex() + "', bundle_hash = '\\x" + old.hex() +
+      "', bundle_size = " + std::to_string(old.size) + "; SET session_replication_role = origin"));
+  worker("w1");
+  submitted(request("k1"));
+  const v1::Toolchain again = added(tree);
+  EXPECT_EQ(again.change(), "admitted again");
+  EXPECT_EQ(verified(again)->instance, "default");
+  EXPECT_EQ(added(tree).change(), "unchanged");
+  submitted(request("k2"));
 }
 
 // What was verified once is verified again under the next root: a revoked key's word ends with the

@@ -19,6 +19,10 @@ TEST(ToolchainAdmission, RoundTripsWithAndWithoutALock) {
   ToolchainAdmission unlocked = sample();
   unlocked.lock.reset();
   EXPECT_FALSE(ToolchainAdmission::fromJson(unlocked.toJson()).value().lock);
+  EXPECT_FALSE(back.instance) << "a release that did not say it";
+  ToolchainAdmission placed = sample();
+  placed.instance = "team-a";
+  EXPECT_EQ(ToolchainAdmission::fromJson(placed.toJson()).value().instance, "team-a");
   Statement statement = parseStatement(admissionStatement(digestOf("a tree"), unlocked).value()).value();
   EXPECT_EQ(statement.predicateType, kToolchainType);
   ASSERT_EQ(statement.subjects.size(), 1u);
@@ -36,11 +40,14 @@ TEST(ToolchainAdmission, RefusesEveryDamage) {
   for (const char* patch :
        {R"({"extra":1})", R"({"label":"a b"})", R"({"label":""})", R"({"issuer":{"id":""}})",
         R"({"lock":"sha256:00"})", R"({"lock":{"digest":"sha256:00","size":"1"}})", R"({"lock":{"extra":1}})",
-        R"({"admittedOn":"yesterday"})"}) {
+        R"({"admittedOn":"yesterday"})", R"({"instance":7})", R"({"instance":"a\u001bb"})"}) {
     Json json = sample().toJson();
     json.merge_patch(Json::parse(patch));
     EXPECT_FALSE(ToolchainAdmission::fromJson(json)) << patch;
   }
+  Json longer = sample().toJson();
+  longer["instance"] = std::string(65, 'a');
+  EXPECT_FALSE(ToolchainAdmission::fromJson(longer));
   ToolchainAdmission bad = sample();
   bad.label = "no label";
   EXPECT_FALSE(admissionStatement(digestOf("a tree"), bad)) << "nothing is written that would be refused";

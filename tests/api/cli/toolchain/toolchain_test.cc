@@ -167,6 +167,16 @@ TEST_F(KilnToolchain, ItsAdmissionIsVerifiedWhereARootIsNamed) {
   environment["KILN_TRUST_ROOT"] = directory / "root.json";
   has(kiln({"toolchain", "show", kLabel}).out, std::string("by ") + kIssuer);
   EXPECT_EQ(json({"toolchain", "show", kLabel}).at("admitted").at("issuer"), kIssuer);
+  has(kiln({"toolchain", "show", kLabel}).out, "names no instance; `kiln toolchain add` again");
+  EXPECT_TRUE(json({"toolchain", "show", kLabel}).at("admitted").at("instance").is_null());
+  admission.instance = "default";
+  sign();
+  EXPECT_EQ(kiln({"toolchain", "show", kLabel}).out.find("names no instance"), std::string::npos);
+  EXPECT_EQ(json({"toolchain", "show", kLabel}).at("admitted").at("instance"), "default");
+  admission.instance = "b";
+  sign();
+  EXPECT_EQ(kiln({"toolchain", "show", kLabel}).exit, 5);
+  admission.instance = "default";
   admission.label = "kiln-other";
   sign();
   EXPECT_EQ(kiln({"toolchain", "show", kLabel}).exit, 5);

@@ -80,13 +80,14 @@ struct TrustedBuild : testing_support::KilnBuild {
     *artifact.add_bundles() = toProto(signedBundle(provenanceStatement(manifest, said).value(), key));
   }
   // The label's row of the index, in the place of the one before.
-  void admit(const std::string& label, const Digest& tree, const signing::PrivateKey& by) {
+  void admit(const std::string& label, const Digest& tree, const signing::PrivateKey& by,
+             const std::optional<std::string>& instance = {}) {
     std::erase_if(farm.script.toolchains, [&](const v1::Toolchain& each) { return each.label() == label; });
     v1::Toolchain& row = farm.script.toolchains.emplace_back();
     row.set_label(label);
     *row.mutable_toolchain_digest() = toProto(tree);
     *row.mutable_admission() =
-        toProto(signedBundle(admissionStatement(tree, {kBuilder, label, {}, now}).value(), by));
+        toProto(signedBundle(admissionStatement(tree, {kBuilder, label, {}, now, instance}).value(), by));
   }
   // A file with one recall.
   std::string recalls(const Digest& what) {
@@ -161,6 +162,10 @@ TEST_F(TrustedBuild, AnAdmissionCountsAsFarAsItIsSigned) {
   admit("kiln-1", digestOf("toolchain"), signing::PrivateKey::create().value());
   expectRefused(builds(), "no signed admission says that this is kiln-1");
   admit("kiln-1", digestOf("toolchain"), key);
+  admit("kiln-1", digestOf("toolchain"), key, "b");
+  expectRefused(builds(), "another instance");
+  admit("kiln-1", digestOf("toolchain"), key, "default");
+  EXPECT_EQ(builds().exit, 0);
   farm.script.toolchains[0].set_label("kiln-2");  // whose admission is kiln-1's
   stated = "kiln-2";
   expectRefused(builds(), "its admission is that of kiln-1");
