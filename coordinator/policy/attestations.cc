@@ -1,5 +1,7 @@
 #include "coordinator/policy/attestations.h"
 
+#include <algorithm>
+
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
@@ -56,12 +58,20 @@ Result<About> find(const Stores& stores, const std::string& instance, const std:
   return out;
 }
 
+// Whether the root lets the key speak for this farm: its signer has it, or had it earlier. What it signed in
+// one instance is not for others.
+bool isFarmsOwn(const signing::TrustRoot& root, const std::string& builderId, const std::string& keyId) {
+  return std::ranges::any_of(root.builders, [&](const signing::TrustedBuilder& builder) {
+    return builder.id == builderId && std::ranges::find(builder.keys, keyId) != builder.keys.end();
+  });
+}
+
 // Whether the statement counts under the root, without the log that it is to enter now.
 Status check(const Judging& judging, const signing::TrustRoot& root, const std::string& text,
              const Read& read, const About& about) {
   KILN_ASSIGN(const std::string pem, judging.signatory.signer.publicKeyPem());
   KILN_ASSIGN(const signing::PublicKey own, signing::PublicKey::fromPem(pem));
-  if (read.bundle.keyId == own.id())
+  if (read.bundle.keyId == own.id() || isFarmsOwn(root, judging.signatory.builder.id, read.bundle.keyId))
     return fail(Code::kPermissionDenied, "signed with this farm's own key, which signs through kiln-signer");
   KILN_ASSIGN(const auto recalls, recallsInForce(judging.recalls));
   const signing::StatementReader reader(root, recalls.get(), judging.stores.clock.now());

@@ -112,6 +112,10 @@ TEST_F(Attestations, WhoMayNotSpeakIsRefusedByName) {
   const signing::PrivateKey stranger = signing::PrivateKey::create().value();
   expectRefused(bundle(stranger), Code::kPermissionDenied, stranger.publicKey().id());
   expectRefused(bundle(key_), Code::kPermissionDenied, "own key");
+  const auto earlier = signing::PrivateKey::create().value();  // what it signed may be another instance's
+  root_.builders[0].keys.push_back(earlier.publicKey().id());
+  trustAuthor(earlier, "urn:earlier");
+  expectRefused(bundle(earlier), Code::kPermissionDenied, "own key");
   // The payload under a trusted hint, signed by another.
   Json forged = Json::parse(bundle(author_));
   forged["dsseEnvelope"]["signatures"] = Json::parse(bundle(stranger)).at("dsseEnvelope").at("signatures");
