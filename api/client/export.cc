@@ -6,6 +6,7 @@
 #include <set>
 
 #include "api/node/staging.h"
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/artifact/media_types.h"
 #include "manifest/artifact/oci.h"
@@ -21,7 +22,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 constexpr std::uint64_t kMaxReceiptBytes = 4u << 20;
 
 // NVIDIA's compiler parts may be used but not passed on by everybody, so an export names them by digest

@@ -9,8 +9,6 @@
 namespace kiln::node {
 namespace {
 
-constexpr std::uint64_t kMaxBundleBytes = 12 << 20;
-
 Error verificationFailed(std::string message) {
   return {Code::kDataLoss, std::move(message), R"({"exitCode":5})"};
 }
@@ -60,14 +58,19 @@ struct OfferedBundle {
   std::string text;
 };
 
-// Each once: rows may lead to one bundle twice.
+// Each once: rows may lead to one bundle twice. None is read unless all of them may be.
 Result<std::vector<OfferedBundle>> offeredBundles(storage::BlobStore& store, const ArtifactRef& ref) {
-  if (ref.bundles.size() > kMaxBundles)
-    return fail(verificationFailed("more than " + std::to_string(kMaxBundles) + " bundles are offered"));
-  std::vector<OfferedBundle> out;
+  BundleCount count;
   std::set<std::string> offered;
+  std::vector<Digest> each;
   for (const Digest& digest : ref.bundles) {
     if (!offered.insert(digest.hex()).second) continue;
+    if (const Status fits = count.add(digest.size); !fits)
+      return fail(verificationFailed("bundles: " + fits.error().message));
+    each.push_back(digest);
+  }
+  std::vector<OfferedBundle> out;
+  for (const Digest& digest : each) {
     KILN_ASSIGN(auto text,
                 readSmall(store, ref.instance, digest, kMaxBundleBytes, "bundle " + digest.text()));
     out.push_back({digest, std::move(text)});

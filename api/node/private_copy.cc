@@ -22,7 +22,6 @@ namespace fs = std::filesystem;
 namespace {
 
 constexpr std::size_t kMaxFiles = 100'000;
-constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 
 // A regular file below a directory that others may write, and how large it is.
 struct Source {
@@ -57,8 +56,7 @@ using Copies = std::map<std::pair<dev_t, ino_t>, fs::path>;
 
 // Holes stay holes, and hard links links: a file takes no more room here than it does there, whatever size it
 // claims.
-Status copyFile(const fs::path& from, const fs::path& to, std::uint64_t limit, Copies& copies) {
-  KILN_ASSIGN(const Source source, openSource(from, limit));
+Status copyFile(const Source& source, const fs::path& from, const fs::path& to, Copies& copies) {
   const auto [first, isNew] = copies.try_emplace(source.id, to);
   if (!isNew)
     return ::link(first->second.c_str(), to.c_str()) == 0 ? Status() : fail(errnoError(errno, to.string()));
@@ -128,7 +126,8 @@ Result<std::shared_ptr<PrivateCopy>> PrivateCopy::of(const std::string& director
   KILN_ASSIGN(const Sizes sizes, Sizes::of(directory));
   KILN_ASSIGN(auto copy, create());
   std::error_code error;
-  std::size_t files = 0, bundles = 0;
+  std::size_t files = 0;
+  BundleCount bundles;
   Copies copies;
   for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
     const fs::path name = it->path().lexically_relative(directory), to = fs::path(copy->path()) / name;
@@ -137,9 +136,10 @@ Result<std::shared_ptr<PrivateCopy>> PrivateCopy::of(const std::string& director
     if (it->is_directory(error)) {
       if (::mkdir(to.c_str(), 0700) != 0) return fail(errnoError(errno, to.string()));
     } else if (const auto limit = sizes.limit(name.string())) {
-      if (*name.begin() == "bundles" && ++bundles > kMaxBundles)
-        return fail(Code::kDataLoss, directory + ": more than " + std::to_string(kMaxBundles) + " bundles");
-      KILN_TRY(copyFile(it->path(), to, *limit, copies));
+      KILN_ASSIGN(const Source source, openSource(it->path(), *limit));
+      if (*name.begin() == "bundles")
+        if (const Status fits = bundles.add(source.size); !fits) return fail(fits.error().in(directory));
+      KILN_TRY(copyFile(source, it->path(), to, copies));
     } else if (*name.begin() == "fixtures") {
       return fail(Code::kDataLoss, it->path().string() + ": is not in the list of fixtures");
     }

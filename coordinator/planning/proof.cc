@@ -7,6 +7,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/recall/recalls.h"
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/oci.h"
 #include "signing/receipt/receipt.h"
 #include "signing/trust/trust_root.h"
@@ -14,8 +15,6 @@
 
 namespace kiln::service {
 namespace {
-
-constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 
 const signing::Policy& anyPolicy() {
   static const signing::Policy policy{
@@ -57,7 +56,9 @@ Result<std::shared_ptr<const ProvenArtifact>> verified(const Planning& planning,
     blobs.push_back(file.digest);
     return planning.stores.blobs.read(instance, file.digest, 0, 0, sink);
   };
+  BundleCount count;
   for (const index::BundleRecord& record : artifact.bundles) {
+    KILN_TRY(count.add(record.bundle.size));
     KILN_ASSIGN(std::string bundle,
                 storage::getBlob(planning.stores.blobs, instance, record.bundle, kMaxBundleBytes));
     request.bundles.push_back(std::move(bundle));

@@ -2,14 +2,10 @@
 
 #include <array>
 
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/json/reader.h"
 
 namespace kiln::signing {
-namespace {
-
-constexpr std::size_t kMaxBundleBytes = 12u << 20;
-
-}  // namespace
 
 Result<std::string> makeBundle(const Envelope& envelope, const PublicKey& key,
                                const std::optional<LogEntry>& entry) {

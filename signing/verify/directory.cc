@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/base/file.h"
 #include "manifest/base/printable.h"
@@ -16,7 +17,6 @@
 namespace kiln::signing {
 namespace {
 
-constexpr std::size_t kMaxBundleBytes = 12u << 20;
 constexpr std::size_t kMaxEntries = 4096;
 constexpr int kMaxDepth = 16;
 constexpr char kFixtures[] = "fixtures";
@@ -85,8 +85,10 @@ Result<std::vector<std::string>> readBundles(int root) {
   }
   ::closedir(listing);
   std::sort(names.begin(), names.end());
+  BundleCount count;
   for (const std::string& name : names) {
     KILN_ASSIGN(std::string text, textBelow(root, name, kMaxBundleBytes));
+    KILN_TRY(count.add(text.size()));
     out.push_back(std::move(text));
   }
   return out;

@@ -137,11 +137,11 @@ class Verification {
   }
 
   void checkBundles() {
-    if (request_.bundles.empty() || request_.bundles.size() > kMaxBundles)
-      return refuse("bundles",
-                    {Code::kDataLoss, request_.bundles.empty()
-                                          ? "no bundle: the artifact is not signed"
-                                          : "more than " + std::to_string(kMaxBundles) + " bundles"});
+    if (request_.bundles.empty())
+      return refuse("bundles", {Code::kDataLoss, "no bundle: the artifact is not signed"});
+    BundleCount count;
+    for (const std::string& bundle : request_.bundles)
+      if (const Status fits = count.add(bundle.size()); !fits) return refuse("bundles", fits.error());
     const StatementReader reader(root_, known_.recalls, now_, policy_.minWitnesses);
     const StatementSubject about{verdict_.artifact, config_, verdict_.manifest};
     std::string whyNone;

@@ -34,7 +34,7 @@ struct VerifyRequest {
   std::string_view artifactJson;     // the OCI image manifest
   Digest artifact;                   // wanted, by its hash alone; Digest{} accepts any
   FileReader read;                   // config ("manifest.json"), layers, "fixtures/<path>"
-  std::vector<std::string> bundles;  // Sigstore bundles, JSON
+  std::vector<std::string> bundles;  // Sigstore bundles, JSON; as many as BundleCount allows
   std::optional<OfferedFixtures> fixtures = {};
   // Takes the files as verified before and looks at Manifest, statements, recalls and policy again.
   bool statementsOnly = false;

@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 
 #include "manifest/artifact/bundle_limit.h"
@@ -12,15 +13,30 @@
 namespace kiln::storage {
 namespace {
 
+constexpr std::uint64_t kMaxManifestsBytes = 4 * kMaxOciManifestBytes;
+
 Result<std::string> readManifest(OciLayoutStore& store, const Digest& digest) {
   return getBlob(store, {}, digest, kMaxOciManifestBytes);
 }
 
-Status takeReferrer(OciLayoutStore& store, const Referrer& referrer, OciExport& out) {
+// All are read before it is known which are about the artifact.
+Status checkSizes(const std::vector<Digest>& manifests) {
+  std::uint64_t bytes = 0;
+  for (const Digest& digest : manifests) {
+    bytes += std::min<std::uint64_t>(digest.size, kMaxManifestsBytes + 1);
+    if (bytes > kMaxManifestsBytes)
+      return fail(Code::kInvalidArgument, "index.json names manifests of more than " +
+                                              std::to_string(kMaxManifestsBytes) +
+                                              " bytes together, which no export of an artifact has");
+  }
+  return {};
+}
+
+Status takeReferrer(OciLayoutStore& store, const Referrer& referrer, BundleCount& bundles, OciExport& out) {
   if (referrer.artifactType == kBundleType) {
     if (referrer.layers.size() != 1) return fail(Code::kInvalidArgument, "a bundle has one layer");
-    if (out.bundles.size() == kMaxBundles)
-      return fail(Code::kInvalidArgument, "more than " + std::to_string(kMaxBundles) + " bundles");
+    if (const Status fits = bundles.add(referrer.layers[0].digest.size); !fits)
+      return fail(Code::kInvalidArgument, fits.error().message);
     out.bundles.push_back(referrer.layers[0].digest);
   } else if (referrer.artifactType == kFixturesType) {
     if (!out.fixtures.empty()) return fail(Code::kInvalidArgument, "fixtures are there twice");
@@ -54,6 +70,7 @@ Status place(const std::string& path, std::string_view text, bool replace) {
 Result<OciExport> readExport(OciLayoutStore& store) {
   KILN_ASSIGN(const std::string index, store.readText("index.json", kMaxLayoutIndexBytes));
   KILN_ASSIGN(const std::vector<Digest> manifests, parseLayoutIndex(index));
+  KILN_TRY(checkSizes(manifests));
   OciExport out;
   std::vector<std::pair<Digest, Referrer>> referrers;
   bool found = false;
@@ -71,9 +88,10 @@ Result<OciExport> readExport(OciLayoutStore& store) {
     }
   }
   if (!found) return fail(Code::kInvalidArgument, "index.json names no artifact");
+  BundleCount bundles;
   for (const auto& [digest, referrer] : referrers) {
     if (referrer.subject != out.artifact) continue;
-    if (auto taken = takeReferrer(store, referrer, out); !taken)
+    if (auto taken = takeReferrer(store, referrer, bundles, out); !taken)
       return fail(taken.error().in("manifest " + digest.text()));
     out.referrers.push_back({digest, referrer.artifactType});
   }
@@ -81,6 +99,10 @@ Result<OciExport> readExport(OciLayoutStore& store) {
 }
 
 Status addBundle(const std::string& directory, const OciExport& current, std::string_view bundle) {
+  BundleCount count;
+  for (const Digest& there : current.bundles) KILN_TRY(count.add(there.size));
+  if (const Status fits = count.add(bundle.size()); !fits)
+    return fail(Code::kResourceExhausted, directory + ": has no room for another: " + fits.error().message);
   KILN_ASSIGN(const std::string manifest, makeBundleReferrer(current.artifact, digestOf(bundle)));
   std::vector<LayoutEntry> all = current.referrers;
   all.push_back({digestOf(manifest), kBundleType});

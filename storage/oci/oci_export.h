@@ -20,12 +20,14 @@ struct OciExport {
   std::vector<LayoutEntry> referrers;    // all that refer to the artifact, in the index's order
 };
 
-// kInvalidArgument if the index names no artifact or more than one, or a manifest is malformed; kDataLoss and
-// kNotFound for blobs. Manifests of other types, or about other subjects, are passed over.
+// kInvalidArgument if the index names no artifact or more than one, manifests that are too large together, or
+// more bundles than BundleCount allows, or a manifest is malformed; kDataLoss and kNotFound for blobs.
+// Manifests of other types, or about other subjects, are passed over.
 Result<OciExport> readExport(OciLayoutStore& store);
 
 // Adds a bundle to an export: its blob, a manifest that refers to the artifact, and last, by one rename, the
-// index. kPermissionDenied if the directory cannot be written.
+// index. kPermissionDenied if the directory cannot be written, kResourceExhausted if BundleCount allows no
+// more.
 Status addBundle(const std::string& directory, const OciExport& current, std::string_view bundle);
 
 }  // namespace kiln::storage

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
@@ -225,6 +226,22 @@ TEST_F(VerifyTest, NoMoreBundlesAreReadThanAnArtifactMayHave) {
   EXPECT_TRUE(verify().passed);
   bundles.push_back(bundles[0]);
   expectRefused(Code::kDataLoss, "bundles: more than 256 bundles");
+}
+
+TEST_F(VerifyTest, NoMoreBytesOfBundlesAreReadThanAnArtifactMayHave) {
+  // Who signed nothing chooses what costs most to parse.
+  const std::string brackets(kMaxBundleBytes, '[');
+  const auto fits = static_cast<std::size_t>((kMaxBundlesBytes - bundles[0].size()) / kMaxBundleBytes);
+  bundles.resize(1 + fits, brackets);
+  expectRefused(Code::kDataLoss, "bundle 2: JSON: nesting deeper");
+  bundles.push_back(brackets);
+  const Verdict verdict = verify();
+  EXPECT_FALSE(verdict.passed);
+  const auto about = std::ranges::count_if(
+      verdict.lines, [](const VerdictLine& line) { return line.check.starts_with("bundle"); });
+  EXPECT_EQ(about, 1) << "none of them is parsed";
+  EXPECT_NE(verdict.status().error().message.find("all of an artifact may have 67108864"), std::string::npos)
+      << verdict.status().error().message;
 }
 
 TEST_F(VerifyTest, AForeignKeyIsRefused) {

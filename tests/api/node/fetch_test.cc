@@ -92,6 +92,23 @@ TEST_F(FetchTest, WhatThirdPartiesSayDoesNotMakeItUnfetchable) {
   expectRefused("one more than an artifact may have");
 }
 
+// Nobody has looked at a signature by then: what is offered may be anybody's.
+TEST_F(FetchTest, NoneOfTheBundlesIsReadWhenAllAreMoreThanAnArtifactMayHave) {
+  store.lie = Lie::kFail;
+  store.about = artifact.ref.bundles[0];
+  for (std::uint64_t left = kMaxBundlesBytes; left > 0; left -= std::min(left, kMaxBundleBytes)) {
+    Digest large = digestOf("bundle " + std::to_string(left));
+    large.size = std::min(left, kMaxBundleBytes);
+    artifact.ref.bundles.push_back(large);
+  }
+  expectRefused("bundles of more bytes than an artifact may have");
+  artifact.ref.bundles.pop_back();
+  EXPECT_EQ(fetch().error().code, Code::kUnavailable) << "as many as may be are asked for";
+  artifact.ref.bundles.resize(1);
+  artifact.ref.bundles[0].size = kMaxBundleBytes + 1;
+  expectRefused("a bundle larger than any");
+}
+
 TEST_F(FetchTest, OneFlippedBitInAnyBlobLeavesNothing) {  // 4
   for (const auto& [name, digest] : artifact.blobs()) {
     store.about = digest;

@@ -337,7 +337,7 @@ TEST_F(OpenTest, NothingLongerThanItMayBeIsCopied) {
 
 TEST_F(OpenTest, AFileOfManyNamesTakesNoMoreRoom) {
   ASSERT_EQ(::chmod(fetched.c_str(), 0777), 0);
-  std::ofstream(fetched + "/bundles/first.sigstore.json") << std::string(1 << 20, 'x');
+  std::ofstream(fetched + "/bundles/first.sigstore.json") << std::string(1 << 17, 'x');
   for (int i = 0; i < 200; ++i)
     fs::create_hard_link(fetched + "/bundles/first.sigstore.json",
                          fetched + "/bundles/" + std::to_string(i) + ".sigstore.json");
@@ -362,6 +362,23 @@ TEST_F(OpenTest, NoMoreBundlesAreCopiedThanAnArtifactMayHave) {
   EXPECT_EQ(refused.error().code, Code::kDataLoss);
   EXPECT_NE(refused.error().message.find("more than 256 bundles"), std::string::npos)
       << refused.error().message;
+}
+
+TEST_F(OpenTest, NoMoreBytesOfBundlesAreReadThanAnArtifactMayHave) {
+  const auto place = [&](int i) { return fetched + "/bundles/" + std::to_string(i) + ".sigstore.json"; };
+  for (int i = 0; i < 5; ++i) {
+    std::ofstream(place(i)) << "x";
+    fs::resize_file(place(i), kMaxBundleBytes);
+  }
+  EXPECT_TRUE(PrivateCopy::of(fetched));
+  std::ofstream(place(5)) << "x";
+  fs::resize_file(place(5), kMaxBundleBytes);
+  const auto copy = PrivateCopy::of(fetched);
+  ASSERT_FALSE(copy);
+  const auto verdict = signing::verifyDirectory({fetched, artifact.farm.artifact}, artifact.trust.root,
+                                                artifact.trust.policy, SystemClock());
+  for (const std::string& why : {copy.error().message, verdict.status().error().message})
+    EXPECT_NE(why.find("all of an artifact may have 67108864"), std::string::npos) << why;
 }
 
 TEST_F(OpenTest, OnlyWhatBelongsToAnArtifactIsCopied) {

@@ -148,6 +148,30 @@ TEST_F(OciLayoutTest, HoldsAsManyBundlesAsAnArtifactMayHave) {
   EXPECT_EQ(read().error().code, Code::kInvalidArgument);
 }
 
+// Manifests and bundles are read before anybody has looked at a signature.
+TEST_F(OciLayoutTest, NoMoreBytesAreReadThanAnExportOfAnArtifactHas) {
+  Digest large = digestOf("large");
+  large.size = kMaxBundlesBytes / 8;
+  std::vector<LayoutEntry> referrers;
+  for (int i = 0; i < 8; ++i)
+    referrers.push_back({refer(kBundleType, artifact, "bundles/" + std::to_string(i), large), kBundleType});
+  index(referrers);
+  const auto full = read();
+  ASSERT_TRUE(full) << full.error().message;
+  EXPECT_EQ(addBundle(root, *full, "{}").error().code, Code::kResourceExhausted);
+  referrers.push_back({refer(kBundleType, artifact, "bundles/more", large), kBundleType});
+  index(referrers);
+  EXPECT_NE(read().error().message.find("all of an artifact may have"), std::string::npos);
+  referrers.clear();
+  for (int i = 0; i < 5; ++i) {
+    Digest manifest = digestOf("manifest " + std::to_string(i));
+    manifest.size = 4 << 20;
+    referrers.push_back({manifest, "application/x-of-others"});
+  }
+  index(referrers);
+  EXPECT_NE(read().error().message.find("manifests of more than"), std::string::npos);
+}
+
 TEST_F(OciLayoutTest, AddsABundle) {
   const OciExport before = read().value();
   ASSERT_TRUE(addBundle(root, before, "{\"bundle\":2}"));
