@@ -104,7 +104,7 @@ Result<index::BundleRecord> addAttestation(const Judging& judging, const Instanc
     KILN_ASSIGN(auto connection, judging.stores.database.acquire());
     KILN_ASSIGN(const auto kept, index::findAttestation(*connection, instance, statement.payload));
     if (kept) return *kept;
-    KILN_TRY(index::checkRoom(*connection, instance, about.artifact, limits));
+    KILN_TRY(index::checkRoom(*connection, instance, about.artifact, offered.bundle.size(), limits));
   }
   const signing::PublicKey* key = root.findKey(statement.bundle.keyId);  // check() has found it
   KILN_ASSIGN(const std::string logged, log.takeIn(instance, statement.bundle.envelope, *key));

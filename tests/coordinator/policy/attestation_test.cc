@@ -162,6 +162,11 @@ TEST_F(Attestations, TheirNumberIsBounded) {
   EXPECT_TRUE(add(bundle(author_, {{"n", 2}}), {9, 3}));
   EXPECT_LE(index::AttestationLimits{}.perArtifact * 4, static_cast<std::int64_t>(kMaxBundles))
       << "the farm's own statements have room beside them";
+  const std::string another = bundle(author_, {{"n", 3}});
+  const auto kept = static_cast<std::int64_t>(another.size());  // each is as long, and longer once logged
+  EXPECT_EQ(add(another, {9, 9, 3 * kept}).error().code, Code::kResourceExhausted);
+  EXPECT_TRUE(add(another, {9, 9, 99 * kept}));
+  EXPECT_LE(index::AttestationLimits{}.bytesPerArtifact * 2, static_cast<std::int64_t>(kMaxBundlesBytes));
 }
 
 TEST_F(Attestations, APolicyThatWantsOneJudgesAgain) {
