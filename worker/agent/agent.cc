@@ -3,6 +3,7 @@
 #include <grpcpp/client_context.h>
 #include <spdlog/spdlog.h>
 
+#include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/post.hpp>
@@ -120,7 +121,8 @@ class Agent::Loop {
     if (status.ok()) {
       if (pacer_.away()) spdlog::info("coordinator is back worker={}", name());
       const auto& next = call->response.next_contact();
-      pacer_.answered(now, std::chrono::seconds(next.seconds()) + Duration(next.nanos() / 1000));
+      const std::chrono::seconds seconds(std::clamp<std::int64_t>(next.seconds(), -1, 3600));
+      pacer_.answered(now, seconds + Duration(next.nanos() / 1000));
       toldDraining_ = call->request.draining();
       carryOut(reconciler_.apply(call->response));
     } else if (call->interrupted && status.error_code() == grpc::StatusCode::CANCELLED) {

@@ -7,6 +7,7 @@ namespace {
 constexpr Duration kFirstRetry = std::chrono::milliseconds(100);
 constexpr Duration kMaxRetry = std::chrono::seconds(3);
 constexpr Duration kMaxContact = std::chrono::minutes(1);
+constexpr Duration kMinContact = std::chrono::milliseconds(10);
 constexpr Duration kStageGap = std::chrono::milliseconds(50);
 }  // namespace
 
@@ -18,7 +19,8 @@ void Pacer::called(TimePoint now) {
 
 void Pacer::answered(TimePoint now, Duration nextContact) {
   failures_ = 0;
-  due_ = std::min(due_, now + std::clamp(nextContact, Duration::zero(), kMaxContact));
+  const TimePoint said = now + std::clamp(nextContact, Duration::zero(), kMaxContact);
+  due_ = std::min(due_, std::max(said, lastCall_ + kMinContact));
 }
 
 void Pacer::failed(TimePoint now) {

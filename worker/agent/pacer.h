@@ -15,7 +15,9 @@ class Pacer {
 
   // A call begins now; what was urgent is in it.
   void called(TimePoint now);
-  // The coordinator answered and said when to call again (at most a minute; zero or less: at once).
+  // The coordinator answered and said when to call again: at most a minute from now, and not before 10 ms
+  // after the last call began, whatever it says, or one that says "at once" each time is asked without a
+  // pause.
   void answered(TimePoint now, Duration nextContact);
   // The call failed: back off from 100 ms, doubling to 3 s, less up to a quarter at random.
   void failed(TimePoint now);
