@@ -31,7 +31,9 @@ class RetryPolicy {
     // (anything but kUnavailable, kDeadlineExceeded, and kResourceExhausted with "retryAfterSeconds" in its
     // details, which it then waits) or the limit is reached, which it then adds to the message.
     bool again(Error& error);
-    // The farm has answered: what fails next is another wait.
+    // The farm has answered with something that was not there before: what fails next is another wait. An
+    // answer that brings nothing is none, or a farm that only ever gives such would be waited for without
+    // end.
     void answered();
 
    private:
@@ -42,6 +44,8 @@ class RetryPolicy {
     bool waiting_ = false;
     std::string told_;
   };
+
+  std::chrono::milliseconds limit() const { return limit_; }
 
   // Calls `attempt`, which returns a Result, until it succeeds or its failure is final. What it does must be
   // fit to be done twice: an answer may have been lost on its way.

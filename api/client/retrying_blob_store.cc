@@ -1,9 +1,15 @@
 #include "api/client/retrying_blob_store.h"
 
 #include <algorithm>
+#include <chrono>
+#include <optional>
+
+#include "storage/remote/remote_blob_store.h"
 
 namespace kiln::client {
 namespace {
+
+using Clock = std::chrono::steady_clock;
 
 // The bytes of one read, from one answer or from several. After the first cut the newest message is held
 // back until all of them are known to be right: only an answer that is whole was checked by the store.
@@ -17,6 +23,7 @@ class Spliced {
     if (length != 0) wanted_ = std::min(wanted_, length);
   }
 
+  std::uint64_t wanted() const { return wanted_; }
   std::uint64_t taken() const { return taken_; }
   std::uint64_t left() const { return wanted_ - std::min(wanted_, taken_); }
   bool cut() const { return cut_; }
@@ -52,6 +59,12 @@ class Spliced {
   Status receiver_;
 };
 
+Error tooSlow(Error error, const Spliced& bytes) {
+  error.message += "; gave up with " + std::to_string(bytes.taken()) + " of " +
+                   std::to_string(bytes.wanted()) + " bytes: they come too slowly";
+  return error;
+}
+
 }  // namespace
 
 Result<std::unique_ptr<storage::BlobWriter>> RetryingBlobStore::beginWrite(const std::string& instance,
@@ -63,7 +76,10 @@ Status RetryingBlobStore::read(const std::string& instance, const Digest& digest
                                std::uint64_t length, const storage::ByteSink& sink) {
   Spliced bytes(digest, offset, length, sink);
   RetryPolicy::Attempts attempts(retryPolicy_);
+  // A byte ends a wait, but bytes that come one by one do not make a read without end.
+  std::optional<Clock::time_point> until;
   const storage::ByteSink receive = [&](Bytes got) {
+    if (got.empty()) return Status{};
     attempts.answered();
     return bytes.take(got);
   };
@@ -78,7 +94,9 @@ Status RetryingBlobStore::read(const std::string& instance, const Digest& digest
     }
     if (!bytes.receiver()) return status;
     Error error = explain_(std::move(status).error());
+    if (!until) until = Clock::now() + retryPolicy_.limit() + storage::longestTransfer(bytes.left());
     if (!attempts.again(error)) return fail(std::move(error));
+    if (Clock::now() > *until) return fail(tooSlow(std::move(error), bytes));
     if (bytes.taken() > 0) bytes.cutOff();
   }
 }

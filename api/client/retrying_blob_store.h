@@ -7,9 +7,10 @@
 namespace kiln::client {
 
 // Reads go on at the byte where they were cut off, and what they then hand on is held against the digest as
-// a whole, so that no two answers are patched into a blob that neither was. Writes are only forwarded:
-// whoever has the bytes starts them again (Client::upload). Errors are as from the base, after `explain`.
-// Thread safe.
+// a whole, so that no two answers are patched into a blob that neither was. From the first cut on, a read
+// takes no longer than the policy's limit and storage::longestTransfer of the rest together. Writes are only
+// forwarded: whoever has the bytes starts them again (Client::upload). Errors are as from the base, after
+// `explain`. Thread safe.
 class RetryingBlobStore final : public storage::BlobStore {
  public:
   // `base` and `policy` must outlive it.

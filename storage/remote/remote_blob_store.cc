@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <set>
 
+#include "storage/remote/read_stream.h"
 #include "storage/remote/remote_writer.h"
 #include "storage/remote/resource_name.h"
 #include "storage/remote/status.h"
@@ -54,11 +55,14 @@ RemoteBlobStore::RemoteBlobStore(std::shared_ptr<grpc::Channel> channel, RemoteB
       streams_(google::bytestream::ByteStream::NewStub(channel)),
       options_(options) {}
 
+std::chrono::seconds longestTransfer(std::uint64_t bytes) {
+  constexpr std::uint64_t kSlowest = 64 << 10, kMost = std::uint64_t{1} << 47;  // bytes a second; bytes
+  return std::chrono::seconds(std::min(bytes, kMost) / kSlowest + 1);
+}
+
 // A server that falls silent, or says nothing at length, is not waited for without end.
 std::chrono::system_clock::time_point RemoteBlobStore::streamDeadline(std::uint64_t bytes) const {
-  constexpr std::uint64_t kSlowest = 64 << 10, kMost = std::uint64_t{1} << 47;  // bytes a second; bytes
-  return std::chrono::system_clock::now() + options_.callTimeout +
-         std::chrono::seconds(std::min(bytes, kMost) / kSlowest);
+  return std::chrono::system_clock::now() + options_.callTimeout + longestTransfer(bytes);
 }
 
 Result<std::unique_ptr<BlobWriter>> RemoteBlobStore::beginWrite(const std::string& instance,
@@ -75,7 +79,7 @@ Status RemoteBlobStore::read(const std::string& instance, const Digest& digest, 
   request.set_resource_name(readName(instance, digest));
   request.set_read_offset(static_cast<std::int64_t>(offset));
   request.set_read_limit(static_cast<std::int64_t>(std::min(length, digest.size)));
-  auto stream = streams_->Read(&context, request);
+  ReadStream stream(*streams_, context, request, options_.callTimeout);
 
   bool whole = offset == 0 && (length == 0 || length >= digest.size);
   std::uint64_t left = offset > digest.size ? 0 : digest.size - offset;
@@ -83,7 +87,8 @@ Status RemoteBlobStore::read(const std::string& instance, const Digest& digest, 
   VerifyingSink checked(digest, sink);
   google::bytestream::ReadResponse response;
   Status local;
-  while (local && stream->Read(&response)) {
+  while (local && stream.read(response)) {
+    if (response.data().empty()) continue;
     if (response.data().size() > left) {
       local = fail(Code::kDataLoss,
                    fmt::format("the server sent more bytes of {} than were asked for", digest.text()));
@@ -93,7 +98,7 @@ Status RemoteBlobStore::read(const std::string& instance, const Digest& digest, 
     local = whole ? checked.take(std::move(*response.mutable_data())) : sink(asBytes(response.data()));
   }
   if (!local) context.TryCancel();
-  grpc::Status status = stream->Finish();
+  grpc::Status status = stream.finish();
   KILN_TRY(local);
   if (!status.ok()) return fail(fromGrpc(status));
   if (left != 0)

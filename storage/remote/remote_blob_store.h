@@ -14,9 +14,12 @@
 namespace kiln::storage {
 
 struct RemoteBlobStoreOptions {
-  std::chrono::milliseconds callTimeout{
-      60'000};  // of a unary call; a stream has a second more for each 64 KiB
+  // Of a unary call, and of a read without a new byte; a stream as a whole has longestTransfer() more.
+  std::chrono::milliseconds callTimeout{60'000};
 };
+
+// What bytes may take on their way, at most: a second for each 64 KiB that is begun.
+std::chrono::seconds longestTransfer(std::uint64_t bytes);
 
 // Thread safe. Errors are the server's, kUnavailable if it cannot be reached. Whole blobs are hashed as they
 // arrive and held back by one chunk, so the server is not trusted for them; for a range the server's own

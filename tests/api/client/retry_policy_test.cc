@@ -199,6 +199,44 @@ TEST_F(RetriedReads, TheReceiversOwnErrorIsFinal) {
   EXPECT_EQ(calls, 1);
 }
 
+// What a farm sends that lies: a part of the blob, and then again and again what brings nothing, or hardly
+// anything.
+class DrippingStore final : public storage::BlobStore {
+ public:
+  std::string first, then;  // what the first read and the others get before they are cut off
+  int reads = 0;
+
+  Status read(const std::string&, const Digest&, std::uint64_t, std::uint64_t,
+              const storage::ByteSink& sink) override {
+    KILN_TRY(sink(asBytes(std::string_view(reads++ == 0 ? first : then))));
+    return fail(kAway);
+  }
+  Result<std::unique_ptr<storage::BlobWriter>> beginWrite(const std::string&, const Digest&) override {
+    return fail(Code::kUnimplemented, "");
+  }
+  Result<std::vector<Digest>> findMissing(const std::string&, std::span<const Digest>) override {
+    return fail(Code::kUnimplemented, "");
+  }
+};
+
+TEST(RetriedRead, OnlyNewBytesEndAWaitAndDropsOfThemDoNotMakeItEndless) {
+  for (const std::string then : {"", "x"}) {
+    Told told;
+    const RetryPolicy policy(milliseconds(300), told.listener());
+    DrippingStore base;
+    base.first = "ab";
+    base.then = then;
+    RetryingBlobStore store(base, policy, [](Error error) { return error; });
+    Digest blob = digestOf("blob");
+    blob.size = 200;
+    const Status status = store.read("default", blob, 0, 0, [](Bytes) { return Status(); });
+    ASSERT_FALSE(status);
+    EXPECT_EQ(status.error().code, Code::kUnavailable);
+    EXPECT_LT(base.reads, 20) << "of 200 that would bring a byte each";
+    if (then.empty()) EXPECT_EQ(told.answers, 0) << "an empty message is no answer";
+  }
+}
+
 TEST_F(RetriedReads, FindMissingIsAskedAgain) {
   base.script = {2};
   const Digest digest = digestOf(text);
