@@ -2,7 +2,7 @@
 
 #include <grpcpp/create_channel.h>
 
-#include <thread>
+#include <optional>
 
 #include "api/client/request_text.h"
 #include "api/client/retrying_blob_store.h"
@@ -20,7 +20,7 @@
 
 namespace kiln::client {
 namespace {
-constexpr std::chrono::milliseconds kBetweenStreams{200};
+constexpr std::chrono::seconds kStays{10};
 }  // namespace
 
 struct Client::Stubs {
@@ -184,12 +184,22 @@ Result<std::vector<v1::Job>> Client::jobs(int limit, const std::string& before) 
   return std::vector<v1::Job>(response.jobs().begin(), response.jobs().end());
 }
 
+// A server that stops ends its streams.
+Error Client::brokenOff() const {
+  return {Code::kUnavailable,
+          "the farm at " + options_.endpoint + " ended the watch before the job had ended",
+          {}};
+}
+
 Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(const v1::Job&)>& onChange) {
   v1::GetJobRequest request;
   request.set_instance(options_.instance);
   request.set_id(id);
   KILN_TRY(checkText(request));
   v1::Job last;
+  // A farm is back when it says what the job is, even if that was known: but once, until there is news or it
+  // has stayed for a while. Else one that says so again and again and breaks off is waited for without end.
+  bool mayRepeat = true;
   for (RetryPolicy::Attempts attempts(retryPolicy_);;) {
     if (auto listens = checkListener(*channel_, options_.endpoint); !listens) {
       if (!attempts.again(listens.error())) return fail(std::move(listens).error());
@@ -197,9 +207,12 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
     }
     grpc::ClientContext context;
     const auto reader = stubs_->jobs.WatchJob(&context, request);
+    std::optional<std::chrono::steady_clock::time_point> answered;
     for (v1::Job job; reader->Read(&job);) {
-      attempts.answered();
+      if (!answered) answered = std::chrono::steady_clock::now();
       const bool changed = last.id().empty() || job.revision() != last.revision();
+      if (changed || mayRepeat) attempts.answered();
+      mayRepeat = changed;
       last = std::move(job);
       if (!changed) continue;
       if (auto status = onChange(last); !status) {
@@ -209,11 +222,11 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
     }
     const auto status = reader->Finish();
     if (!last.id().empty() && hasEnded(last)) return last;
-    if (status.ok()) {  // a server that stops ends its streams
-      std::this_thread::sleep_for(kBetweenStreams);
-      continue;
+    if (answered && std::chrono::steady_clock::now() - *answered >= kStays) {
+      attempts.answered();
+      mayRepeat = true;
     }
-    auto error = rpcError(status, *channel_, options_.endpoint);
+    auto error = status.ok() ? brokenOff() : rpcError(status, *channel_, options_.endpoint);
     if (!attempts.again(error)) return fail(std::move(error));
   }
 }

@@ -60,7 +60,8 @@ class Client {
   Result<v1::Job> cancel(const std::string& id);
   Result<std::vector<v1::Job>> jobs(int limit, const std::string& before = "");
   // Calls `onChange` with the job now and after each change until it has ended; returns the last state.
-  // An error from `onChange` ends the watch with that error.
+  // An error from `onChange` ends the watch with that error. A farm that breaks off again and again is waited
+  // for as long as one that is away, unless it has news each time.
   Result<v1::Job> watch(const std::string& id, const std::function<Status(const v1::Job&)>& onChange);
 
   Result<v1::Artifact> artifact(const std::string& digest);
@@ -119,6 +120,7 @@ class Client {
                             grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
                             const Request& request);
   Status connect();
+  Error brokenOff() const;
 
   const ClientOptions options_;
   const RetryPolicy retryPolicy_;

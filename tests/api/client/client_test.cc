@@ -181,6 +181,24 @@ TEST_F(ClientTest, WatchSurvivesARestartOfTheServer) {
   EXPECT_EQ(job->state(), v1::JOB_SUCCEEDED);
 }
 
+// Of what was known, or of nothing: neither is an answer that begins the wait anew.
+TEST_F(ClientTest, AFarmThatBreaksOffWithoutNewsIsNotWatchedWithoutEnd) {
+  const auto retrying = connect(farm.endpoint(), std::chrono::milliseconds(300));
+  for (const auto& said : {std::vector<v1::Job>{}, std::vector<v1::Job>{jobIn(v1::JOB_RUNNING, 1)}}) {
+    farm.script.watch = said;
+    std::size_t changes = 0;
+    const auto job = retrying->watch("job-1", [&](const v1::Job&) -> Status {
+      ++changes;
+      return {};
+    });
+    ASSERT_FALSE(job);
+    EXPECT_EQ(job.error().code, Code::kUnavailable);
+    EXPECT_NE(job.error().message.find("ended the watch before the job"), std::string::npos)
+        << job.error().message;
+    EXPECT_EQ(changes, said.size());
+  }
+}
+
 TEST_F(ClientTest, BlobsTravelOverTheSameChannel) {
   const std::string large(9'000'000, 'b');
   const auto digest = storage::putBlob(client->blobs(), "default", asBytes(large));
