@@ -1,11 +1,24 @@
 #include "signing/bundle/bundle.h"
 
+#include <algorithm>
 #include <array>
 
 #include "manifest/artifact/bundle_limit.h"
 #include "manifest/json/reader.h"
 
 namespace kiln::signing {
+namespace {
+
+// A bundle is a few long strings: base64, and notes of a log. What has many values is none, and takes many
+// times its size in memory to find that out by reading it.
+Status checkValues(std::string_view text) {
+  constexpr std::ptrdiff_t kMaxValues = 4096;
+  const auto separates = [](char c) { return c == '[' || c == '{' || c == ','; };
+  if (std::ranges::count_if(text, separates) <= kMaxValues) return {};
+  return fail(Code::kInvalidArgument, "bundle: holds more than " + std::to_string(kMaxValues) + " values");
+}
+
+}  // namespace
 
 Result<std::string> makeBundle(const Envelope& envelope, const PublicKey& key,
                                const std::optional<LogEntry>& entry) {
@@ -20,6 +33,7 @@ Result<std::string> makeBundle(const Envelope& envelope, const PublicKey& key,
 }
 
 Result<Bundle> parseBundle(std::string_view text) {
+  KILN_TRY(checkValues(text));
   KILN_ASSIGN(Json json, parseStrictJson(text, {.bytes = kMaxBundleBytes, .depth = 8}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "bundle"));
   KILN_TRY(reader.expect("mediaType", kBundleMediaType));

@@ -233,7 +233,7 @@ TEST_F(VerifyTest, NoMoreBytesOfBundlesAreReadThanAnArtifactMayHave) {
   const std::string brackets(kMaxBundleBytes, '[');
   const auto fits = static_cast<std::size_t>((kMaxBundlesBytes - bundles[0].size()) / kMaxBundleBytes);
   bundles.resize(1 + fits, brackets);
-  expectRefused(Code::kDataLoss, "bundle 2: JSON: nesting deeper");
+  expectRefused(Code::kDataLoss, "bundle 2: bundle: holds more than 4096 values");
   bundles.push_back(brackets);
   const Verdict verdict = verify();
   EXPECT_FALSE(verdict.passed);
