@@ -121,11 +121,13 @@ Result<std::vector<Digest>> RemoteBlobStore::findMissing(const std::string& inst
     grpc::Status status = cas_->FindMissingBlobs(&context, request, &response);
     if (!status.ok()) return fail(fromGrpc(status));
     const std::set<Digest> asked(group.begin(), group.end());
+    std::set<Digest> lacked;
     for (const auto& wire : response.missing_blob_digests()) {
       KILN_ASSIGN(Digest digest, fromProto(wire));
       if (!asked.contains(digest))
         return fail(Code::kDataLoss, "the server lacks a blob that it was not asked for");
-      missing.push_back(digest);
+      // Once, however often it is said: each is sent.
+      if (lacked.insert(digest).second) missing.push_back(digest);
     }
   }
   return missing;

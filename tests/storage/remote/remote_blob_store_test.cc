@@ -306,7 +306,7 @@ class GhostCas final : public reapi::ContentAddressableStorage::Service {
  public:
   grpc::Status FindMissingBlobs(grpc::ServerContext*, const reapi::FindMissingBlobsRequest*,
                                 reapi::FindMissingBlobsResponse* response) override {
-    *response->add_missing_blob_digests() = toProto(digestOf("never heard of"));
+    for (int i = 0; i < 100; ++i) *response->add_missing_blob_digests() = toProto(digestOf("never heard of"));
     return grpc::Status::OK;
   }
 };
@@ -322,6 +322,8 @@ TEST(RemoteBlobStore, OnlyWhatWasAskedForCanBeMissing) {
       grpc::CreateChannel("unix:" + directory.path() + "/s", grpc::InsecureChannelCredentials()));
   const Digest asked = digestOf("asked");
   EXPECT_EQ(remote.findMissing("a", {&asked, 1}).error().code, Code::kDataLoss);
+  const Digest lacked = digestOf("never heard of");
+  EXPECT_EQ(remote.findMissing("a", {&lacked, 1}).value(), std::vector{lacked}) << "to be sent once";
   server->Shutdown();
 }
 
