@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "api/audit/page_walk.h"
+#include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/manifest.h"
 #include "manifest/artifact/oci.h"
 #include "storage/tree/digest_proto.h"
@@ -11,6 +13,7 @@ namespace kiln::audit {
 namespace {
 
 constexpr std::uint64_t kMaxManifest = 4u << 20, kMaxDirectory = 4u << 20;
+constexpr std::size_t kMaxStatements = 16 * kMaxBundles;
 constexpr char kTable[] = "artifacts";
 
 using FileRow = std::tuple<std::string, std::string, Digest>;  // path, media type, digest
@@ -132,12 +135,19 @@ Status auditArtifact(const Audit& audit, IndexSource& source, const v1::IndexedA
   v1::ListIndexRequest request;
   request.set_artifact(check.name());
   request.set_page_size(pageSize);
+  PageWalk walk("statements about " + check.name());
+  std::size_t listed = 0;
   do {
     KILN_ASSIGN(const auto page, source.statements(request));
     for (const v1::IndexedStatement& statement : page.statements()) {
+      if (++listed > kMaxStatements)
+        return fail(Code::kDataLoss, "the farm lists more than " + std::to_string(kMaxStatements) +
+                                         " statements about " + check.name() +
+                                         ", which nobody could verify; its operator must look at it");
       KILN_TRY(auditStatement(audit, statement, artifact, toolchains.trees, said));
       ++statements;
     }
+    KILN_TRY(walk.check(page.next_page_token(), page.statements_size()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   return check.checkStatements(said);

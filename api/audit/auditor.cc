@@ -1,11 +1,15 @@
 #include "api/audit/auditor.h"
 
 #include "api/audit/artifact_audit.h"
+#include "api/audit/page_walk.h"
 #include "api/audit/recalls_audit.h"
 #include "api/audit/tuning_audit.h"
+#include "manifest/base/printable.h"
 
 namespace kiln::audit {
 namespace {
+
+constexpr std::uint64_t kMaxFindings = 100'000;
 
 // Nothing, and a finding, if the log is not what it has signed.
 Result<std::optional<LogHistory>> openHistory(const AuditOptions& options, const AuditTrust& trust,
@@ -51,13 +55,24 @@ Result<Audited> auditIndex(IndexSource& source, const BlobReader& blobs, const s
   progress();
   v1::ListIndexRequest request;
   request.set_page_size(options.pageSize);
+  PageWalk walk("artifacts");
+  std::string before;
   do {
     KILN_ASSIGN(const auto page, source.artifacts(request));
     for (const v1::IndexedArtifact& row : page.artifacts()) {
+      // By digest: so none comes twice, and what is invented is found one by one.
+      if (row.manifest().hash() <= before)
+        return fail(Code::kDataLoss, "the farm's list of artifacts is not in order at " +
+                                         inQuotes(row.manifest().hash()) + "; its operator must look at it");
+      before = row.manifest().hash();
+      if (counts.findings > kMaxFindings)
+        return fail(Code::kDataLoss, "more than " + std::to_string(kMaxFindings) +
+                                         " findings; what the farm lists is not worth reading further");
       KILN_TRY(auditArtifact(audit, source, row, toolchains, options.pageSize, counts.statements));
       ++counts.artifacts;
       progress();
     }
+    KILN_TRY(walk.check(page.next_page_token(), page.artifacts_size()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   return out;

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "api/audit/log_rows.h"
+#include "api/audit/page_walk.h"
 #include "api/audit/recalls_audit.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/statement/tune_statement.h"
@@ -18,6 +19,7 @@ namespace {
 constexpr std::uint64_t kMaxBundleBytes = 12u << 20;
 constexpr std::uint64_t kKeptTiles = 64;        // of which a tree's hashes are held at once
 constexpr std::size_t kMaxAskedAgain = 10'000;  // more are believed to be missing at once
+constexpr std::uint64_t kMaxRows = 256u << 20;  // bytes of a tile's rows, which are held at once
 constexpr char kSignatures[] = "signatures";
 
 std::string nameOf(std::uint64_t place) {
@@ -119,14 +121,20 @@ class LogWalk {
   // What the farm keeps of entries [begin, end).
   Result<Rows> rowsOf(std::uint64_t begin, std::uint64_t end) {
     Rows out;
+    std::uint64_t bytes = 0;
     v1::ListLoggedRequest request;
     request.set_from(begin);
     while (request.from() < end) {
       request.set_page_size(static_cast<int>(end - request.from()));
       KILN_ASSIGN(const auto page, source_.logged(request));
       KILN_TRY(rows_.take(page));
+      bytes += page.ByteSizeLong();
+      if (bytes > kMaxRows)
+        return fail(Code::kDataLoss, "the farm's rows of entries " + std::to_string(begin) + " to " +
+                                         std::to_string(end - 1) + " have more than " +
+                                         std::to_string(kMaxRows) + " bytes; its operator must look at it");
       for (const v1::LoggedEntry& entry : page.entries())
-        if (entry.place() < end) out.emplace(entry.place(), entry);
+        if (entry.place() >= begin && entry.place() < end) out.emplace(entry.place(), entry);
       if (page.entries_size() == 0 || page.last()) break;
       const std::uint64_t next = page.entries(page.entries_size() - 1).place() + 1;
       if (next <= request.from()) return fail(Code::kInternal, "the farm's answers do not go on");
@@ -183,6 +191,7 @@ class LogWalk {
     if (statement.predicateType != kVsaType || statement.subjects.size() != 1) return false;
     v1::ListIndexRequest request;
     request.set_artifact(Digest{statement.subjects[0].sha256, 0}.text());
+    PageWalk walk("statements about an artifact");
     do {
       KILN_ASSIGN(const auto page, source_.statements(request));
       for (const v1::IndexedStatement& each : page.statements()) {
@@ -193,6 +202,7 @@ class LogWalk {
         const auto bundle = text ? signing::parseBundle(*text) : fail(text.error());
         if (bundle && bundle->logEntry && bundle->logEntry->index > place) return true;
       }
+      KILN_TRY(walk.check(page.next_page_token(), page.statements_size()));
       request.set_page_token(page.next_page_token());
     } while (!request.page_token().empty());
     return false;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <tuple>
 
+#include "api/audit/page_walk.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/description.h"
 #include "manifest/toolchain/lock.h"
@@ -13,6 +14,7 @@ namespace kiln::audit {
 namespace {
 
 constexpr std::uint64_t kMaxDirectory = 4u << 20, kMaxDescription = 1u << 20;
+constexpr std::uint64_t kMaxRows = 256u << 20;  // bytes of all rows, which are held at once
 constexpr char kDescriptionFile[] = "toolchain.json";
 constexpr char kTable[] = "toolchains", kAdmissions[] = "toolchain_admissions";
 
@@ -136,12 +138,19 @@ Result<KnownToolchains> auditToolchains(const Audit& audit, IndexSource& source,
   ToolchainCheck check(audit, known, parts);
   v1::ListIndexRequest request;
   request.set_page_size(pageSize);
+  PageWalk walk("toolchains");
+  std::uint64_t stored = 0;
   do {
     KILN_ASSIGN(const auto page, source.toolchains(request));
     for (const v1::IndexedToolchain& row : page.toolchains()) {
+      stored += row.ByteSizeLong();
+      if (stored > kMaxRows)
+        return fail(Code::kDataLoss, "the farm's list of toolchains has more than " +
+                                         std::to_string(kMaxRows) + " bytes; its operator must look at it");
       KILN_TRY(check.run(row));
       ++known.count;
     }
+    KILN_TRY(walk.check(page.next_page_token(), page.toolchains_size()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   for (const auto& [tree, each] : parts)

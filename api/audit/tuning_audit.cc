@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "api/audit/page_walk.h"
 #include "manifest/statement/tune_statement.h"
 #include "manifest/tuning/decided.h"
 #include "storage/tree/digest_proto.h"
@@ -62,6 +63,7 @@ Status checkEntries(const Audit& audit, const v1::IndexedTuningRecord& row, cons
 Status auditTuning(const Audit& audit, IndexSource& source, int pageSize) {
   v1::ListIndexRequest request;
   request.set_page_size(pageSize);
+  PageWalk walk("tuning records");
   do {
     KILN_ASSIGN(const auto page, source.tuning(request));
     for (const v1::IndexedTuningRecord& row : page.records()) {
@@ -69,6 +71,7 @@ Status auditTuning(const Audit& audit, IndexSource& source, int pageSize) {
       KILN_TRY(checkStatement(audit, row, record));
       KILN_TRY(checkEntries(audit, row, record));
     }
+    KILN_TRY(walk.check(page.next_page_token(), page.records_size()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   return {};

@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "api/audit/page_walk.h"
 #include "api/cli/audit/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/source_name.h"
@@ -108,6 +109,7 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto client, context.connect());
   client::AuditClient audits(*client);
   v1::ListAffectedResponse all;
+  audit::PageWalk walk("what is affected", audit::kSearchedPages);
   do {
     request.set_page_size(std::min(kPage, options.limit - all.affected_size()));
     KILN_ASSIGN(const auto page, audits.affected(request));
@@ -115,6 +117,8 @@ Status run(const Context& context, const Options& options) {
     if (all.admissions_size() == 0) *all.mutable_admissions() = page.admissions();
     all.set_unread(page.unread());
     all.set_next_page_token(page.next_page_token());
+    if (const Status leads = walk.check(page.next_page_token(), page.affected_size()); !leads)
+      return fail(client->unreadable(leads.error()));
     request.set_page_token(page.next_page_token());
   } while (!all.next_page_token().empty() && all.affected_size() < options.limit);
   if (context.json)

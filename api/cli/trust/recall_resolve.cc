@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "api/audit/page_walk.h"
 #include "api/client/artifact_ref.h"
 #include "api/client/audit_client.h"
 #include "manifest/base/printable.h"
@@ -93,9 +94,11 @@ Status forEachToolchain(client::AuditClient& audits,
                         const std::function<Status(const v1::IndexedToolchain&)>& use) {
   v1::ListIndexRequest request;
   request.set_page_size(kPage);
+  audit::PageWalk walk("toolchains");
   do {
     KILN_ASSIGN(const auto page, audits.indexedToolchains(request));
     for (const v1::IndexedToolchain& toolchain : page.toolchains()) KILN_TRY(use(toolchain));
+    KILN_TRY(walk.check(page.next_page_token(), page.toolchains_size()));
     request.set_page_token(page.next_page_token());
   } while (!request.page_token().empty());
   return {};
@@ -121,11 +124,14 @@ class Resolution {
     KILN_ASSIGN(v1::ListAffectedRequest request, questionOf(recall_));
     if (recall_.kind == RecallKind::kComponent) KILN_TRY(addToolchains());
     ResolvedRecall out;
+    audit::PageWalk walk("what is affected", audit::kSearchedPages);
     do {
       KILN_ASSIGN(const auto page, audits_.affected(request));
       for (const v1::Affected& one : page.affected())
         if (Status added = add(one); !added) return fail(client_.unreadable(added.error()));
       out.unread = page.unread();
+      if (const Status leads = walk.check(page.next_page_token(), page.affected_size()); !leads)
+        return fail(client_.unreadable(leads.error()));
       request.set_page_token(page.next_page_token());
     } while (!request.page_token().empty());
     if (shortDigestRange(recall_.what)) KILN_TRY(oneOf(inputs_, recall_));
