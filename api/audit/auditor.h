@@ -26,7 +26,7 @@ struct Counts {
 };
 
 struct AuditOptions {
-  FindingSink found;                            // called for each finding, from this thread
+  FindingSink found;  // called for each finding, from this thread; for the first 100,000 alone
   std::function<void(const Counts&)> progress;  // after each artifact and tile; may be empty
   int pageSize = 100;
   signing::LogSource* log = nullptr;          // null: the log is not walked

@@ -2,6 +2,8 @@
 
 #include <bit>
 
+#include "manifest/base/printable.h"
+
 namespace kiln::audit {
 namespace {
 
@@ -12,6 +14,12 @@ constexpr std::size_t kMaxPages = 1 << 20;
 tl::unexpected<Error> PageWalk::nowhere(const std::string& why) const {
   return fail(Code::kDataLoss, "the farm's list of " + what_ + " " + why +
                                    ": it is broken or lies, and its operator must look at it");
+}
+
+Status PageWalk::takeInOrder(const std::string& key) {
+  if (key <= last_) return nowhere("is not in order at " + inQuotes(key));
+  last_ = key;
+  return {};
 }
 
 Status PageWalk::check(const std::string& next, int entries) {

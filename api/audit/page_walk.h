@@ -19,6 +19,9 @@ class PageWalk {
   explicit PageWalk(std::string what, std::size_t emptyPages = 100)
       : what_(std::move(what)), emptyPages_(emptyPages) {}
 
+  // For each entry of a list that is ordered by `key`: so none comes twice, under whatever token. kDataLoss.
+  Status takeInOrder(const std::string& key);
+
   // After each page, with the token of the next ("" for none) and how many entries it had. kDataLoss if the
   // pages lead nowhere: in a circle, on and on without an entry, or further than any list.
   Status check(const std::string& next, int entries);
@@ -29,8 +32,9 @@ class PageWalk {
   const std::string what_;
   const std::size_t emptyPages_;
   std::size_t pages_ = 0, empty_ = 0;
-  std::string
-      known_;  // a token of before, moved on whenever the walk has doubled: in a circle it comes again
+  // A token of before, moved on whenever the walk has doubled: in a circle it comes again.
+  std::string known_;
+  std::string last_;  // entry
 };
 
 }  // namespace kiln::audit

@@ -143,6 +143,7 @@ Result<KnownToolchains> auditToolchains(const Audit& audit, IndexSource& source,
   do {
     KILN_ASSIGN(const auto page, source.toolchains(request));
     for (const v1::IndexedToolchain& row : page.toolchains()) {
+      KILN_TRY(walk.takeInOrder(row.label()));
       stored += row.ByteSizeLong();
       if (stored > kMaxRows)
         return fail(Code::kDataLoss, "the farm's list of toolchains has more than " +

@@ -67,6 +67,7 @@ Status auditTuning(const Audit& audit, IndexSource& source, int pageSize) {
   do {
     KILN_ASSIGN(const auto page, source.tuning(request));
     for (const v1::IndexedTuningRecord& row : page.records()) {
+      KILN_TRY(walk.takeInOrder(row.record().hash()));
       const Digest record = fromProto(row.record()).value_or(Digest{});
       KILN_TRY(checkStatement(audit, row, record));
       KILN_TRY(checkEntries(audit, row, record));

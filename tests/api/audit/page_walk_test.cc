@@ -3,8 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <functional>
-
 #include "api/audit/auditor.h"
 #include "signing/keys/keys.h"
 #include "signing/trust/trust_root.h"
@@ -39,7 +37,7 @@ TEST(PageWalk, EndsWhereNothingComesAnyMore) {
   EXPECT_FALSE(walk.check("d", 0));
 }
 
-// Each list says that there is more: never with an entry, or with one and the same.
+// Each list says that there is more: never with an entry, or with one and the same, or with ever new ones.
 class EndlessIndex final : public IndexSource {
  public:
   std::string endless;  // the list
@@ -62,14 +60,18 @@ class EndlessIndex final : public IndexSource {
   Result<v1::ListIndexedToolchainsResponse> toolchains(const v1::ListIndexRequest&) override {
     v1::ListIndexedToolchainsResponse out;
     if (endless != "toolchains") return out;
-    if (withEntries) out.add_toolchains()->set_description_json(std::string(4 << 20, 'x'));
     out.set_next_page_token(fresh());
+    if (!withEntries) return out;
+    auto& row = *out.add_toolchains();
+    row.set_label(std::string(9 - out.next_page_token().size(), '0') + out.next_page_token());
+    row.set_description_json(std::string(4 << 20, 'x'));
     return out;
   }
   Result<v1::ListIndexedTuningResponse> tuning(const v1::ListIndexRequest&) override {
     v1::ListIndexedTuningResponse out;
-    if (endless == "tuning") out.set_next_page_token(withEntries ? "again" : fresh());
-    if (endless == "tuning" && withEntries) out.add_records();
+    if (endless == "tuning") out.set_next_page_token(fresh());
+    if (endless == "tuning" && withEntries)
+      out.add_records()->mutable_record()->set_hash(std::string(64, 'a'));
     return out;
   }
   Result<v1::ListLoggedResponse> logged(const v1::ListLoggedRequest&) override {
