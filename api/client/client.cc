@@ -196,7 +196,7 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
   request.set_instance(options_.instance);
   request.set_id(id);
   KILN_TRY(checkText(request));
-  v1::Job last;
+  std::optional<v1::Job> last;
   // A farm is back when it says what the job is, even if that was known: but once, until there is news or it
   // has stayed for a while. Else one that says so again and again and breaks off is waited for without end.
   bool mayRepeat = true;
@@ -210,18 +210,18 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
     std::optional<std::chrono::steady_clock::time_point> answered;
     for (v1::Job job; reader->Read(&job);) {
       if (!answered) answered = std::chrono::steady_clock::now();
-      const bool changed = last.id().empty() || job.revision() != last.revision();
+      const bool changed = !last || job.revision() != last->revision();
       if (changed || mayRepeat) attempts.answered();
       mayRepeat = changed;
       last = std::move(job);
       if (!changed) continue;
-      if (auto status = onChange(last); !status) {
+      if (auto status = onChange(*last); !status) {
         context.TryCancel();
         return fail(status.error());
       }
     }
     const auto status = reader->Finish();
-    if (!last.id().empty() && hasEnded(last)) return last;
+    if (last && hasEnded(*last)) return std::move(*last);
     if (answered && std::chrono::steady_clock::now() - *answered >= kStays) {
       attempts.answered();
       mayRepeat = true;

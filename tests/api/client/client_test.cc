@@ -184,7 +184,8 @@ TEST_F(ClientTest, WatchSurvivesARestartOfTheServer) {
 // Of what was known, or of nothing: neither is an answer that begins the wait anew.
 TEST_F(ClientTest, AFarmThatBreaksOffWithoutNewsIsNotWatchedWithoutEnd) {
   const auto retrying = connect(farm.endpoint(), std::chrono::milliseconds(300));
-  for (const auto& said : {std::vector<v1::Job>{}, std::vector<v1::Job>{jobIn(v1::JOB_RUNNING, 1)}}) {
+  for (const auto& said : {std::vector<v1::Job>{}, std::vector<v1::Job>{v1::Job()},
+                           std::vector<v1::Job>{jobIn(v1::JOB_RUNNING, 1)}}) {
     farm.script.watch = said;
     std::size_t changes = 0;
     const auto job = retrying->watch("job-1", [&](const v1::Job&) -> Status {
