@@ -19,13 +19,13 @@ bool isOurs(const struct stat& facts, bool sticky) {
 }
 
 // An export is fetched from, as a farm would be.
-Result<VerifiedArtifact> openExport(const std::string& directory, const Digest& wanted, const Trust& trust,
-                                    const Clock& clock) {
+Result<VerifiedArtifact> openExport(const std::string& directory, const std::optional<Digest>& wanted,
+                                    const Trust& trust, const Clock& clock) {
   KILN_ASSIGN(const auto store, storage::OciLayoutStore::open(directory));
   auto found = storage::readExport(*store);
   if (!found)
     return fail(Error{Code::kDataLoss, directory + ": " + found.error().message, R"({"exitCode":5})"});
-  if (wanted.hash != Digest{}.hash && wanted.hash != found->artifact.hash)
+  if (wanted && wanted->hash != found->artifact.hash)
     return fail(Error{Code::kDataLoss, directory + ": holds another artifact, " + found->artifact.text(),
                       R"({"exitCode":5})"});
   VerifiedArtifact artifact;
@@ -74,8 +74,9 @@ bool isPrivate(const std::string& directory) {
   return !error;
 }
 
-Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest& wanted, const Trust& trust,
-                                      const Clock& clock) {
+Result<VerifiedArtifact> openArtifact(const std::string& directory, const std::optional<Digest>& wanted,
+                                      const Trust& trust, const Clock& clock) {
+  if (directory.empty()) return fail(Code::kInvalidArgument, "no artifact directory is named: it is \"\"");
   std::error_code error;
   if (!fs::is_directory(directory, error)) {
     return fail(Code::kNotFound, directory + ": no such artifact directory; kiln fetch makes one");

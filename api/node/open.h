@@ -2,6 +2,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "api/node/trust.h"
@@ -19,13 +20,13 @@ struct VerifiedArtifact {
   const Manifest& manifest() const { return verdict.manifest; }
 };
 
-// Verifies `directory` under `trust`. `wanted` with size 0 and hash 0 means whatever artifact is there. A
-// directory that other users could change is copied into a private one first, so that what is loaded is what
-// was verified; of an export (an OCI image layout) its artifact is taken out into one. A recalls.json in the
-// directory counts if it is news. Errors:
-// verificationError(), kNotFound if there is no directory.
-Result<VerifiedArtifact> openArtifact(const std::string& directory, const Digest& wanted, const Trust& trust,
-                                      const Clock& clock);
+// Verifies `directory` under `trust`. `wanted` is compared by its hash; nullopt: whatever artifact is there.
+// A directory that other users could change is copied into a private one first, so that what is loaded is
+// what was verified; of an export (an OCI image layout) its artifact is taken out into one. A recalls.json in
+// the directory counts if it is news. Errors: verificationError(), kInvalidArgument if `directory` is "",
+// kNotFound if there is none.
+Result<VerifiedArtifact> openArtifact(const std::string& directory, const std::optional<Digest>& wanted,
+                                      const Trust& trust, const Clock& clock);
 
 // Whether an artifact that was verified before would still be accepted: its Manifest, statements and the
 // recalls that `trust` knows by now are looked at again, its files are not. For sessions that run on. Errors:

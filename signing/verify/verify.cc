@@ -62,10 +62,10 @@ class Verification {
 
   bool checkManifest() {
     verdict_.artifact = digestOf(request_.artifactJson);
-    const Digest& wanted = request_.artifact;
-    if (wanted.hash != Digest{}.hash && wanted.hash != verdict_.artifact.hash) {
+    const auto& wanted = request_.artifact;
+    if (wanted && wanted->hash != verdict_.artifact.hash) {
       refuse("artifact", {Code::kDataLoss, "artifact.json has digest " + verdict_.artifact.text() +
-                                               " instead of " + wanted.text()});
+                                               " instead of " + wanted->text()});
       return false;
     }
     auto oci = parseOciManifest(request_.artifactJson);

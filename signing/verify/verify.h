@@ -32,7 +32,7 @@ struct OfferedFixtures {
 
 struct VerifyRequest {
   std::string_view artifactJson;     // the OCI image manifest
-  Digest artifact;                   // wanted, by its hash alone; Digest{} accepts any
+  std::optional<Digest> artifact;    // wanted, by its hash alone; nullopt accepts any
   FileReader read;                   // config ("manifest.json"), layers, "fixtures/<path>"
   std::vector<std::string> bundles;  // Sigstore bundles, JSON; as many as BundleCount allows
   std::optional<OfferedFixtures> fixtures = {};
@@ -92,8 +92,8 @@ Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, cons
 // bundles/*.sigstore.json.
 struct DirectoryRequest {
   std::string directory;
-  Digest artifact;              // as in VerifyRequest
-  bool statementsOnly = false;  // likewise
+  std::optional<Digest> artifact;  // as in VerifyRequest
+  bool statementsOnly = false;     // likewise
 };
 
 // The same as verifyArtifact for a directory. Symbolic links and special files are refused.

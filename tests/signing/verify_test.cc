@@ -33,7 +33,7 @@ struct VerifyTest : ::testing::Test {
   std::vector<std::string> bundles{farm.sign()};
   TimePoint latestSeen{};
 
-  Verdict verify(const Digest& wanted = {}) {
+  Verdict verify(const std::optional<Digest>& wanted = {}) {
     VerifyRequest request{farm.ociText, wanted,
                           [&](const ArtifactFile& file, const std::function<Status(Bytes)>& sink) -> Status {
                             auto found = files.find(file.path);
@@ -44,7 +44,7 @@ struct VerifyTest : ::testing::Test {
                           bundles};
     return verifyArtifact(request, farm.root, policy, farm.clock, {latestSeen});
   }
-  void expectRefused(Code code, const std::string& part, const Digest& wanted = {}) {
+  void expectRefused(Code code, const std::string& part, const std::optional<Digest>& wanted = {}) {
     Verdict verdict = verify(wanted);
     EXPECT_FALSE(verdict.passed);
     Status status = verdict.status();
@@ -127,6 +127,12 @@ TEST_F(VerifyTest, AcceptsTheSignedArtifact) {
   EXPECT_EQ(verdict.agreement.workers, (std::set<std::string>{"w1 (acme)", "w2 (other)"}));
   EXPECT_EQ(verdict.agreement.operators, (std::set<std::string>{"acme", "other"}));
   EXPECT_EQ(verdict.cosigned, TimePoint{}) << "no witness saw it";
+}
+
+TEST_F(VerifyTest, NoDigestStandsForAnyArtifact) {
+  EXPECT_TRUE(verify(std::nullopt).passed);
+  for (const Digest& other : {digestOf("another"), digestOf(""), Digest{}, Digest{Digest{}.hash, 1}})
+    expectRefused(Code::kDataLoss, "instead of " + other.text(), other);
 }
 
 TEST_F(VerifyTest, EveryFlippedBitOfEveryFileIsRefused) {

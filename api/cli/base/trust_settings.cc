@@ -22,7 +22,7 @@ namespace {
 Result<node::VerifiedArtifact> openUnder(const node::Trust& trust, const Context& context,
                                          const std::string& artifact) {
   const SystemClock clock;
-  if (!artifact.starts_with("sha256:")) return node::openArtifact(artifact, Digest{}, trust, clock);
+  if (!artifact.starts_with("sha256:")) return node::openArtifact(artifact, std::nullopt, trust, clock);
   KILN_ASSIGN(const auto client, context.connect());
   KILN_ASSIGN(const auto ref, client::findArtifact(*client, artifact));
   node::VerifiedArtifact opened;

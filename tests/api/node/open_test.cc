@@ -29,7 +29,7 @@ struct OpenTest : testing::Test {
     ASSERT_TRUE(fetchArtifact(artifact.farm.store, artifact.ref, fetched, artifact.trust, SystemClock()));
     artifact.writeTrust(directory.path());
   }
-  Result<VerifiedArtifact> open(const Digest& wanted = {}) {
+  Result<VerifiedArtifact> open(const std::optional<Digest>& wanted = {}) {
     return openArtifact(fetched, wanted, artifact.trust, SystemClock());
   }
 };
@@ -57,19 +57,22 @@ std::string exportTo(const std::string& root, testing_support::SignedArtifact& a
 
 TEST_F(AttackCases, Case08AnExportOfAnotherArtifactIsRefused) {
   const std::string layout = exportTo(directory / "export", artifact);
-  const auto open = [&](const Digest& wanted) {
+  const auto open = [&](const std::optional<Digest>& wanted) {
     return openArtifact(layout, wanted, artifact.trust, SystemClock());
   };
-  for (const Digest& wanted : {Digest{}, artifact.farm.artifact}) {
+  for (const std::optional<Digest>& wanted :
+       {std::optional<Digest>(), std::optional(artifact.farm.artifact)}) {
     const auto opened = open(wanted);
     ASSERT_TRUE(opened) << opened.error().message;
     EXPECT_EQ(opened->verdict.artifact.hash, artifact.farm.artifact.hash);
   }
-  const auto refused = open(digestOf("another"));
-  ASSERT_FALSE(refused) << "it is whole and signed, but not what was asked for";
-  EXPECT_EQ(refused.error().code, Code::kDataLoss);
-  EXPECT_NE(refused.error().message.find("holds another artifact"), std::string::npos);
-  EXPECT_NE(refused.error().details.find("\"exitCode\":5"), std::string::npos);
+  for (const Digest& other : {digestOf("another"), Digest{}}) {
+    const auto refused = open(other);
+    ASSERT_FALSE(refused) << "it is whole and signed, but not " << other.text();
+    EXPECT_EQ(refused.error().code, Code::kDataLoss);
+    EXPECT_NE(refused.error().message.find("holds another artifact"), std::string::npos);
+    EXPECT_NE(refused.error().details.find("\"exitCode\":5"), std::string::npos);
+  }
 }
 
 TEST_F(OpenTest, ADamagedExportIsExit5) {
@@ -92,6 +95,7 @@ TEST_F(OpenTest, OpensAPrivateDirectoryInPlace) {
   EXPECT_EQ(opened->directory, fetched);
   EXPECT_EQ(opened->manifest().spec, artifact.farm.manifest.spec);
   EXPECT_FALSE(open(digestOf("another")));
+  EXPECT_FALSE(open(Digest{})) << "64 zeros are a digest like any other";
 }
 
 TEST_F(OpenTest, AFlippedBitInAnyFileIsExit5) {
