@@ -77,6 +77,16 @@ TEST_F(OciLayoutTest, ReadsBlobsAndRanges) {
   EXPECT_EQ(store->beginWrite("", blob).error().code, Code::kPermissionDenied);
 }
 
+TEST_F(OciLayoutTest, OfTheDigestsWithSizeZeroOneIsOfNoBytes) {
+  const auto store = OciLayoutStore::open(root).value();
+  for (const Digest& other : {Digest{}, Digest{digestOf("none").hash, 0}}) {
+    EXPECT_EQ(get(other).error().code, Code::kNotFound);
+    EXPECT_EQ(store->findMissing("", std::vector{other}).value(), std::vector{other});
+  }
+  std::ofstream(pathOf(Digest{}));
+  EXPECT_EQ(get(Digest{}).error().code, Code::kDataLoss);
+}
+
 TEST_F(OciLayoutTest, NothingOfAWrongBlobIsPassedOnToItsEnd) {
   std::string text(2 * kChunkBytes + 5, 'x');
   const Digest blob = put(text);
