@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <initializer_list>
+#include <optional>
 
 #include "api/node/load.h"
 
@@ -12,8 +14,28 @@ struct kiln_node {
 
 namespace {
 
-std::string textOf(const char* text) {
-  return text != nullptr ? text : "";
+using kiln::Code;
+using kiln::fail;
+
+std::optional<std::string> textOf(const char* text) {
+  return text != nullptr ? std::optional<std::string>(text) : std::nullopt;
+}
+
+struct Argument {
+  const char *name, *value;
+};
+
+// NULL leaves an argument out. An empty text names nothing: whoever gives it forgot to fill it in.
+kiln::Status checkFilledIn(std::initializer_list<Argument> arguments) {
+  for (const auto& [name, value] : arguments)
+    if (value != nullptr && *value == '\0')
+      return fail(Code::kInvalidArgument, std::string(name) + " is \"\"; give it a value, or NULL for none");
+  return {};
+}
+
+kiln::Result<kiln::node::Trust> loadTrust(const char* trustRoot, const char* policy, const char* recalls) {
+  KILN_TRY(checkFilledIn({{"trust_root", trustRoot}, {"policy", policy}, {"recalls", recalls}}));
+  return kiln::node::Trust::load(textOf(trustRoot).value_or(""), textOf(policy), textOf(recalls));
 }
 
 kiln::Result<kiln::node::LoadedArtifact> open(const char* directory, const char* digest,
@@ -21,17 +43,20 @@ kiln::Result<kiln::node::LoadedArtifact> open(const char* directory, const char*
                                               const char* recalls) {
   using namespace kiln;
   if (directory == nullptr) return fail(Code::kInvalidArgument, "no artifact directory is given");
-  Digest wanted{};
+  KILN_TRY(checkFilledIn({{"directory", directory}, {"digest", digest}}));
+  std::optional<Digest> wanted;
   if (digest != nullptr) {
-    KILN_ASSIGN(wanted, Digest::parse(digest, 0));
+    auto parsed = Digest::parse(digest, 0);
+    if (!parsed) return fail(parsed.error().in("digest"));
+    wanted = *parsed;
   }
-  KILN_ASSIGN(const auto trust, node::Trust::load(textOf(trustRoot), textOf(policy), textOf(recalls)));
+  KILN_ASSIGN(const auto trust, loadTrust(trustRoot, policy, recalls));
   KILN_ASSIGN(auto verified, node::openArtifact(directory, wanted, trust, SystemClock()));
   return node::load(std::move(verified));
 }
 
 kiln::Status recheck(const kiln_node& node, const char* trustRoot, const char* policy, const char* recalls) {
-  KILN_ASSIGN(const auto trust, kiln::node::Trust::load(textOf(trustRoot), textOf(policy), textOf(recalls)));
+  KILN_ASSIGN(const auto trust, loadTrust(trustRoot, policy, recalls));
   return kiln::node::recheckArtifact(node.loaded.verified, trust, kiln::SystemClock());
 }
 
@@ -50,6 +75,7 @@ int kiln_node_open(const char* directory, const char* digest, const char* trust_
 }
 int kiln_node_open_with_recalls(const char* directory, const char* digest, const char* trust_root,
                                 const char* policy, const char* recalls, kiln_node** node, char** message) {
+  if (node == nullptr) return reportError({Code::kInvalidArgument, "node is NULL"}, message);
   auto loaded = open(directory, digest, trust_root, policy, recalls);
   if (!loaded) return reportError(loaded.error(), message);
   auto text = loaded->verified.verdict.artifact.text();
@@ -58,6 +84,7 @@ int kiln_node_open_with_recalls(const char* directory, const char* digest, const
 }
 int kiln_node_recheck(kiln_node* node, const char* trust_root, const char* policy, const char* recalls,
                       char** message) {
+  if (node == nullptr) return reportError({Code::kInvalidArgument, "node is NULL"}, message);
   const auto holds = recheck(*node, trust_root, policy, recalls);
   return holds ? 0 : reportError(holds.error(), message);
 }

@@ -5,9 +5,10 @@
  *   if (kiln_node_open("dir", NULL, "root.json", "policy.json", &node, &message) != 0) { puts(message); ... }
  *   kiln_session_open(kiln_node_artifact(node), NULL, &session);
  *
- * Functions return 0, or a canonical error code (gRPC's numbers: 5 not found, 7 permission denied: trust or
- * policy, 15 data loss: bytes or a signature are wrong), and then set *message to a text that
- * kiln_node_free_message frees. */
+ * Functions return 0, or a canonical error code (gRPC's numbers: 3 invalid argument, 5 not found, 7
+ * permission denied: trust or policy, 15 data loss: bytes or a signature are wrong), and then set *message to
+ * a text that kiln_node_free_message frees; `message` may be NULL. An argument that may be NULL is left out
+ * so and not otherwise: "" names nothing and is refused (3), as is NULL where something is required. */
 #ifndef KILN_API_NODE_KILN_NODE_H
 #define KILN_API_NODE_KILN_NODE_H
 
@@ -19,9 +20,9 @@ extern "C" {
 
 typedef struct kiln_node kiln_node;
 
-/* `digest`: "sha256:<hex>" that the artifact must have, or NULL for whatever is there. `trust_root` is
- * required and never discovered; `policy` may be NULL: then any builder of a root that is not marked
- * development will do. */
+/* `digest`: "sha256:<hex>" that the artifact must have, and be it all zeros, or NULL for whatever is there.
+ * `trust_root` is required and never discovered; `policy` may be NULL: then any builder of a root that is not
+ * marked development will do. */
 int kiln_node_open(const char* directory, const char* digest, const char* trust_root, const char* policy,
                    kiln_node** node, char** message);
 /* The same with the newest recalls.json that is known, or NULL; what it recalls is not opened. */

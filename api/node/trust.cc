@@ -28,22 +28,26 @@ Status take(Trust& trust, signing::Recalls news) {
 
 }  // namespace
 
-Result<Trust> Trust::load(const std::string& rootPath, const std::string& policyPath,
-                          const std::string& recallsPath) {
+Result<Trust> Trust::load(const std::string& rootPath, const std::optional<std::string>& policyPath,
+                          const std::optional<std::string>& recallsPath) {
   if (rootPath.empty()) {
     return fail(
         Code::kInvalidArgument,
         "no trust root is named; give --trust-root FILE or set KILN_TRUST_ROOT (roots are never discovered)");
   }
+  // A path that somebody forgot to fill in is not the wish for none.
+  for (const auto& [path, what] : {std::pair(&policyPath, "policy"), std::pair(&recallsPath, "recalls")})
+    if (*path && (*path)->empty())
+      return fail(Code::kInvalidArgument, std::string(what) + " is \"\"; name a file, or leave it out");
   Trust trust;
   KILN_ASSIGN(auto store, signing::TrustStore::open(rootPath));
   trust.store = std::make_shared<signing::TrustStore>(std::move(store));
   trust.root = trust.store->root();
   trust.latestSeen = trust.store->latestSeen();
-  if (policyPath.empty()) {
+  if (!policyPath) {
     trust.policy = defaultPolicy();
   } else {
-    auto policy = signing::Policy::load(policyPath);
+    auto policy = signing::Policy::load(*policyPath);
     if (!policy && policy.error().code == Code::kNotFound)
       return fail(Code::kNotFound, policy.error().message +
                                        "; --policy names a file, such as a copy of development.json or "
@@ -56,9 +60,9 @@ Result<Trust> Trust::load(const std::string& rootPath, const std::string& policy
     KILN_ASSIGN(trust.recalls,
                 signing::Recalls::parse(trust.store->recalls(), trust.root, signing::LogProofs::kIfAny));
   }
-  if (!recallsPath.empty()) {
-    KILN_ASSIGN(const std::string text, signing::readTextFile(recallsPath, signing::kMaxRecallsBytes));
-    if (auto learnt = trust.learn(text); !learnt) return fail(learnt.error().in(recallsPath));
+  if (recallsPath) {
+    KILN_ASSIGN(const std::string text, signing::readTextFile(*recallsPath, signing::kMaxRecallsBytes));
+    if (auto learnt = trust.learn(text); !learnt) return fail(learnt.error().in(*recallsPath));
   }
   return trust;
 }

@@ -23,10 +23,10 @@ struct Trust {
   std::optional<signing::Recalls> recalls;     // the newest that is known
   std::shared_ptr<signing::TrustStore> store;  // beside the root; null: nothing is remembered
 
-  // kInvalidArgument if no root is named; otherwise as signing::TrustStore::open. Without a policy:
-  // defaultPolicy(). `recallsPath`, if not "", names a recalls.json, which must be valid.
-  static Result<Trust> load(const std::string& rootPath, const std::string& policyPath,
-                            const std::string& recallsPath = "");
+  // kInvalidArgument if no root is named, or a path is ""; otherwise as signing::TrustStore::open. nullopt as
+  // the policy: defaultPolicy(). `recallsPath` names a recalls.json, which must be valid; nullopt: none.
+  static Result<Trust> load(const std::string& rootPath, const std::optional<std::string>& policyPath,
+                            const std::optional<std::string>& recallsPath = std::nullopt);
 
   // Takes recalls in if they are news: signed by this root's keys, of a higher version than the ones known.
   // kDataLoss if they are not signed, or leave out what is known; otherwise as signing::Recalls::parse.

@@ -51,7 +51,8 @@ const char* kiln_class_name(kiln_class error_class);
 const char* kiln_status_message(const kiln_status* status);
 void kiln_status_free(kiln_status* status); /* NULL is allowed */
 
-/* Loads DIR: checks manifest, target and program, maps program and weights. No memory for running yet. */
+/* Loads DIR: checks manifest, target and program, maps program and weights. No memory for running yet.
+ * KILN_INVALID_ARGUMENT if `directory` is "". */
 kiln_status* kiln_artifact_open(const char* directory, kiln_artifact** artifact);
 /* Sessions keep what they need; closing first is allowed. NULL is allowed. */
 void kiln_artifact_close(kiln_artifact* artifact);
@@ -76,7 +77,7 @@ typedef struct kiln_session_options {
   int32_t run_before_ready; /* not 0: run() works without warmup */
   int32_t measure_kernels;  /* not 0: runs are measured, see kiln_session_kernels */
   /* For programs with kernels for a device; others do not look at them. */
-  const char* device_driver; /* the CUDA driver library: a path or a name; NULL: "libcuda.so.1" */
+  const char* device_driver; /* the CUDA driver library: path or name, not ""; NULL: "libcuda.so.1" */
   int32_t device;            /* which of the driver's devices, from 0 */
   int32_t check_indices;     /* not 0: a run with an index outside its dimension fails (kiln_index_check) */
 } kiln_session_options;

@@ -5,8 +5,8 @@
 #include "api/cli/audit/commands.h"
 #include "api/cli/audit/log_location.h"
 #include "api/cli/base/print.h"
+#include "api/cli/base/trust_settings.h"
 #include "api/client/audit_client.h"
-#include "api/node/trust.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/durable_file.h"
 #include "manifest/base/printable.h"
@@ -117,7 +117,7 @@ void report(const Context& context, const audit::Audited& audited, bool logged, 
 }
 
 Status run(Context& context, const Options& options) {
-  KILN_ASSIGN(const auto trust, node::Trust::load(context.trustRoot, "", context.recalls));
+  KILN_ASSIGN(const auto trust, loadTrustWithoutPolicy(context));
   KILN_ASSIGN(const auto log, logOf(context, options, trust.root));
   KILN_ASSIGN(const auto client, context.connect());
   FarmIndex index(*client);

@@ -6,14 +6,26 @@
 #include "api/node/private_copy.h"
 
 namespace kiln::cli {
+namespace {
+
+// An option that was left out; a value that is empty does not get so far.
+std::optional<std::string> given(const std::string& option) {
+  return option.empty() ? std::nullopt : std::optional(option);
+}
+
+}  // namespace
 
 Result<node::Trust> loadTrust(const Context& context) {
-  return node::Trust::load(context.trustRoot, context.policy, context.recalls);
+  return node::Trust::load(context.trustRoot, given(context.policy), given(context.recalls));
+}
+
+Result<node::Trust> loadTrustWithoutPolicy(const Context& context) {
+  return node::Trust::load(context.trustRoot, std::nullopt, given(context.recalls));
 }
 
 Result<std::optional<node::Trust>> namedTrust(const Context& context) {
   if (context.trustRoot.empty() && context.recalls.empty()) return std::optional<node::Trust>();
-  KILN_ASSIGN(auto trust, node::Trust::load(context.trustRoot, "", context.recalls));
+  KILN_ASSIGN(auto trust, loadTrustWithoutPolicy(context));
   return std::optional(std::move(trust));
 }
 

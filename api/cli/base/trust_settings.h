@@ -9,6 +9,8 @@
 namespace kiln::cli {
 
 Result<node::Trust> loadTrust(const Context& context);
+// The same with no policy of the caller's.
+Result<node::Trust> loadTrustWithoutPolicy(const Context& context);
 
 // For commands that need no trust root and heed one that is named: the root and what is recalled under it,
 // with no policy of the caller's. Nothing if none is named.

@@ -44,6 +44,9 @@ std::string cudaVersionText(int version) {
 }
 
 Result<std::shared_ptr<const CudaDriver>> CudaDriver::open(const std::string& library) {
+  if (library.empty())  // the running program itself, to dlopen
+    return fail(Code::kInvalidArgument,
+                "the driver library (device_driver, --device-driver) is \"\"; name one, or leave it out");
   void* const handle = ::dlopen(library.c_str(), RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (handle == nullptr) {
     const char* reason = ::dlerror();

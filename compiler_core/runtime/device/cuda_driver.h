@@ -16,7 +16,8 @@ inline constexpr char kCudaDriverLibrary[] = "libcuda.so.1";
 class CudaDriver {
  public:
   // Loads `library` (a path, or a name that the system's loader finds), finds the functions and initialises
-  // it. kUnimplemented, saying what was found, where there is no such driver, no device, or too old a driver.
+  // it. kUnimplemented, saying what was found, where there is no such driver, no device, or too old a driver;
+  // kInvalidArgument for "".
   static Result<std::shared_ptr<const CudaDriver>> open(const std::string& library);
 
   const cuda::DriverTable& operator*() const { return table_; }

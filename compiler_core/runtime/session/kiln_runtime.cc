@@ -139,6 +139,8 @@ kiln_status* kiln_artifact_open(const char* directory, kiln_artifact** artifact)
   return guarded([&]() -> kiln::Status {
     if (directory == nullptr || artifact == nullptr) return missing("an argument");
     *artifact = nullptr;
+    // It would be the root folder, by how names are appended to it.
+    if (*directory == '\0') return kiln::fail(Code::kInvalidArgument, "directory is \"\"");
     KILN_ASSIGN(auto loaded, LoadedArtifact::load(directory));
     *artifact = new kiln_artifact(std::move(loaded));
     return {};

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <array>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -401,16 +402,16 @@ TEST_F(AttackCases, Case32RootsAreNamedNeverDiscovered) {
   artifact.writeTrust(fetched);
   fs::create_directories(fetched + "/trust");
   artifact.writeTrust(fetched + "/trust");
-  const auto trust = Trust::load("", "");
+  const auto trust = Trust::load("", std::nullopt);
   ASSERT_FALSE(trust);
   EXPECT_EQ(trust.error().code, Code::kInvalidArgument);
   EXPECT_NE(trust.error().message.find("--trust-root"), std::string::npos);
-  EXPECT_FALSE(Trust::load(directory / "no-such-root.json", ""));
+  EXPECT_FALSE(Trust::load(directory / "no-such-root.json", std::nullopt));
 }
 
 TEST_F(OpenTest, WithoutAPolicyTheDefaultOneDecides) {
   const std::string root = directory / "root.json";
-  const auto trust = Trust::load(root, "");
+  const auto trust = Trust::load(root, std::nullopt);
   ASSERT_TRUE(trust) << trust.error().message;
   EXPECT_EQ(trust->policy.toJson(), defaultPolicy().toJson());
   EXPECT_FALSE(openArtifact(fetched, {}, *trust, SystemClock())) << "it wants no development root";
@@ -447,6 +448,53 @@ TEST_F(OpenTest, CApiVerifiesBeforeItLoads) {
             static_cast<int>(Code::kDataLoss));
   EXPECT_NE(std::string(message).find("program.so"), std::string::npos) << message;
   kiln_node_free_message(message);
+}
+
+// An empty text is nobody's wish: not for no policy, nor for whatever artifact is there.
+TEST_F(OpenTest, CApiRefusesAnEmptyTextAndNamesTheArgument) {
+  const auto root = directory / "root.json", policy = directory / "policy.json";
+  const std::string digest = artifact.farm.artifact.text();
+  constexpr std::array<const char*, 5> kArguments{"directory", "digest", "trust_root", "policy", "recalls"};
+  for (std::size_t empty = 0; empty < kArguments.size(); ++empty) {
+    std::array<const char*, 5> given{fetched.c_str(), digest.c_str(), root.c_str(), policy.c_str(), nullptr};
+    given[empty] = "";
+    const std::string expected = std::string(kArguments[empty]) + " is \"\"";
+    kiln_node* node = nullptr;
+    char* message = nullptr;
+    EXPECT_EQ(kiln_node_open_with_recalls(given[0], given[1], given[2], given[3], given[4], &node, &message),
+              static_cast<int>(Code::kInvalidArgument));
+    ASSERT_NE(message, nullptr) << expected;
+    EXPECT_TRUE(std::string(message).starts_with(expected)) << message;
+    kiln_node_free_message(message);
+    EXPECT_EQ(node, nullptr);
+  }
+}
+
+TEST_F(OpenTest, CApiTakesNoDigestForAnyArtifact) {
+  const auto root = directory / "root.json", policy = directory / "policy.json";
+  kiln_node* node = nullptr;
+  char* message = nullptr;
+  EXPECT_EQ(
+      kiln_node_open(fetched.c_str(), Digest{}.text().c_str(), root.c_str(), policy.c_str(), &node, &message),
+      static_cast<int>(Code::kDataLoss));
+  EXPECT_NE(std::string(message).find("instead of " + Digest{}.text()), std::string::npos) << message;
+  kiln_node_free_message(message);
+  EXPECT_EQ(kiln_node_open(fetched.c_str(), nullptr, root.c_str(), policy.c_str(), nullptr, nullptr),
+            static_cast<int>(Code::kInvalidArgument));
+  EXPECT_EQ(kiln_node_recheck(nullptr, root.c_str(), policy.c_str(), nullptr, nullptr),
+            static_cast<int>(Code::kInvalidArgument));
+}
+
+TEST_F(OpenTest, AnEmptyPathIsNotTheWishForNone) {
+  const std::string root = directory / "root.json";
+  for (const auto& trust : {Trust::load(root, ""), Trust::load(root, std::nullopt, "")}) {
+    ASSERT_FALSE(trust);
+    EXPECT_EQ(trust.error().code, Code::kInvalidArgument);
+    EXPECT_NE(trust.error().message.find("is \"\"; name a file"), std::string::npos) << trust.error().message;
+  }
+  const auto opened = openArtifact("", {}, artifact.trust, SystemClock());
+  ASSERT_FALSE(opened);
+  EXPECT_EQ(opened.error().code, Code::kInvalidArgument);
 }
 
 }  // namespace

@@ -57,6 +57,12 @@ TEST(Session, LoadsWarmsUpAndRuns) {
   EXPECT_EQ(valuesOf((*outputs)[0].tensor), expectedOutput(sampleInput()));
 }
 
+TEST(Session, AnEmptyDirectoryIsNotTheRootFolder) {
+  const auto failure = failureOf(Artifact::open(""));
+  EXPECT_EQ(failure.errorClass, KILN_INVALID_ARGUMENT);
+  EXPECT_EQ(failure.message, "directory is \"\"");
+}
+
 TEST(Session, AnyThreadCountGivesTheSameBits) {
   TestArtifact files;
   std::vector<std::uint8_t> first;

@@ -2,6 +2,7 @@
 // of 256.
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -29,6 +30,18 @@ TEST_F(KilnRun, TheNodeLibraryOpensItInC) {
   ASSERT_EQ(kiln_node_open(directoryName.c_str(), nullptr, root.c_str(), policy.c_str(), &node, &message), 0)
       << message;
   EXPECT_EQ(kiln_node_digest(node), digestOfFile(artifact / "artifact.json")->text());
+  EXPECT_EQ(kiln_node_recheck(node, root.c_str(), policy.c_str(), nullptr, &message), 0) << message;
+  const std::array<std::pair<const char*, std::array<const char*, 3>>, 3> forgotten{
+      {{"trust_root", {"", policy.c_str(), nullptr}},
+       {"policy", {root.c_str(), "", nullptr}},
+       {"recalls", {root.c_str(), policy.c_str(), ""}}}};
+  for (const auto& [argument, given] : forgotten) {
+    ASSERT_EQ(kiln_node_recheck(node, given[0], given[1], given[2], &message),
+              static_cast<int>(Code::kInvalidArgument))
+        << argument;
+    EXPECT_TRUE(std::string(message).starts_with(std::string(argument) + " is \"\"")) << message;
+    kiln_node_free_message(message);
+  }
   kiln_session* session = nullptr;
   EXPECT_EQ(kiln_session_open(kiln_node_artifact(node), nullptr, &session), nullptr);
   kiln_session_close(session);

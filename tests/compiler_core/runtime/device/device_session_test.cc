@@ -208,6 +208,10 @@ TEST(DeviceSession, TheSecondDeviceIsChosenByNumber) {
 TEST(DeviceSession, NoDriverIsNamed) {
   DeviceTestArtifact files;
   auto options = onEmulatedDevice();
+  options.device_driver = "";
+  const auto unnamed = refusal(files, options);
+  EXPECT_EQ(unnamed.errorClass, KILN_INVALID_ARGUMENT);
+  EXPECT_THAT(unnamed.message, HasSubstr("device_driver"));
   options.device_driver = "libno-such-driver.so.1";
   const Failure failure = refusal(files, options);
   EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
