@@ -3,6 +3,7 @@
 
 #include <csignal>
 
+#include "api/cli/base/grpc_log.h"
 #include "api/cli/base/limits.h"
 #include "api/cli/base/print.h"
 #include "api/cli/build/interrupt.h"
@@ -18,6 +19,7 @@ int main(int argc, char** argv) {
       kiln::cli::printError(enough.error(), false);
       return kiln::exitCodeOf(enough.error().code);
     }
+    kiln::cli::takeGrpcLog();
     const kiln::cli::InterruptWatch watch;
     return kiln::cli::runCommandLine(argc, argv);
   });

@@ -119,7 +119,7 @@ Status Client::ping() {
 
 Error Client::explain(Error error) const {
   const bool reached = error.code != Code::kUnavailable || channel_->GetState(false) == GRPC_CHANNEL_READY;
-  return reached ? error : unreachable(options_.endpoint);
+  return reached ? answeredFrom(options_.endpoint, std::move(error)) : unreachable(options_.endpoint);
 }
 
 Error Client::unreadable(const Error& error) const {

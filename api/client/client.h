@@ -99,7 +99,7 @@ class Client {
   const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
   const RetryPolicy& retryPolicy() const { return retryPolicy_; }
   // An error of blobs(), saying where the farm was looked for and how to start it if it was not reached at
-  // all.
+  // all, and who may have answered for it.
   Error explain(Error error) const;
   // Of what the farm has sent and nobody can read: it does not verify, and is no fault of the caller's words.
   Error unreadable(const Error& error) const;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 #include <thread>
+#include <utility>
 
 #include "manifest/json/json.h"
 
@@ -10,6 +11,7 @@ namespace kiln::client {
 namespace {
 
 constexpr std::chrono::milliseconds kInitialBackoff{200}, kMaxBackoff{2000};
+constexpr int kNotSoon = 3;  // failures of one wait
 
 // When to come again, where the farm says so: a quota is used up.
 std::optional<std::chrono::seconds> retryAfter(const Error& error) {
@@ -30,24 +32,38 @@ bool RetryPolicy::Attempts::again(Error& error) {
     return false;
   }
   const auto now = Clock::now();
-  if (!waiting_) since_ = now;
+  if (!waiting_) {
+    since_ = now;
+    failures_ = 0;
+    told_.reset();
+  }
+  ++failures_;
   const Clock::duration left = since_ + retryPolicy_.limit_ - now;
   if (left.count() <= 0) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(retryPolicy_.limit_).count();
     if (waiting_) error.message += "; tried for " + std::to_string(seconds) + " s";
     return false;
   }
-  if (retryPolicy_.listener_.waits && (!waiting_ || told_ != error.message))
-    retryPolicy_.listener_.waits(error);
-  told_ = error.message;
+  tell(error);
   backoff_ = waiting_ ? std::min(2 * backoff_, kMaxBackoff) : kInitialBackoff;
   waiting_ = true;
   std::this_thread::sleep_for(std::min<Clock::duration>(asked ? *asked : backoff_, left));
   return true;
 }
 
+void RetryPolicy::Attempts::tell(const Error& why) {
+  bool isNews = false;
+  {
+    const MutexLock lock(retryPolicy_.reason_->mutex);
+    isNews = std::exchange(retryPolicy_.reason_->text, why.message) != why.message;
+  }
+  if (told_ == why.message || (!isNews && failures_ < kNotSoon)) return;
+  told_ = why.message;
+  if (retryPolicy_.listener_.waits) retryPolicy_.listener_.waits(why);
+}
+
 void RetryPolicy::Attempts::answered() {
-  if (waiting_ && retryPolicy_.listener_.answered) retryPolicy_.listener_.answered();
+  if (waiting_ && told_ && retryPolicy_.listener_.answered) retryPolicy_.listener_.answered();
   waiting_ = false;
 }
 

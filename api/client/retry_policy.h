@@ -4,19 +4,24 @@
 
 #include <chrono>
 #include <functional>
+#include <memory>
+#include <optional>
 #include <string>
 
+#include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
 
 namespace kiln::client {
 
-// Immutable but for what its listener does; thread safe if that is.
+// Thread safe if its listener is. Copies tell the same reason once between them.
 class RetryPolicy {
  public:
   // Both are optional and called by the thread that waits.
   struct Listener {
-    std::function<void(const Error& why)> waits;  // when a wait begins, and when its reason changes
-    std::function<void()> answered;               // the farm has answered after a wait, whatever it said
+    // When a wait begins, and when its reason changes. Of waits that follow each other for the same reason,
+    // as where many calls are each refused once, only the first, and those that do not end soon.
+    std::function<void(const Error& why)> waits;
+    std::function<void()> answered;  // the farm has answered after a wait that was told, whatever it said
   };
 
   // `limit` is counted from the first failure after the last answer; zero: every failure is final.
@@ -39,10 +44,14 @@ class RetryPolicy {
    private:
     using Clock = std::chrono::steady_clock;
     const RetryPolicy& retryPolicy_;
+
+    void tell(const Error& why);
+
     Clock::time_point since_{};  // the first failure of this wait
     std::chrono::milliseconds backoff_{0};
     bool waiting_ = false;
-    std::string told_;
+    int failures_ = 0;                 // of this wait
+    std::optional<std::string> told_;  // its newest reason
   };
 
   std::chrono::milliseconds limit() const { return limit_; }
@@ -59,8 +68,15 @@ class RetryPolicy {
   }
 
  private:
+  // Of the newest wait, whosever it was.
+  struct Reason {
+    Mutex mutex;
+    std::optional<std::string> text KILN_GUARDED_BY(mutex);
+  };
+
   std::chrono::milliseconds limit_;
   Listener listener_;
+  std::shared_ptr<Reason> reason_ = std::make_shared<Reason>();
 };
 
 }  // namespace kiln::client

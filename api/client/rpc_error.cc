@@ -9,6 +9,7 @@
 #include "google/rpc/status.pb.h"
 #include "manifest/base/file.h"
 #include "manifest/json/json.h"
+#include "storage/remote/channel.h"
 #include "storage/remote/status.h"
 
 namespace kiln::client {
@@ -41,7 +42,35 @@ bool isDenial(int number) {
   return number == EACCES || number == EPERM;
 }
 
+// The HTTP status of an answer that is none of gRPC's, as gRPC tells it; "" for any other message.
+std::string httpStatus(std::string_view message) {
+  constexpr std::string_view kTold = "Received http2 header with status: ";
+  const auto at = message.find(kTold);
+  if (at == std::string_view::npos) return "";
+  const auto number = message.substr(at + kTold.size());
+  return std::string(number.substr(0, number.find_first_not_of("0123456789")));
+}
+
 }  // namespace
+
+Error answeredFrom(const std::string& endpoint, Error error) {
+  const std::string http = httpStatus(error.message);
+  const bool maybeProxy = error.code == Code::kUnavailable && storage::isNetworkEndpoint(endpoint);
+  if ((http.empty() && !maybeProxy) || error.message.starts_with(endpoint)) return error;
+  if (http.empty())
+    error.message = endpoint + ": " + error.message;
+  else if (error.code == Code::kUnavailable)
+    error.message = endpoint +
+                    ": what answers there is a proxy that gets no answer from the coordinator, or "
+                    "lets no more calls through for now (HTTP status " +
+                    http + ")";
+  else
+    error.message = endpoint + ": what answers there is no coordinator, but says HTTP status " + http +
+                    "; is it the farm's address (--endpoint, KILN_ENDPOINT)?";
+  if (error.code == Code::kUnavailable)
+    error.message += "; try again, go on until it answers with --wait 10m, or ask who runs the farm";
+  return error;
+}
 
 Status checkListener(grpc::Channel& channel, const std::string& endpoint) {
   if (!endpoint.starts_with("unix:") || channel.GetState(false) == GRPC_CHANNEL_READY) return {};
@@ -80,7 +109,7 @@ Error rpcError(const grpc::Status& status, grpc::Channel& channel, const std::st
       return jobError(error);
     }
   }
-  return fromGrpc(status);
+  return answeredFrom(endpoint, fromGrpc(status));
 }
 
 }  // namespace kiln::client

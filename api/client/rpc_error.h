@@ -14,6 +14,10 @@ namespace kiln::client {
 // `endpoint` is named in the error when the server was not reached at all; the next step is then to start it.
 Error rpcError(const grpc::Status& status, grpc::Channel& channel, const std::string& endpoint);
 
+// An error of whoever answers at `endpoint`, its coordinator or a proxy before it: says where that was and
+// what to do next, where it is a proxy's or may be (kUnavailable from a host:port). Twice is as once.
+Error answeredFrom(const std::string& endpoint, Error error);
+
 // The server was not there: kUnavailable; kPermissionDenied where there is a socket that this user may not
 // use, which no waiting changes.
 Error unreachable(const std::string& endpoint);

@@ -10,6 +10,7 @@
 
 #include "api/client/artifact_ref.h"
 #include "api/client/audit_client.h"
+#include "api/client/rpc_error.h"
 #include "google/rpc/status.pb.h"
 #include "tests/api/support/fake_farm.h"
 
@@ -44,6 +45,42 @@ TEST_F(ClientTest, RefusesEndpointsItCannotUse) {
     EXPECT_EQ(client.error().code, Code::kInvalidArgument);
   }
   EXPECT_NE(Client::open({}).error().message.find("kiln.env"), std::string::npos);
+}
+
+// A proxy answers in its coordinator's place: in HTTP's words, as gRPC with words of its own, or without any.
+TEST_F(ClientTest, SaysWhereAProxyAnsweredAndWhatToDo) {
+  const std::string proxy = "farm.example.org:7445";
+  ASSERT_TRUE(client->ping()) << "its channel is ready";
+  const auto told = [&](grpc::StatusCode code, const std::string& message) {
+    return rpcError({code, message}, *client->channel(), proxy);
+  };
+  const std::string http = "Received http2 header with status: ";
+  for (const std::string& message :
+       {http + "502", http + "503", std::string("no healthy upstream"), std::string()}) {
+    const Error error = told(grpc::StatusCode::UNAVAILABLE, message);
+    EXPECT_EQ(error.code, Code::kUnavailable);
+    EXPECT_TRUE(error.message.starts_with(proxy + ": ")) << error.message;
+    EXPECT_NE(error.message.find("--wait"), std::string::npos) << error.message;
+    EXPECT_EQ(error.message.find("http2 header"), std::string::npos) << error.message;
+    EXPECT_EQ(answeredFrom(proxy, error).message, error.message);
+  }
+  EXPECT_NE(told(grpc::StatusCode::UNAVAILABLE, http + "502").message.find("HTTP status 502"),
+            std::string::npos);
+  for (const auto& [code, status] : {std::pair{grpc::StatusCode::UNIMPLEMENTED, "404"},
+                                     {grpc::StatusCode::PERMISSION_DENIED, "403"},
+                                     {grpc::StatusCode::UNKNOWN, "500"}}) {
+    const Error error = told(code, http + status);
+    EXPECT_EQ(static_cast<int>(error.code), static_cast<int>(code));
+    EXPECT_TRUE(error.message.starts_with(proxy)) << error.message;
+    EXPECT_NE(error.message.find(std::string("HTTP status ") + status), std::string::npos) << error.message;
+    EXPECT_NE(error.message.find("--endpoint"), std::string::npos) << error.message;
+  }
+  EXPECT_EQ(told(grpc::StatusCode::NOT_FOUND, "no such job").message, "no such job");
+  EXPECT_EQ(
+      rpcError({grpc::StatusCode::UNAVAILABLE, "only just started"}, *client->channel(), farm.endpoint())
+          .message,
+      "only just started")
+      << "no proxy stands before a socket";
 }
 
 TEST_F(ClientTest, NamesTheNextStepWhenNobodyListens) {

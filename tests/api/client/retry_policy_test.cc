@@ -48,6 +48,21 @@ TEST(RetryPolicy, TriesAgainUntilTheFarmAnswersAndTellsEachReasonOnce) {
   EXPECT_EQ(told.answers, 1);
 }
 
+TEST(RetryPolicy, TellsAReasonOnceThatManyCallsMeet) {
+  Told told;
+  const RetryPolicy policy(seconds(30), told.listener());
+  const auto call = [&](int refusals) {
+    Flaky flaky{std::vector<Error>(static_cast<std::size_t>(refusals), kAway)};
+    EXPECT_EQ(policy([&] { return flaky(); }).value_or(0), 42);
+  };
+  for (int i = 0; i < 4; ++i) call(1);
+  EXPECT_EQ(told.waits, std::vector<std::string>{"away"});
+  EXPECT_EQ(told.answers, 1) << "of the wait that was told";
+  call(3);
+  EXPECT_EQ(told.waits, (std::vector<std::string>{"away", "away"})) << "this one does not end soon";
+  EXPECT_EQ(told.answers, 2);
+}
+
 TEST(RetryPolicy, WaitsForAQuotaAsLongAsTheFarmSaysWithinItsLimit) {
   const Error full{Code::kResourceExhausted, "full", R"({"exitCode":7,"retryAfterSeconds":1})"};
   Flaky flaky{{full}};
@@ -252,7 +267,10 @@ struct RetryingClient : testing::Test {
       std::move(*storage::LocalBlobStore::open({.directory = directory / "store"}));
   testing_support::FakeFarm farm{*blobs};
   std::vector<std::string> waits;  // what was told
-  std::unique_ptr<Client> client = [this] {
+  std::unique_ptr<Client> client = connect();
+  std::thread back;  // starts the farm once the client waits
+
+  std::unique_ptr<Client> connect() {
     ClientOptions options;
     options.endpoint = farm.endpoint();
     options.retryTimeout = seconds(30);
@@ -261,15 +279,19 @@ struct RetryingClient : testing::Test {
       if (!back.joinable()) back = std::thread([this] { farm.start(); });
     };
     return std::move(*Client::open(std::move(options)));
-  }();
-  std::thread back;  // starts the farm once the client waits
-
+  }
+  // A client to which each wait is news, of a farm that it has known.
+  void farmGoes() {
+    client = connect();
+    EXPECT_TRUE(client->ping());
+    farm.stop();
+    waits.clear();
+  }
   void TearDown() override {
     if (back.joinable()) back.join();
   }
   void comesBack(const char* what, const std::function<Status()>& call) {
-    farm.stop();
-    waits.clear();
+    farmGoes();
     const Status done = call();
     EXPECT_TRUE(done) << what << ": " << done.error().message;
     ASSERT_FALSE(waits.empty()) << what;
@@ -317,8 +339,7 @@ TEST_F(RetryingClient, ARepeatedSubmitKeepsItsKeySoThatTheFarmFindsTheJob) {
 // The farm that comes back does not serve all of these, and says so of what it was sent.
 TEST_F(RetryingClient, WhatMustNotHappenTwiceWaitsUntilItCanBeSent) {
   const auto isSent = [this](const char* what, const auto& call) {
-    farm.stop();
-    waits.clear();
+    farmGoes();
     const auto done = call();
     EXPECT_TRUE(done || done.error().code == Code::kUnimplemented) << what;
     EXPECT_FALSE(waits.empty()) << what;
