@@ -340,8 +340,12 @@ class UnitTest(Case):
         super().setUp()
         bin, self.calls = self.home / "bin", self.home / "calls"
         bin.mkdir()
-        (bin / "systemctl").write_text(f'#!/bin/sh\nshift\necho "$@" >>"{self.calls}"\n[ "$1" != is-enabled ] || [ -e "{self.home}/on" ]\n')
-        (bin / "loginctl").write_text(f'#!/bin/sh\necho "loginctl $@" >>"{self.calls}"\n')
+        (bin / "systemctl").write_text(f'#!/bin/sh\nshift\necho "$@" >>"{self.calls}"\n'
+                                       f'[ ! -e "{self.home}/refuses $1" ] || {{ echo "Access denied" >&2; exit 1; }}\n'
+                                       f'[ "$1" != is-enabled ] || [ -e "{self.home}/on" ]\n')
+        (bin / "loginctl").write_text(f'#!/bin/sh\necho "loginctl $@" >>"{self.calls}"\n'
+                                      f'[ "$1" != show-user ] || cat "{self.home}/shown"\n'
+                                      f'[ ! -e "{self.home}/refuses $1" ] || {{ echo "Could not enable linger: Access denied" >&2; exit 1; }}\n')
         (bin / "crontab").write_text(f'#!/bin/sh\nif [ "$1" = -l ]; then cat "{self.home}/tab"; else cat >"{self.home}/tab"; fi\n')
         for path in bin.iterdir():
             path.chmod(0o755)
@@ -359,13 +363,55 @@ class UnitTest(Case):
         self.assertEqual(self.calls.read_text().split("\n")[:2], ["daemon-reload", f"start {units.name_of(self.dir)}"])
         self.assertTrue(units.owns(self.dir))
         units.boot(self.dir)
-        self.assertIn(f"enable {units.name_of(self.dir)}\nloginctl enable-linger", self.calls.read_text())
+        self.assertIn(f"enable {units.name_of(self.dir)}\nloginctl enable-linger\n", self.calls.read_text())
         (self.home / "on").touch()
         units.stop(self.dir)
         self.assertTrue(units.unit_file(self.dir).exists(), "it is to run again after a reboot")
         (self.home / "on").unlink()
         units.stop(self.dir)
         self.assertFalse(units.unit_file(self.dir).exists())
+
+    def refused(self, what, *parts, by="boot"):
+        """A run of units.py, in which systemd refuses `what`, ends in one line with these parts."""
+        mark = self.home / f"refuses {what}"
+        mark.touch()
+        done = subprocess.run([sys.executable, SCRIPT.with_name("units.py"), by, self.dir], capture_output=True, text=True)
+        mark.unlink()
+        self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (1, "", 1), done.stderr)
+        for part in ("up: the farm ", *parts):
+            self.assertIn(part, done.stderr)
+
+    def test_what_systemd_refuses_is_told_with_what_holds_and_what_to_do(self):
+        again = f'infra/up --dir "{self.dir}" --boot tries again'
+        for what in ("daemon-reload", "enable"):
+            self.refused(what, "runs, but will not after the next start", "Access denied", again)
+            self.assertFalse(units.unit_file(self.dir).exists(), "as it was before")
+        self.refused("enable-linger", f"its unit {units.name_of(self.dir)} is enabled", "linger: Access denied",
+                     f"sudo loginctl enable-linger {units.user()}")
+        self.assertTrue(units.unit_file(self.dir).exists())
+        self.refused("enable", "will not after the next start")
+        self.assertTrue(units.unit_file(self.dir).exists(), "by which it runs")
+        self.refused("disable", "still runs after each start", again.replace("--boot", "--no-boot"), by="no-boot")
+        (self.bin / "loginctl").unlink()
+        os.environ["PATH"] = str(self.bin)
+        self.refused("", f"sudo loginctl enable-linger {units.user()}")
+
+    def test_an_administrator_may_have_allowed_it_before(self):
+        (self.home / "refuses enable-linger").touch()
+        (self.home / "shown").write_text("Linger=yes\n")
+        units.boot(self.dir)
+
+    def test_a_folder_for_units_that_cannot_be_written_is_named(self):
+        (self.home / "config").write_text("a file")
+        self.refused("", "will not after the next start", str(self.home / "config"), "tries again")
+
+    def test_a_unit_that_does_not_start_or_stop_is_told(self):
+        for what, ask in (("start", units.start), ("daemon-reload", units.start), ("stop", units.stop)):
+            (self.home / f"refuses {what}").touch()
+            with self.assertRaisesRegex(SystemExit, f"does not {what[:3]}.*: Access denied; `systemctl --user status {units.name_of(self.dir)}`"
+                                        if what != "daemon-reload" else "does not start .*: Access denied"):
+                ask(self.dir)
+            (self.home / f"refuses {what}").unlink()
 
     def test_systemd_reads_the_unit_as_it_is_meant(self):
         analyze = shutil.which("systemd-analyze")
@@ -391,6 +437,22 @@ class UnitTest(Case):
             self.assertIn(f"'start' '{self.dir}'", lines[1])
         units.no_boot(self.dir)
         self.assertEqual((self.home / "tab").read_text(), other)
+
+    def test_a_crontab_that_cannot_be_read_or_written_is_told_and_left_alone(self):
+        (self.bin / "systemctl").write_text("#!/bin/sh\nexit 1\n")
+        mine = "5 4 * * * mine\n"
+        (self.home / "tab").write_text(mine)
+        for which in ('"$1" = -l', '"$1" = -'):
+            (self.bin / "crontab").write_text(f'#!/bin/sh\n[ ! {which} ] || {{ echo "you are not allowed to use this program" >&2; exit 1; }}\n'
+                                              f'if [ "$1" = -l ]; then cat "{self.home}/tab"; else cat >"{self.home}/tab"; fi\n')
+            self.refused("", "will not run after the next start", "not allowed to use this program", units.user())
+            self.assertEqual((self.home / "tab").read_text(), mine)
+
+    def test_who_has_no_crontab_gets_one(self):
+        (self.bin / "systemctl").write_text("#!/bin/sh\nexit 1\n")
+        (self.bin / "crontab").write_text(f'#!/bin/sh\n[ "$1" != -l ] || {{ echo "no crontab for me" >&2; exit 1; }}\ncat >"{self.home}/tab"\n')
+        units.boot(self.dir)
+        self.assertTrue((self.home / "tab").read_text().startswith("@reboot "))
 
 
 if __name__ == "__main__":
