@@ -184,6 +184,11 @@ class FarmTest(unittest.TestCase):
         self.assertIn("kmath.bc", self.check(self.farm.kiln("toolchain", "show", label)).stdout)
         self.assertIn("worker-", self.check(self.farm.kiln("provenance", self.artifact)).stdout)
         self.check(self.farm.kiln("doctor"))
+        # By its directory alone, without what kiln.env says.
+        bare = {name: value for name, value in self.farm.env.items() if not name.startswith("KILN_")}
+        said = self.check(self.farm.kiln("doctor", "--farm", self.farm.dir, env=bare)).stdout
+        for name in ("coordinator", "workers", "trust root"):
+            self.assertRegex(said, rf"(?m)^ok +{name}: ")
 
     def test_toolchains_live_side_by_side_and_are_given_back(self):
         kiln = lambda *a, code=0: self.check(self.farm.kiln("toolchain", *a), code)

@@ -12,6 +12,7 @@
 #include "api/cli/farm/commands.h"
 #include "api/cli/farm/doctor_blobs.h"
 #include "api/cli/farm/doctor_disks.h"
+#include "api/cli/farm/doctor_farm.h"
 #include "api/cli/farm/doctor_packages.h"
 #include "api/cli/farm/doctor_processes.h"
 #include "compiler_core/runtime/device/device_info.h"
@@ -138,14 +139,18 @@ void checkGpus(Report& report, const std::string& library) {
                         runtime::cudaVersionText(devices->empty() ? 0 : devices->front().driverVersion)));
 }
 
-void checkFarm(Report& report, const Context& context) {
+void checkFarm(Report& report, const Context& context, const std::string& farm) {
   const auto client = context.connect();
-  if (!client) return report.missing("coordinator", client.error().message, "run infra/up");
+  const std::string up = "run " + upCommand(farm);
+  if (!client) {
+    const std::string next = context.endpoint.empty() ? sourceOr(farm, up) : up;
+    return report.missing("coordinator", client.error().message, next);
+  }
   if (const auto answer = (*client)->ping(); !answer) {
     const bool answers = answer.error().code == Code::kNotFound;
     return report.missing(
         answers ? "instance" : "coordinator", answer.error().message,
-        answers ? "name one that is there" : "run infra/up; its log is in the state folder");
+        answers ? "name one that is there" : up + "; its log is logs/coordinator.log in the state folder");
   }
   report.ok("coordinator", context.endpoint);
   const auto workers = (*client)->workers();
@@ -153,18 +158,21 @@ void checkFarm(Report& report, const Context& context) {
   int live = 0;
   for (const auto& worker : *workers) live += !worker.lost();
   if (live == 0)
-    return report.missing("workers", "none is live", "start one: infra/up, or kiln-worker --help");
+    return report.missing("workers", "none is live",
+                          "start one: " + upCommand(farm) + ", or kiln-worker --help");
   report.ok("workers", fmt::format("{} live of {}", live, workers->size()));
   const BlobFinding blobs = checkStoredBlobs(**client);
   if (!blobs.isSound) return report.missing("stored blobs", blobs.detail, blobs.next);
   report.ok("stored blobs", blobs.detail);
 }
 
-void checkTrust(Report& report, const Context& context) {
+void checkTrust(Report& report, const Context& context, const std::string& farm) {
   const auto trust = loadTrust(context);
   if (trust) return report.ok("trust root", context.trustRoot);
+  const std::string name =
+      "name one with --trust-root or KILN_TRUST_ROOT; infra/up writes one for its own farm";
   report.missing("trust root", trust.error().message,
-                 "name one with --trust-root or KILN_TRUST_ROOT; infra/up writes one for its own farm");
+                 context.trustRoot.empty() ? sourceOr(farm, name) : name);
 }
 
 Status run(Context& context, const std::string& driver, std::string farm) {
@@ -178,10 +186,12 @@ Status run(Context& context, const std::string& driver, std::string farm) {
   checkGpus(report, driver);
   for (Finding& found : checkDisks(farm)) report.add(std::move(found));
   for (Finding& found : checkPackages()) report.add(std::move(found));
-  if (!farm.empty())
+  if (!farm.empty()) {
     for (Finding& found : supervisedProcesses(farm)) report.add(std::move(found));
-  checkFarm(report, context);
-  checkTrust(report, context);
+    fillInFrom(farm, context);
+  }
+  checkFarm(report, context, farm);
+  checkTrust(report, context, farm);
   int missing = 0;
   Json list = Json::array();
   for (const auto& check : report.checks()) {
@@ -212,8 +222,10 @@ void addDoctor(CLI::App& app, Context& context) {
   auto& command =
       addCommand(app, context, "doctor", "Check this machine and the farm, with the next step per finding",
                  "kiln doctor", [&context, driver, farm] { return run(context, *driver, *farm); });
-  command.add_option("--farm", *farm,
-                     "The state directory of a farm on this machine, as infra/up --dir (KILN_FARM)");
+  command.add_option(
+      "--farm", *farm,
+      "The state directory of a farm on this machine, as infra/up --dir (KILN_FARM): its coordinator, "
+      "trust root and policy are looked at where no others are named");
   command.add_option("--device-driver", *driver, "CUDA driver library to ask for GPUs")
       ->capture_default_str();
   addFarmOptions(command, context);

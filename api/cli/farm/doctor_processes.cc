@@ -5,6 +5,7 @@
 #include <fstream>
 #include <sstream>
 
+#include "api/cli/farm/doctor_farm.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/json.h"
@@ -53,7 +54,7 @@ Finding about(const Json& process, const std::string& farm) {
             fmt::format("was started again {}, after it ended{}", counted(restarts, "time"), why), log};
   if (state == "failed")
     return {"process " + name, "missing", "was given up after ten starts" + why,
-            log + ", then run infra/up --dir " + farm};
+            log + ", then run " + upCommand(farm)};
   return {"process " + name, "warning", "does not run and is about to be started" + why, log};
 }
 
@@ -66,11 +67,11 @@ std::vector<Finding> supervisedProcesses(const std::string& farm) {
   if (!state || !state->is_object() || !state->contains("supervisor") ||
       !state->at("supervisor").is_object() || !state->contains("processes") ||
       !state->at("processes").is_array())
-    return {{"supervisor", "missing", farm + "/run/state.json cannot be read", "run infra/up --dir " + farm}};
+    return {{"supervisor", "missing", farm + "/run/state.json cannot be read", "run " + upCommand(farm)}};
   const Json& supervisor = state->at("supervisor");
   const std::string born = startedAt(number(supervisor, "pid"));
   if (born.empty() || born != text(supervisor, "born"))
-    return {{"supervisor", "missing", "does not run: what ends stays ended", "run infra/up --dir " + farm}};
+    return {{"supervisor", "missing", "does not run: what ends stays ended", "run " + upCommand(farm)}};
   std::vector<Finding> out;
   for (const Json& process : state->at("processes"))
     if (process.is_object()) out.push_back(about(process, farm));

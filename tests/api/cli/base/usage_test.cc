@@ -3,6 +3,8 @@
 
 #include <sys/resource.h>
 #include <filesystem>
+#include <fstream>
+#include <map>
 
 #include "manifest/json/json.h"
 #include "tests/api/cli/kiln_process.h"
@@ -352,6 +354,30 @@ TEST(KilnUsage, DoctorNamesTheNextStepPerFinding) {
     coordinator |= check.at("name") == "coordinator" && check.at("verdict") == "missing";
   }
   EXPECT_TRUE(coordinator);
+}
+
+TEST(KilnUsage, DoctorAsksTheFarmOfTheDirectoryThatIsNamed) {
+  const testing_support::TempDirectory farm;
+  const auto found = [&] {
+    const auto report = parseJson(runKiln({"doctor", "--json", "--farm", farm.path()}).out);
+    std::map<std::string, Json> checks;
+    if (report)
+      for (const Json& check : report->at("checks")) checks[check.at("name").get<std::string>()] = check;
+    return checks;
+  };
+  std::ofstream(farm / "kiln.env");
+  for (auto unnamed = found(); const char* name : {"coordinator", "trust root"})
+    EXPECT_EQ(unnamed[name].value("next", ""), ". " + (farm / "kiln.env")) << name;
+
+  const std::string socket = "unix:" + (farm / "elsewhere.sock"), root = farm / "other-root.json";
+  std::filesystem::create_directories(farm / "run");
+  std::ofstream(farm / "run/services.json")
+      << R"({"services":[{"name":"coordinator","command":["kiln-coordinator","--listen",")" << socket
+      << R"(","--trust-root",")" << root << R"("]}]})";
+  auto own = found();
+  EXPECT_NE(own["coordinator"].value("detail", "").find(socket), std::string::npos) << own["coordinator"];
+  EXPECT_EQ(own["coordinator"].value("next", "").find("run infra/up --dir " + farm.path() + ";"), 0u);
+  EXPECT_NE(own["trust root"].value("detail", "").find(root), std::string::npos) << own["trust root"];
 }
 
 }  // namespace

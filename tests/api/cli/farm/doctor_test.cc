@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "api/cli/farm/doctor_disks.h"
+#include "api/cli/farm/doctor_farm.h"
 #include "api/cli/farm/doctor_packages.h"
 #include "api/cli/farm/doctor_processes.h"
 #include "tests/support/temp_directory.h"
@@ -86,6 +87,38 @@ TEST(DoctorDisks, EveryPlaceOfAFarmIsLookedAt) {
   EXPECT_TRUE(std::ranges::any_of(nowhere, [](const Finding& found) {
     return found.verdict == "missing" && found.next.find("--farm") != std::string::npos;
   }));
+}
+
+TEST(DoctorFarm, ItsCoordinatorsCommandLineFillsInWhatIsLeftOpen) {
+  const testing_support::TempDirectory farm;
+  const auto filledIn = [&](const std::string& services, Context context = {}) {
+    std::filesystem::create_directories(farm / "run");
+    std::ofstream(farm / "run/services.json") << services;
+    fillInFrom(farm.path(), context);
+    return context.endpoint + "|" + context.trustRoot + "|" + context.policy;
+  };
+  for (const char* text :
+       {"", "[]", "{}", R"({"services":7})", R"({"services":[7,{},{"name":"coordinator"}]})",
+        R"({"services":[{"name":"coordinator","command":["--listen"]}]})",
+        R"({"services":[{"name":"log","command":["--listen","unix:/log"]}]})"})
+    EXPECT_EQ(filledIn(text), "||") << text;
+  const std::string whole =
+      R"({"services":[{"name":"log","command":["--listen","unix:/log"]},{"name":"coordinator","command":["c",)"
+      R"("--listen","unix:/own","--trust-root","/root.json","--policy","/policy.json",7]}]})";
+  EXPECT_EQ(filledIn(whole), "unix:/own|/root.json|/policy.json");
+  Context named;
+  named.endpoint = "unix:/named";
+  EXPECT_EQ(filledIn(whole, named), "unix:/named|/root.json|/policy.json");
+}
+
+TEST(DoctorFarm, TheNextStepNamesTheDirectory) {
+  const testing_support::TempDirectory farm;
+  EXPECT_EQ(sourceOr(farm.path(), "else"), "else");
+  EXPECT_EQ(sourceOr("", "else"), "else");
+  std::ofstream(farm / "kiln.env");
+  EXPECT_EQ(sourceOr(farm.path(), "else"), ". " + (farm / "kiln.env"));
+  EXPECT_EQ(upCommand(""), "infra/up");
+  EXPECT_EQ(upCommand("/a farm"), "infra/up --dir '/a farm'");
 }
 
 class DoctorProcesses : public ::testing::Test {
