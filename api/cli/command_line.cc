@@ -11,6 +11,7 @@
 #include "api/cli/toolchain/commands.h"
 #include "api/cli/trust/commands.h"
 #include "manifest/base/nearest.h"
+#include "manifest/base/usage.h"
 
 namespace kiln::cli {
 namespace {
@@ -88,35 +89,14 @@ std::vector<char*> withHelpLast(int argc, char** argv) {
   return words;
 }
 
-// What is wrong with one value, whatever the option stands for: an empty one would fall back to the
-// environment or to a default that nobody asked for, and CLI11 wraps negative numbers around.
-std::string valueError(const CLI::Option& option) {
-  const bool isUnsigned = option.get_type_name().starts_with("UINT");
-  for (const std::string& value : option.results()) {
-    if (value.empty()) return option.get_name() + " is empty; leave it out, or give it a value";
-    if (isUnsigned && value.starts_with('-')) return option.get_name() + ": must not be negative";
-  }
-  return {};
-}
-
-// "" if every value of the command that was given can stand.
-std::string valueErrors(const CLI::App& app) {
+// CLI11 wraps negative numbers around; "" if there is none.
+std::string negativeValue(const CLI::App& app) {
   for (const CLI::Option* option : app.get_options())
-    if (std::string wrong = valueError(*option); !wrong.empty()) return wrong;
+    if (option->get_type_name().starts_with("UINT"))
+      for (const std::string& value : option->results())
+        if (value.starts_with('-')) return option->get_name() + ": must not be negative";
   for (const CLI::App* command : app.get_subcommands())
-    if (std::string wrong = valueErrors(*command); !wrong.empty()) return wrong;
-  return {};
-}
-
-// An option of the form "--name=": CLI11 would take the next word for its value.
-std::string emptyAssignment(int argc, char** argv) {
-  for (int i = 1; i < argc && std::string_view(argv[i]) != "--"; ++i) {
-    const std::string_view word = argv[i];
-    const std::string_view name = word.substr(0, word.size() - 1);
-    if (word.ends_with('=') && name.starts_with("--") &&
-        name.find_first_not_of("abcdefghijklmnopqrstuvwxyz0123456789-") == std::string_view::npos)
-      return std::string(name) + " is empty; leave it out, or give it a value";
-  }
+    if (std::string wrong = negativeValue(*command); !wrong.empty()) return wrong;
   return {};
 }
 
@@ -157,7 +137,8 @@ int runCommandLine(int argc, char** argv) {
   } catch (const CLI::ParseError& error) {
     return usage(usageError(app, error.what()));
   }
-  if (std::string wrong = valueErrors(app); !wrong.empty()) return usage(std::move(wrong));
+  if (std::string wrong = emptyValue(app); !wrong.empty()) return usage(std::move(wrong));
+  if (std::string wrong = negativeValue(app); !wrong.empty()) return usage(std::move(wrong));
   if (Status fits = context.readEnvironment(); !fits) return usage(fits.error().message);
   const Status done = context.command();
   return done ? static_cast<int>(kExitOk) : failed(context, done.error());

@@ -74,7 +74,7 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
       "--builder-id "
       "https://example.org/kiln");
   try {
-    app.parse(argc, argv);
+    parseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return usageExit(app, error);
   }

@@ -176,7 +176,7 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
   key->add_option("--out", out, "PREFIX of the .key and .vkey files")->required();
   key->footer("Example: kiln-log make-key --origin log.example.org --out keys/log");
   try {
-    app.parse(argc, argv);
+    parseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return usageExit(app, error);
   }

@@ -131,7 +131,7 @@ int run(int argc, char** argv) {
       "Example: kiln-signer make-worker-certificate --ca keys --name w1 --operator acme --out keys/w1");
 
   try {
-    app.parse(argc, argv);
+    parseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return usageExit(app, error);
   }

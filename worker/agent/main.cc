@@ -264,7 +264,7 @@ int run(int argc, char** argv) {
   probeCommand->group("")->add_option("LIBRARY", flags.probedDriver)->required();
   probeCommand->add_option("--test", flags.testedDevice, "try this device out");
   try {
-    app.parse(argc, argv);
+    parseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {
     return usageExit(app, error);
   }

@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "tests/support/temp_directory.h"
 
@@ -45,6 +46,33 @@ TEST(Programs, NameThemselvesInUsageErrorsAndSayWhoseHelpTellsMore) {
     }
   EXPECT_TRUE(
       run((folder / "kiln-signer").string() + " serve").text.ends_with("see kiln-signer serve --help\n"));
+}
+
+// Such as --policy "$POLICY" where nobody has set POLICY: not the wish for none.
+TEST(Programs, TakeNoOptionWithoutAValue) {
+  const auto folder = std::filesystem::path(KILN_PROGRAM).parent_path();
+  const struct {
+    std::string words;
+    std::vector<std::string> options;
+  } cases[] = {
+      {"kiln-coordinator --listen unix:/l --database dbname=d --store s --signer unix:/s --log-key k "
+       "--worker-ca "
+       "w --builder-id u",
+       {"--policy", "--trust-root", "--access", "--quotas", "--sandbox-policy", "--log-tiles", "--https"}},
+      {"kiln-signer serve --listen unix:/l --key k --store s --worker-ca w --database dbname=d",
+       {"--trust-root", "--records"}},
+      {"kiln-signer make-root --key k --builder-id u --out o", {"--log-key", "--recall-key"}},
+      {"kiln-log serve --key k --database dbname=d --tiles t", {"--witness", "--earlier-key"}},
+      {"kiln-worker --coordinator unix:/c --certificate c --key k --state s",
+       {"--tls-ca", "--fetch-hosts", "--fetch-ca-file", "--gpu-driver"}},
+  };
+  for (const auto& each : cases)
+    for (const std::string& option : each.options)
+      for (const std::string empty : {" ''", "="}) {
+        const Said said = run((folder / each.words).string() + " " + option + empty);
+        EXPECT_EQ(said.exit, 2) << each.words << " " << option << empty;
+        EXPECT_NE(said.text.find(option + " is empty; leave it out"), std::string::npos) << said.text;
+      }
 }
 
 TEST(Programs, OfTheSignerAndTheLogNameTheFileThatTheyRefuse) {
