@@ -54,8 +54,9 @@ bool RetryPolicy::Attempts::again(Error& error) {
 void RetryPolicy::Attempts::tell(const Error& why) {
   bool isNews = false;
   {
-    const MutexLock lock(retryPolicy_.reason_->mutex);
-    isNews = std::exchange(retryPolicy_.reason_->text, why.message) != why.message;
+    Reason& newest = *retryPolicy_.reason_;
+    const MutexLock lock(newest.mutex);
+    isNews = std::exchange(newest.text, why.message) != why.message;
   }
   if (told_ == why.message || (!isNews && failures_ < kNotSoon)) return;
   told_ = why.message;
