@@ -44,21 +44,21 @@ bool RetryPolicy::Attempts::again(Error& error) {
     if (waiting_) error.message += "; tried for " + std::to_string(seconds) + " s";
     return false;
   }
-  tell(error);
+  tell(error, !asked && failures_ < kNotSoon);
   backoff_ = waiting_ ? std::min(2 * backoff_, kMaxBackoff) : kInitialBackoff;
   waiting_ = true;
   std::this_thread::sleep_for(std::min<Clock::duration>(asked ? *asked : backoff_, left));
   return true;
 }
 
-void RetryPolicy::Attempts::tell(const Error& why) {
+void RetryPolicy::Attempts::tell(const Error& why, bool mayEndSoon) {
   bool isNews = false;
   {
     Reason& newest = *retryPolicy_.reason_;
     const MutexLock lock(newest.mutex);
     isNews = std::exchange(newest.text, why.message) != why.message;
   }
-  if (told_ == why.message || (!isNews && failures_ < kNotSoon)) return;
+  if (told_ == why.message || (!isNews && mayEndSoon)) return;
   told_ = why.message;
   if (retryPolicy_.listener_.waits) retryPolicy_.listener_.waits(why);
 }

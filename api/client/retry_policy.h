@@ -45,7 +45,7 @@ class RetryPolicy {
     using Clock = std::chrono::steady_clock;
     const RetryPolicy& retryPolicy_;
 
-    void tell(const Error& why);
+    void tell(const Error& why, bool mayEndSoon);
 
     Clock::time_point since_{};  // the first failure of this wait
     std::chrono::milliseconds backoff_{0};

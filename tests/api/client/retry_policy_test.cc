@@ -63,6 +63,16 @@ TEST(RetryPolicy, TellsAReasonOnceThatManyCallsMeet) {
   EXPECT_EQ(told.answers, 2);
 }
 
+TEST(RetryPolicy, TellsEachWaitForAQuota) {
+  Told told;
+  const RetryPolicy policy(seconds(30), told.listener());
+  for (int i = 0; i < 2; ++i) {
+    Flaky flaky{{{Code::kResourceExhausted, "full", R"({"retryAfterSeconds":1})"}}};
+    EXPECT_EQ(policy([&] { return flaky(); }).value_or(0), 42);
+  }
+  EXPECT_EQ(told.waits, (std::vector<std::string>{"full", "full"})) << "it may last for an hour";
+}
+
 TEST(RetryPolicy, WaitsForAQuotaAsLongAsTheFarmSaysWithinItsLimit) {
   const Error full{Code::kResourceExhausted, "full", R"({"exitCode":7,"retryAfterSeconds":1})"};
   Flaky flaky{{full}};
