@@ -10,7 +10,8 @@
 namespace kiln::runtime {
 namespace {
 
-constexpr std::uint64_t kPage = 4096;
+// What lld aligns to: x86-64 has pages of the first size, AArch64 up to the second.
+constexpr std::uint64_t kPage = 4096, kLargePage = 65536;
 constexpr std::uint64_t kMaxSpan = std::uint64_t{1} << 30;
 constexpr std::uint16_t kMaxSegments = 64;
 
@@ -27,8 +28,11 @@ Result<Elf64_Ehdr> checkHeader(const ElfView& view, ElfMachine machine) {
   if (header->e_ident[EI_DATA] != ELFDATA2LSB) return badElf("it is not little-endian");
   if (header->e_ident[EI_VERSION] != EV_CURRENT || header->e_version != EV_CURRENT)
     return badElf("unknown ELF version");
-  if (header->e_ident[EI_OSABI] != ELFOSABI_NONE && header->e_ident[EI_OSABI] != ELFOSABI_GNU) {
-    return badElf("it is for another operating system (EI_OSABI)");
+  if (header->e_ident[EI_OSABI] == ELFOSABI_GNU)
+    return badElf("it has indirect functions (IFUNC) or unique symbols (EI_OSABI)");
+  if (std::any_of(header->e_ident + EI_OSABI, header->e_ident + EI_NIDENT,
+                  [](auto byte) { return byte != 0; })) {
+    return badElf("it is for another operating system (EI_OSABI, EI_ABIVERSION)");
   }
   if (header->e_type != ET_DYN)
     return badElf("it is no shared object (e_type " + std::to_string(header->e_type) + ")");
@@ -38,83 +42,94 @@ Result<Elf64_Ehdr> checkHeader(const ElfView& view, ElfMachine machine) {
                                           machineName(static_cast<std::uint16_t>(machine)) +
                                           "; build the model for a target of this machine");
   }
-  if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0 || header->e_phnum > kMaxSegments) {
+  if (header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0 || header->e_phnum > kMaxSegments ||
+      header->e_phoff != sizeof(Elf64_Ehdr)) {
     return badElf("its program headers are malformed");
   }
   return *header;
 }
 
-// A PT_LOAD: inside the file, page-congruent, above its predecessor, never both writable and executable.
+// A PT_LOAD: readable, never both writable and executable, inside the file, page-congruent, above its
+// predecessor. The first one is the file's beginning, with the headers that the loader keeps using.
 Status checkLoad(const ElfView& view, const Elf64_Phdr& load) {
   if ((load.p_flags & PF_W) != 0 && (load.p_flags & PF_X) != 0) {
     return badElf("it has memory that is both writable and executable");
   }
+  if (load.p_flags != PF_R && load.p_flags != (PF_R | PF_X) && load.p_flags != (PF_R | PF_W))
+    return badElf("a segment has the unexpected access rights " + std::to_string(load.p_flags) +
+                  " (p_flags)");
   if (load.p_filesz > load.p_memsz || load.p_offset > view.size() ||
       load.p_filesz > view.size() - load.p_offset) {
     return badElf("a segment is outside the file; the file may be truncated");
   }
   if (load.p_memsz == 0 || load.p_memsz > kMaxSpan || load.p_vaddr > kMaxSpan)
     return badElf("a segment has no sane size");
-  const bool powerOfTwo =
-      load.p_align >= kPage && (load.p_align & (load.p_align - 1)) == 0 && load.p_align <= kMaxSpan;
-  if (!powerOfTwo || load.p_vaddr % load.p_align != load.p_offset % load.p_align) {
+  if ((load.p_align != kPage && load.p_align != kLargePage) ||
+      load.p_vaddr % load.p_align != load.p_offset % load.p_align) {
     return badElf("a segment is not aligned to pages");
   }
-  if (!view.loads().empty()) {
-    const Elf64_Phdr& last = view.loads().back();
-    const std::uint64_t end = (last.p_vaddr + last.p_memsz + kPage - 1) / kPage * kPage;
-    if (load.p_vaddr / kPage * kPage < end) return badElf("two segments share a page or are out of order");
+  if (view.loads().empty()) {
+    if (load.p_vaddr != 0 || load.p_offset != 0 || load.p_flags != PF_R)
+      return badElf("its first segment is not the file's beginning, only to be read");
+    return {};
   }
+  const Elf64_Phdr& last = view.loads().back();
+  if (load.p_align != last.p_align) return badElf("its segments are aligned to pages of different sizes");
+  const std::uint64_t page = load.p_align;
+  const std::uint64_t end = (last.p_vaddr + last.p_memsz + page - 1) / page * page;
+  if (load.p_vaddr / page * page < end) return badElf("two segments share a page or are out of order");
   return {};
 }
 
+// Each of these types at most once.
 struct Headers {
-  const Elf64_Phdr* dynamic = nullptr;
-  std::vector<Elf64_Phdr> all;
+  std::optional<Elf64_Phdr> headers, dynamic, stack, relro;
 };
 
+Status keepOnly(std::optional<Elf64_Phdr>& kept, const Elf64_Phdr& entry) {
+  if (kept) return badElf("it has two headers of type " + std::to_string(entry.p_type));
+  kept = entry;
+  return {};
+}
+
+// What a program never has is refused even if nobody needs it: the loader reads notes and properties too,
+// without asking whether they end where their segment does.
 Result<Headers> readHeaders(ElfView& view, const Elf64_Ehdr& header) {
-  Headers headers;
+  Headers found;
   for (std::uint16_t i = 0; i < header.e_phnum; ++i) {
-    if (header.e_phoff > view.size()) return badElf("its program headers are outside the file");
     const auto entry = view.at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
     if (!entry) return badElf("its program headers are outside the file");
-    headers.all.push_back(*entry);
-  }
-  bool stack = false;
-  for (const Elf64_Phdr& entry : headers.all) {
-    switch (entry.p_type) {
+    switch (entry->p_type) {
       case PT_LOAD:
-        KILN_TRY(checkLoad(view, entry));
-        view.addLoad(entry);
+        KILN_TRY(checkLoad(view, *entry));
+        view.addLoad(*entry);
+        break;
+      case PT_PHDR:
+        KILN_TRY(keepOnly(found.headers, *entry));
         break;
       case PT_DYNAMIC:
-        if (headers.dynamic != nullptr) return badElf("it has two dynamic sections");
-        headers.dynamic = &entry;
+        KILN_TRY(keepOnly(found.dynamic, *entry));
         break;
       case PT_GNU_STACK:
-        if ((entry.p_flags & PF_X) != 0) return badElf("it asks for an executable stack");
-        stack = true;
+        if ((entry->p_flags & PF_X) != 0) return badElf("it asks for an executable stack");
+        KILN_TRY(keepOnly(found.stack, *entry));
+        break;
+      case PT_GNU_RELRO:
+        KILN_TRY(keepOnly(found.relro, *entry));
         break;
       case PT_TLS:
         return badElf("it has thread-local storage (PT_TLS)");
       case PT_INTERP:
         return badElf("it names an interpreter (PT_INTERP)");
-      case PT_NULL:
-      case PT_PHDR:
-      case PT_NOTE:
-      case PT_GNU_EH_FRAME:
-      case PT_GNU_PROPERTY:
-      case PT_GNU_RELRO:
-        break;
       default:
-        return badElf("it has the unexpected segment type " + std::to_string(entry.p_type));
+        return badElf("it has the unexpected segment type " + std::to_string(entry->p_type));
     }
   }
   if (view.loads().empty()) return badElf("it has nothing to load");
-  if (headers.dynamic == nullptr) return badElf("it has no dynamic section");
-  if (!stack) return badElf("it does not say that its stack is not executable (PT_GNU_STACK)");
-  return headers;
+  if (!found.headers) return badElf("it does not say where its program headers are (PT_PHDR)");
+  if (!found.dynamic) return badElf("it has no dynamic section");
+  if (!found.stack) return badElf("it does not say that its stack is not executable (PT_GNU_STACK)");
+  return found;
 }
 
 bool inSegment(const ElfView& view, std::uint64_t address, std::uint64_t bytes, bool writable) {
@@ -124,24 +139,34 @@ bool inSegment(const ElfView& view, std::uint64_t address, std::uint64_t bytes, 
   });
 }
 
-// Headers that the loader or an unwinder follows to their addresses.
+// Headers that the loader follows to their addresses. It writes to the dynamic section.
 Status checkPlaces(const ElfView& view, const Elf64_Ehdr& header, const Headers& headers) {
-  for (const Elf64_Phdr& entry : headers.all) {
-    if (entry.p_type == PT_NULL || entry.p_type == PT_GNU_STACK || entry.p_type == PT_LOAD) continue;
-    if (!inSegment(view, entry.p_vaddr, entry.p_memsz, entry.p_type == PT_GNU_RELRO)) {
+  const auto check = [&](const Elf64_Phdr& entry, bool writable) -> Status {
+    if (!inSegment(view, entry.p_vaddr, entry.p_memsz, writable) ||
+        view.offsetOf(entry.p_vaddr, entry.p_filesz) != entry.p_offset) {
       return badElf("a header of type " + std::to_string(entry.p_type) + " points outside its segments");
     }
-    if (entry.p_type == PT_PHDR && (entry.p_memsz < header.e_phnum * sizeof(Elf64_Phdr) ||
-                                    view.offsetOf(entry.p_vaddr, entry.p_memsz) != header.e_phoff)) {
-      return badElf("PT_PHDR is not where the program headers are");
-    }
+    return {};
+  };
+  KILN_TRY(check(*headers.headers, false));
+  KILN_TRY(check(*headers.dynamic, true));
+  if (headers.relro) KILN_TRY(check(*headers.relro, true));
+  // The first segment begins at the file's start: addresses are offsets there.
+  const Elf64_Phdr& own = *headers.headers;
+  if (own.p_vaddr != header.e_phoff || own.p_memsz < header.e_phnum * sizeof(Elf64_Phdr) ||
+      !view.isConstant(own.p_vaddr, own.p_memsz)) {
+    return badElf("PT_PHDR is not where the program headers are");
+  }
+  const Elf64_Phdr& section = *headers.dynamic;
+  if (section.p_flags != (PF_R | PF_W) || section.p_vaddr % alignof(Elf64_Dyn) != 0 ||
+      section.p_filesz != section.p_memsz) {
+    return badElf("its dynamic section is not writable, not aligned or not in the file");
   }
   return {};
 }
 
-Status checkRelocations(const ElfView& view, const ElfDynamic& dynamic, ElfMachine machine) {
-  if (dynamic.linkageTable) return badElf("it has a procedure linkage table; link it with -Bsymbolic");
-  if (dynamic.relocationBytes % sizeof(Elf64_Rela) != 0) return badElf("its relocations are malformed");
+Status checkRelocations(const ElfView& view, const ElfDynamic& dynamic, const Elf64_Phdr& section,
+                        ElfMachine machine) {
   const std::uint32_t relative = machine == ElfMachine::kX8664 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
   const std::uint64_t end = view.loads().back().p_vaddr + view.loads().back().p_memsz;
   for (std::uint64_t offset = 0; offset < dynamic.relocationBytes; offset += sizeof(Elf64_Rela)) {
@@ -157,9 +182,13 @@ Status checkRelocations(const ElfView& view, const ElfDynamic& dynamic, ElfMachi
     }
     if (!inSegment(view, entry->r_offset, 8, true))
       return badElf("a relocation is outside its writable segments");
+    if (entry->r_offset + 8 > section.p_vaddr && entry->r_offset < section.p_vaddr + section.p_memsz)
+      return badElf("a relocation changes the dynamic section");
     if (static_cast<std::uint64_t>(entry->r_addend) > end)
       return badElf("a relocation points outside the program");
   }
+  if (dynamic.relativeRelocations != dynamic.relocationBytes / sizeof(Elf64_Rela))
+    return badElf("its DT_RELACOUNT is not the number of its relocations");
   return {};
 }
 
@@ -215,7 +244,7 @@ Result<ElfImage> checkElf(Bytes file, ElfMachine machine, std::string_view symbo
         {load.p_vaddr, load.p_memsz, (load.p_flags & PF_W) != 0, (load.p_flags & PF_X) != 0});
   }
   KILN_ASSIGN(image.symbolAddress, checkSymbols(view, dynamic, symbol, symbolBytes));
-  KILN_TRY(checkRelocations(view, dynamic, machine));
+  KILN_TRY(checkRelocations(view, dynamic, *headers.dynamic, machine));
   if (image.symbolAddress % 8 != 0 || !image.contains(image.symbolAddress, symbolBytes, false)) {
     return badElf(std::string(symbol) + " is outside its segments");
   }

@@ -1,10 +1,14 @@
 // Checks a program's ELF file before the dynamic loader may see it. Source: System V ABI (gABI 4.1) and the
 // processor supplements for x86-64 and AArch64.
 //
-// Accepted: 64-bit little-endian ET_DYN for the given machine, without dependencies, constructors or
-// destructors, thread-local storage, text relocations, undefined symbols, indirect functions, executable
-// stack, or memory both writable and executable; relocations are base-relative and stay inside writable
-// segments. The loader therefore searches no library, resolves no symbol and runs no code of the file.
+// Accepted: what kiln-cc's linker writes, and nothing else. That is a 64-bit little-endian ET_DYN for the
+// given machine: program headers, a dynamic section, segments that are readable and never both writable and
+// executable; each entry of the dynamic section that the linker writes once, and no other. So there are no
+// dependencies, no name, no constructors or destructors, thread-local storage, text relocations, undefined
+// symbols, indirect functions, notes, or executable stack. Relocations are base-relative and stay inside
+// writable segments; whatever the loader reads by is in segments that nobody writes. The loader therefore
+// searches no library, resolves no symbol, runs no code of the file and reads and writes nothing outside its
+// segments.
 #pragma once
 
 #include <cstdint>

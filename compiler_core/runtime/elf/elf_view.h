@@ -4,6 +4,7 @@
 
 #include <elf.h>
 
+#include <algorithm>
 #include <cstring>
 #include <optional>
 #include <string>
@@ -46,6 +47,15 @@ class ElfView {
     return std::nullopt;
   }
 
+  // Whether `bytes` at an address come from the file and nobody writes them: not the program, not the loader
+  // when it relocates. What the loader reads after the checks is then what they read.
+  bool isConstant(std::uint64_t address, std::uint64_t bytes) const {
+    return std::any_of(loads_.begin(), loads_.end(), [&](const Elf64_Phdr& load) {
+      return (load.p_flags & PF_W) == 0 && address >= load.p_vaddr && bytes <= load.p_filesz &&
+             address - load.p_vaddr <= load.p_filesz - bytes;
+    });
+  }
+
   // The structure at an address.
   template <class T>
   std::optional<T> atAddress(std::uint64_t address) const {
@@ -70,15 +80,15 @@ class ElfView {
   std::vector<Elf64_Phdr> loads_;
 };
 
-// The dynamic section, by tag; checked to hold only what a program needs.
+// The dynamic section: it holds each of the entries that kiln-cc's linker writes once, and no other.
 struct ElfDynamic {
-  std::uint64_t symbols = 0, strings = 0, stringBytes = 0, hash = 0, gnuHash = 0, relocations = 0,
-                relocationBytes = 0;
-  bool linkageTable = false;
+  std::uint64_t symbols = 0, strings = 0, stringBytes = 0, gnuHash = 0, relocations = 0, relocationBytes = 0,
+                relativeRelocations = 0;
 };
+// Relocations, strings and the hash table are constants inside the file; the relocations are whole.
 Result<ElfDynamic> readDynamic(const ElfView& view, const Elf64_Phdr& dynamic);
 
-// How many symbols the hash tables announce, bounded by the file.
+// How many symbols the hash table announces; all are constants inside the file.
 Result<std::uint64_t> countSymbols(const ElfView& view, const ElfDynamic& dynamic);
 
 }  // namespace kiln::runtime
