@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <csignal>
+#include <cstring>
 
 #include "manifest/base/printable.h"
 #include "manifest/json/json.h"
@@ -49,6 +51,17 @@ std::string memberText(const Json& object, const char* name) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string();
 }
 
+// Only the kernel's own kill tells of the worker's limits; any other signal is a fault of what ran.
+std::string killedBy(std::string_view tool, int signal) {
+  if (signal == SIGKILL)
+    return fmt::format("{} was killed by signal {}; the usual reason is the memory limit of the worker", tool,
+                       signal);
+  const char* const description = ::sigdescr_np(signal);
+  return fmt::format(
+      "{} was killed by signal {} ({}): a fault of it or of the program that it ran; see kiln logs", tool,
+      signal, description != nullptr ? description : "unknown");
+}
+
 }  // namespace
 
 index::JobErrorRecord jobError(Code code, std::string message, int exitCode, std::string details) {
@@ -78,11 +91,7 @@ index::JobErrorRecord toolError(std::string_view tool, int exitCode, std::string
     }
   }
   if (exitCode > 128 && exitCode <= 128 + 64)
-    return jobError(
-        Code::kInternal,
-        fmt::format("{} was killed by signal {}; the usual reason is the memory limit of the worker", tool,
-                    exitCode - 128),
-        kExitInternal);
+    return jobError(Code::kInternal, killedBy(tool, exitCode - 128), kExitInternal);
   return jobError(codeForToolExit(exitCode),
                   fmt::format("{} ended with exit code {} and no error record; its last line was \"{}\"",
                               tool, exitCode, printable(line, 500)),

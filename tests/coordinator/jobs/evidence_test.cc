@@ -159,7 +159,13 @@ TEST(Evidence, ABuilderIsAWorkerUnderItsOperator) {
 TEST(ToolError, WithoutARecordSaysHowItEnded) {
   auto error = toolError("the compiler", 137, "stage: codegen\n");
   EXPECT_EQ(error.exitCode, 1);
-  EXPECT_NE(error.message.find("signal 9"), std::string::npos);
+  EXPECT_NE(error.message.find("signal 9; the usual reason is the memory limit"), std::string::npos);
+  for (const int signal : {4, 6, 11, 31, 64}) {
+    error = toolError("the check", 128 + signal, "loading\n");
+    EXPECT_EQ(error.exitCode, 1);
+    EXPECT_NE(error.message.find("signal " + std::to_string(signal) + " ("), std::string::npos);
+    EXPECT_EQ(error.message.find("memory limit"), std::string::npos) << signal << " is a fault, no limit";
+  }
   error = toolError("the compiler", 3, "cannot read\x1b[31m model\n\n");
   EXPECT_EQ(error.exitCode, 3);
   EXPECT_EQ(error.code, static_cast<int>(Code::kInvalidArgument));
