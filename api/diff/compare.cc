@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <map>
 #include <set>
+#include <utility>
 
 #include "api/diff/elf.h"
 #include "api/diff/trace.h"
@@ -21,6 +22,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t kMaxFiles = 20'000;
 constexpr std::size_t kMaxFields = 200;
+constexpr std::size_t kMaxSections = 1000;
 constexpr std::size_t kMaxSymbols = 1000;
 constexpr std::size_t kMaxDocument = 4u << 20;
 constexpr std::size_t kMaxShown = 200;
@@ -72,7 +74,10 @@ Result<std::set<std::string>> listFiles(const Side& side) {
       return fail(Code::kOutOfRange, side.name + ": holds more than 20000 files");
     if (it->is_symlink(error))
       return fail(Code::kInvalidArgument, side.name + ": " + it->path().string() + " is a symbolic link");
-    if (!it->is_regular_file(error)) continue;
+    if (it->is_directory(error)) continue;
+    if (!it->is_regular_file(error))
+      return fail(Code::kInvalidArgument,
+                  side.name + ": " + it->path().string() + " is neither a file nor a directory; remove it");
     std::string path = it->path().lexically_relative(side.directory).generic_string();
     if (isCompared(path)) out.insert(std::move(path));
   }
@@ -126,10 +131,14 @@ class FieldComparison {
   std::vector<FieldDifference> out_;
 };
 
-Result<Json> readJson(const std::string& path) {
+Result<Json> readManifest(const Side& side) {
+  const std::string path = side.directory + "/manifest.json";
   KILN_ASSIGN(const Mapped file, Mapped::open(path));
-  if (file.bytes().size() > kMaxDocument) return fail(Code::kOutOfRange, path + ": has more than 4 MiB");
-  return parseJson(file.bytes());
+  if (file.bytes().size() > kMaxDocument)
+    return fail(Code::kOutOfRange, side.name + ": " + path + " has more than 4 MiB");
+  auto json = parseJson(file.bytes());
+  if (!json) return fail(json.error().in(path).in(side.name));
+  return json;
 }
 
 // Which of the model's nodes a kernel computes, by its symbol, as the schedule stage states it.
@@ -155,17 +164,24 @@ std::string_view codeOf(const Elf& elf, const ElfSymbol& symbol) {
 }
 
 void compareSections(const Elf& a, const Elf& b, FileDifference& out) {
-  std::vector<std::string> names;
-  for (const ElfSection& section : a.sections) names.push_back(section.name);
-  for (const ElfSection& section : b.sections)
-    if (!a.section(section.name)) names.push_back(section.name);
-  for (const std::string& name : names) {
-    const ElfSection* first = a.section(name);
-    const ElfSection* second = b.section(name);
+  // The first of each name on either side, in the first side's order.
+  std::map<std::string_view, std::pair<const ElfSection*, const ElfSection*>> sides;
+  std::vector<std::string_view> names;
+  for (const ElfSection& section : a.sections)
+    if (sides.try_emplace(section.name, &section, nullptr).second) names.push_back(section.name);
+  for (const ElfSection& section : b.sections) {
+    const auto [found, isNew] = sides.try_emplace(section.name, nullptr, &section);
+    if (isNew) names.push_back(section.name);
+    if (found->second.second == nullptr) found->second.second = &section;
+  }
+  for (const std::string_view name : names) {
+    if (out.sections.size() >= kMaxSections) return;
+    const auto [first, second] = sides.at(name);
     const std::string_view one = first ? first->bytes : std::string_view();
     const std::string_view other = second ? second->bytes : std::string_view();
     if (first && second && one == other) continue;
-    SectionDifference difference{name, one.size(), other.size(), firstDifference(one, other), {}};
+    SectionDifference difference{
+        std::string(name), one.size(), other.size(), firstDifference(one, other), {}};
     const Elf& elf = first ? a : b;
     const auto index = static_cast<std::size_t>((first ? first : second) - elf.sections.data());
     if (const ElfSymbol* symbol = elf.symbolAt(index, difference.offset)) difference.symbol = symbol->name;
@@ -175,15 +191,16 @@ void compareSections(const Elf& a, const Elf& b, FileDifference& out) {
 
 void compareSymbols(const Elf& a, const Elf& b, const std::map<std::string, std::string>& nodes,
                     FileDifference& out) {
-  std::map<std::string, const ElfSymbol*> others;
+  std::map<std::string_view, const ElfSymbol*> others;
   for (const ElfSymbol& symbol : b.symbols) others.emplace(symbol.name, &symbol);
   const auto add = [&](const ElfSymbol& symbol, std::uint64_t first, std::uint64_t second) {
     if (out.symbols.size() >= kMaxSymbols) return;
-    const auto named = nodes.find(symbol.name);
-    out.symbols.push_back({symbol.name, named == nodes.end() ? std::string() : named->second,
-                           symbol.isFunction, first, second});
+    const std::string name(symbol.name);
+    const auto named = nodes.find(name);
+    out.symbols.push_back(
+        {name, named == nodes.end() ? std::string() : named->second, symbol.isFunction, first, second});
   };
-  std::set<std::string> known;
+  std::set<std::string_view> known;
   for (const ElfSymbol& symbol : a.symbols) {
     if (!known.insert(symbol.name).second) continue;
     const auto other = others.find(symbol.name);
@@ -228,8 +245,8 @@ Result<Differences> compare(const Side& first, const Side& second) {
   KILN_ASSIGN(const std::set<std::string> ours, listFiles(first));
   KILN_ASSIGN(const std::set<std::string> theirs, listFiles(second));
   Differences out;
-  KILN_ASSIGN(const Json manifest, readJson(first.directory + "/manifest.json"));
-  KILN_ASSIGN(const Json other, readJson(second.directory + "/manifest.json"));
+  KILN_ASSIGN(const Json manifest, readManifest(first));
+  KILN_ASSIGN(const Json other, readManifest(second));
   out.fields = FieldComparison().run(manifest, other);
   const auto nodes = nodesByKernel(manifest);
   std::set<std::string> all = ours;

@@ -43,7 +43,7 @@ struct FileDifference {
   std::string path;
   std::optional<Digest> first, second;      // nothing where the side has no such file
   std::uint64_t offset = 0;                 // of the first byte that differs, where both have it
-  std::vector<SectionDifference> sections;  // of ELF files
+  std::vector<SectionDifference> sections;  // of ELF files; at most 1000
   std::vector<SymbolDifference> symbols;    // in the first side's order; at most 1000
 };
 
@@ -51,7 +51,7 @@ struct FileDifference {
 struct PassDifference {
   std::size_t index = 0;     // from 0
   std::string pass, before;  // after which the IR differed; the last one after which it did not ("" if none)
-  std::vector<std::string> functions;  // in which
+  std::vector<std::string> functions;  // in which; at most 1000
 };
 
 struct Differences {
@@ -68,7 +68,8 @@ inline constexpr char kTraceFile[] = "passes.json";
 
 // Reads both directories: regular files, at most 20,000, no links followed; bundles, fixtures,
 // artifact.json and recalls.json, which are evidence about an artifact, are left out. kNotFound without
-// manifest.json. Files that are no ELF, or no well-formed one, are told apart by their first byte alone.
+// manifest.json, kInvalidArgument where something is neither a file nor a directory. Files that are no ELF,
+// or no well-formed one, are told apart by their first byte alone.
 Result<Differences> compare(const Side& first, const Side& second);
 
 }  // namespace kiln::diff

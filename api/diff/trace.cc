@@ -14,6 +14,7 @@ namespace kiln::diff {
 namespace {
 
 constexpr std::size_t kMaxTraceBytes = 256u << 20;
+constexpr std::size_t kMaxFunctions = 1000;
 
 struct Record {
   std::string pass, scope, ir;
@@ -55,11 +56,13 @@ Result<std::vector<Record>> readTrace(const std::string& path) {
 std::vector<std::string> differingFunctions(const Record& a, const Record& b) {
   if (!a.scope.empty()) return {a.scope};
   std::vector<std::string> out;
-  for (const auto& [name, ir] : a.functions)
+  for (const auto& [name, ir] : a.functions) {
+    if (out.size() >= kMaxFunctions) break;
     if (auto other = b.functions.find(name); other == b.functions.end() || other->second != ir)
       out.push_back(name);
+  }
   for (const auto& [name, ir] : b.functions)
-    if (!a.functions.contains(name)) out.push_back(name);
+    if (!a.functions.contains(name) && out.size() < kMaxFunctions) out.push_back(name);
   return out;
 }
 

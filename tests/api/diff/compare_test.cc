@@ -3,6 +3,7 @@
 
 #include <elf.h>
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstring>
 #include <filesystem>
@@ -75,6 +76,71 @@ TEST(Elf, TruncatedAndMutatedFilesAreRefusedOrRead) {
     }
 }
 
+// Many sections of one byte each and, in the one after them, symbols that all cover all of it.
+std::string manySections(std::size_t count, char byte, std::size_t symbolCount = 0,
+                         bool overlapping = false) {
+  std::string names(1, '\0');
+  std::vector<Elf64_Shdr> sections(count + 4);
+  Elf64_Ehdr header{};
+  std::memcpy(header.e_ident, ELFMAG, SELFMAG);
+  header.e_ident[EI_CLASS] = ELFCLASS64;
+  header.e_ident[EI_DATA] = ELFDATA2LSB;
+  header.e_shentsize = sizeof(Elf64_Shdr);
+  header.e_shstrndx = 1;
+  header.e_shoff = sizeof header;
+  const std::uint64_t data = sizeof header + sections.size() * sizeof(Elf64_Shdr);
+  sections[0].sh_size = sections.size();  // more than the header can say
+  for (std::size_t i = 0; i < count; ++i) {
+    Elf64_Shdr& section = sections[i + 4];
+    section.sh_name = static_cast<Elf64_Word>(names.size());
+    names += "s" + std::to_string(i) + '\0';
+    section.sh_type = SHT_PROGBITS;
+    section.sh_offset = overlapping ? 0 : data + i;
+    section.sh_size = overlapping ? data : 1;
+  }
+  std::vector<Elf64_Sym> symbols(symbolCount,
+                                 {0, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC), 0, 1, 0, names.size()});
+  const std::uint64_t table = symbols.size() * sizeof(Elf64_Sym);
+  sections[1].sh_type = sections[3].sh_type = SHT_STRTAB;
+  sections[1].sh_offset = data + count;
+  sections[1].sh_size = names.size();
+  sections[2].sh_type = SHT_SYMTAB;
+  sections[2].sh_link = 1;
+  sections[2].sh_offset = data + count + names.size();
+  sections[2].sh_size = table;
+  std::string out(reinterpret_cast<const char*>(&header), sizeof header);
+  out.append(reinterpret_cast<const char*>(sections.data()), sections.size() * sizeof(Elf64_Shdr));
+  out += std::string(count, byte) + names;
+  return out.append(reinterpret_cast<const char*>(symbols.data()), table);
+}
+
+// Comparing takes a time that grows with the file.
+TEST(Elf, SectionsAndSymbolsDoNotOverlap) {
+  EXPECT_TRUE(readElf(manySections(1000, 'a', 16)));
+  const auto symbols = readElf(manySections(1000, 'a', 10'000));
+  ASSERT_FALSE(symbols);
+  EXPECT_NE(symbols.error().message.find("its symbols overlap"), std::string::npos);
+  const auto sections = readElf(manySections(1000, 'a', 0, true));
+  ASSERT_FALSE(sections);
+  EXPECT_NE(sections.error().message.find("its sections overlap"), std::string::npos);
+}
+
+TEST(Elf, NamesAreShort) {
+  std::string file = manySections(1, 'a');
+  const std::size_t name = file.find(std::string("s0\0", 3));
+  file.insert(name, 4094, 'x');
+  Elf64_Shdr names;
+  const std::size_t place = sizeof(Elf64_Ehdr) + sizeof names;
+  std::memcpy(&names, file.data() + place, sizeof names);
+  names.sh_size += 4094;
+  std::memcpy(file.data() + place, &names, sizeof names);
+  EXPECT_TRUE(readElf(file)) << "4096 characters";
+  file.insert(name, 1, 'x');
+  ++names.sh_size;
+  std::memcpy(file.data() + place, &names, sizeof names);
+  EXPECT_FALSE(readElf(file));
+}
+
 struct CompareTest : ::testing::Test {
   testing_support::TempDirectory directory;
 
@@ -130,6 +196,36 @@ TEST_F(CompareTest, NamesFieldFileSectionSymbolAndNode) {
   EXPECT_EQ(program.symbols[0].nodes, "conv1");
   EXPECT_EQ(found.files[2].offset, 6u);
   EXPECT_FALSE(found.files[3].first);
+}
+
+// Neither by searching for each among all, nor by telling all.
+TEST_F(CompareTest, AHundredThousandSectionsThatDiffer) {
+  write("a/program.so", manySections(100'000, 'a'));
+  write("b/program.so", manySections(100'000, 'b'));
+  const Differences found = diff();
+  ASSERT_EQ(found.files.size(), 1u);
+  ASSERT_EQ(found.files[0].sections.size(), 1000u);
+  EXPECT_EQ(found.files[0].sections[0].name, "s0");
+}
+
+TEST_F(CompareTest, WhatCannotBeReadNamesItsSideAndFile) {
+  const auto message = [&] {
+    const auto found = compare({"ours", directory / "a"}, {"theirs", directory / "b"});
+    return found ? "compared" : found.error().message;
+  };
+  for (const char* side : {"a", "b"}) {
+    SetUp();
+    write(std::string(side) + "/manifest.json", "{");
+    EXPECT_NE(message().find(side[0] == 'a' ? "ours: " : "theirs: "), std::string::npos) << message();
+    EXPECT_NE(message().find("manifest.json: "), std::string::npos) << message();
+    SetUp();
+    const std::string file = directory / (std::string(side) + "/weights/0000.bin");
+    fs::remove(file);
+    ASSERT_EQ(::mkfifo(file.c_str(), 0600), 0);
+    EXPECT_NE(message().find(side[0] == 'a' ? "ours: " : "theirs: "), std::string::npos) << message();
+    EXPECT_NE(message().find("0000.bin is neither a file nor a directory"), std::string::npos) << message();
+    fs::remove(file);
+  }
 }
 
 TEST_F(CompareTest, TheFirstPassThatDiffers) {
