@@ -97,6 +97,8 @@ struct Origins {
   std::vector<std::string> pins;  // inputs that a pin can fix, in their order; at most some
   std::string other;              // an input that none can fix, "" if there is none
   bool hasExtents = false;        // extents that the profiles leave open
+  bool hasLoop = false;           // what a body calculates, or a node with bodies
+  std::int64_t most = 0;          // elements of the largest constant
 };
 
 Origins originsOf(Value value) {
@@ -113,13 +115,26 @@ Origins originsOf(Value value) {
         origins.other = nameOf(input);
     }
     mlir::Operation* op = found[i].getDefiningOp();
+    origins.hasLoop |= op == nullptr ? !modelInput(found[i]) : op->getNumRegions() > 0;
     if (!op) continue;
+    if (op->getNumOperands() == 0 && op->getNumRegions() == 0)
+      origins.most =
+          std::max(origins.most, ir::checkedElements(ir::tensorType(found[i]).getShape()).value_or(0));
     origins.hasExtents |= llvm::isa<ir::ShapeValueOp>(op);
     found.insert(op->operand_begin(), op->operand_end());
   }
   for (const auto& [number, name] : inputs)
     if (origins.pins.size() < kMaxPins) origins.pins.push_back(name);
   return origins;
+}
+
+// Where everything is constant: why it was not followed all the same.
+std::string constantAdvice(std::int64_t elements) {
+  if (elements > kMostFollowed)
+    return "it is calculated from a constant of " + std::to_string(elements) + " elements, and at most " +
+           std::to_string(kMostFollowed) + " are followed; give a smaller one";
+  return "it is calculated from constants of more than " + std::to_string(ir::kMaxConstantBytes) +
+         " bytes, or by nodes that are not followed; store its value in the model as a smaller constant";
 }
 
 }  // namespace
@@ -132,7 +147,9 @@ std::string GraphBuilder::pinAdvice(Value value) {
     return "it depends on the values of the input '" + origins.other + "', which no --pin can fix";
   if (origins.pins.empty() && origins.hasExtents)
     return "give the dimensions it depends on one number (min = opt = max) in the profile";
-  if (origins.pins.empty()) return "it depends on what a loop calculates as it goes, which no --pin can fix";
+  if (origins.pins.empty() && origins.hasLoop)
+    return "it depends on what a loop calculates as it goes, which no --pin can fix";
+  if (origins.pins.empty()) return constantAdvice(origins.most);
   std::string text = "fix the inputs it depends on with --pin";
   for (std::size_t i = 0; i < origins.pins.size(); ++i)
     text += (i > 0 ? ", --pin " : " ") + origins.pins[i] + "=";

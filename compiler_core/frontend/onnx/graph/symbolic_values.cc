@@ -27,7 +27,6 @@ using Numbers = llvm::SmallVector<Number>;
 using Elements = std::optional<Numbers>;
 using Element = std::optional<Number>;
 
-constexpr std::int64_t kMaxElements = 1024;
 // Bounds a number that takes part in float arithmetic.
 constexpr std::int64_t kMaxUnder = std::int64_t{1} << 20;
 
@@ -74,7 +73,7 @@ class Follower {
     const unsigned bits = mantissaBits(type.getElementType());
     if (!type.getElementType().isIntOrIndex() && bits == 0) return std::nullopt;
     const auto count = ir::checkedElements(type.getShape());
-    if (!count || *count > kMaxElements) return std::nullopt;
+    if (!count || *count > kMostFollowed) return std::nullopt;
     return llvm::TypeSwitch<mlir::Operation*, Elements>(op)
         .Case([&](ir::ConstantOp constant) { return constantElements(constant); })
         .Case([&](ir::ShapeValueOp extents) -> Elements {

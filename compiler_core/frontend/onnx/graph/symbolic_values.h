@@ -11,6 +11,9 @@ namespace kiln::onnx {
 // What `dim` can be over all profiles of the module that `place` stands in; nullopt where nothing bounds it.
 std::optional<ir::Range> rangeOf(const ir::Dim& dim, mlir::Operation* place);
 
+// Larger tensors are not followed.
+inline constexpr std::int64_t kMostFollowed = 1024;
+
 // The elements of an integer or i1 tensor of static shape, row-major, as expressions over symbols; nullopt
 // when they depend on values, or on a comparison that the ranges do not decide.
 std::optional<ir::Shape> symbolicElements(mlir::Value value);

@@ -7,6 +7,7 @@
 namespace kiln {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
@@ -381,6 +382,23 @@ TEST(Loop, WhatATurnCalculatesCannotBePinned) {
       .node("Loop", {"trip", "", "x"}, {"y"}, {onnxGraph("body", body)});
   EXPECT_THAT(errorOf(model).message,
               HasSubstr("it depends on what a loop calculates as it goes, which no --pin can fix"));
+}
+
+// Nor is a constant that is too large a matter of loops.
+TEST(Constants, OneThatIsTooLargeToFollowSaysSo) {
+  const auto split = [](std::int64_t parts) {
+    std::vector<std::int64_t> sizes(static_cast<std::size_t>(parts), 1);
+    sizes[0] = 2;
+    std::vector<std::string> names;
+    OnnxBuilder model;
+    model.input("x", {parts + 1}).initializer(onnxTensor("sizes", {parts}, sizes));
+    for (std::int64_t i = 0; i < parts; ++i) model.output(names.emplace_back("y" + std::to_string(i)));
+    return model.node("Split", {"x", "sizes"}, {names.begin(), names.end()});
+  };
+  EXPECT_EQ(errorOf(split(1024)).message, "imported");
+  EXPECT_THAT(
+      errorOf(split(1025)).message,
+      AllOf(HasSubstr("a constant of 1025 elements, and at most 1024 are followed"), Not(HasSubstr("loop"))));
 }
 
 TEST(Scan, RunsAlongAxesInBothDirections) {
