@@ -167,7 +167,8 @@ TEST(KeyCommands, ExitByTheTable) {
       {{signer, "make-root", "--key", there, "--builder-id", "urn:b", "--development", "--out", there},
        kExitUsage},
       {{log, "make-key", "--origin", "log.example", "--out", none}, kExitNotFound},
-      {{log, "serve", "--key", none, "--database", "dbname=none", "--tiles", directory / "t"}, kExitNotFound}};
+      {{log, "serve", "--key", none, "--database", "dbname=none", "--tiles", directory / "t"},
+       kExitNotFound}};
   for (const auto& [words, exit] : runs) {
     ChildProcess process(words, directory / "said");
     EXPECT_EQ(process.wait(), exit) << testing::PrintToString(words);
