@@ -48,7 +48,7 @@ class Comparer {
 
   Result<CompareReport> run() {
     if (request_.spec.profiles.size() != 1)
-      return fail(Code::kInvalidArgument, "the spec has several profiles; compare one at a time");
+      return fail(Code::kFailedPrecondition, "the spec has several profiles; compare one at a time");
     for (const auto& [name, range] : request_.spec.profiles.front().dims) dims_[name] = range.opt;
     KILN_ASSIGN(reference_, evaluateReference(request_.compile.model, dims_, request_.spec.pins,
                                               request_.spec.sequences, request_.seed, request_.inputs));

@@ -47,8 +47,8 @@ struct CompareReport {
 // The first that does not agree; null where all do.
 const Compared* firstWrong(const std::vector<Compared>& compared);
 
-// Errors of the compile and of the runtime; kInvalidArgument where the spec has several profiles or an input
-// does not fit.
+// Errors of the compile and of the runtime; kFailedPrecondition where the spec has several profiles or an
+// input does not fit.
 Result<CompareReport> compareModel(const CompareRequest& request);
 
 }  // namespace kiln::driver
