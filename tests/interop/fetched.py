@@ -21,6 +21,7 @@ GO = {
     "crane": ("github.com/google/go-containerregistry", "v0.20.6", "cmd/crane"),
     "fsck": ("github.com/transparency-dev/tessera", "v1.0.4", "cmd/fsck"),
     "slsa-verifier": ("github.com/slsa-framework/slsa-verifier/v2", "v2.7.1", "cli/slsa-verifier"),
+    "versitygw": ("github.com/versity/versitygw", "v1.0.14", "cmd/versitygw"),
 }
 
 

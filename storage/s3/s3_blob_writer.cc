@@ -1,0 +1,92 @@
+#include "storage/s3/s3_blob_writer.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "storage/blob/local_blob_writer.h"
+
+namespace kiln::s3 {
+namespace {
+
+constexpr std::uint64_t kMostParts = 10'000;
+
+// Nothing for a blob that goes up whole.
+std::uint64_t partBytesOf(const Digest& digest, const S3BlobStoreOptions& options) {
+  if (digest.size <= options.partsFrom) return 0;
+  return std::max(options.partBytes, (digest.size + kMostParts - 1) / kMostParts);
+}
+
+}  // namespace
+
+S3BlobStore::Writer::Writer(S3BlobStore& store, std::string instance, const Digest& digest)
+    : store_(store),
+      instance_(std::move(instance)),
+      digest_(digest),
+      partBytes_(partBytesOf(digest, store.options_)),
+      spool_(store.options_.scratch) {}
+
+S3BlobStore::Writer::~Writer() {
+  if (!upload_.empty()) static_cast<void>(store_.client_.abortParts(keyOf(blob_), upload_));
+}
+
+Status S3BlobStore::Writer::write(Bytes bytes) {
+  if (bytes.size() > digest_.size - written_) return fail(storage::tooManyBytes(digest_));
+  hasher_.update(bytes);
+  written_ += bytes.size();
+  while (!bytes.empty()) {
+    const std::uint64_t room = partBytes_ == 0 ? bytes.size() : partBytes_ - spool_.size();
+    const Bytes some = bytes.first(std::min<std::uint64_t>(room, bytes.size()));
+    KILN_TRY(spool_.append(some));
+    if (partBytes_ != 0) part_.update(some);
+    bytes = bytes.subspan(some.size());
+    // The last part waits for commit(): nothing is completed by bytes that do not hash.
+    if (spool_.size() == partBytes_ && written_ < digest_.size) KILN_TRY(sendPart());
+  }
+  return {};
+}
+
+Status S3BlobStore::Writer::sendPart() {
+  if (upload_.empty()) {
+    KILN_ASSIGN(const std::uint32_t generation, store_.generationOf(digest_));
+    blob_ = {digest_, generation};
+    KILN_ASSIGN(upload_, store_.client_.startParts(keyOf(blob_)));
+  }
+  KILN_ASSIGN(Part part, store_.client_.putPart(keyOf(blob_), upload_, parts_.size() + 1, spool_.body(),
+                                                part_.finish()));
+  parts_.push_back(std::move(part));
+  part_ = Hasher();
+  spool_.clear();
+  return {};
+}
+
+Status S3BlobStore::Writer::commit() {
+  const Digest actual = hasher_.finish();
+  if (actual != digest_) return fail(storage::wrongDigest(digest_, actual));
+  if (partBytes_ == 0) return store_.publish(instance_, digest_, spool_.body());
+  if (spool_.size() != 0) KILN_TRY(sendPart());
+  return commitParts();
+}
+
+Status S3BlobStore::Writer::commitParts() {
+  const std::string key = keyOf(blob_);
+  Status stored = store_.client_.completeParts(key, upload_, parts_, Existing::kRefuse);
+  if (stored) {
+    upload_.clear();
+    KILN_ASSIGN(const ObjectInfo object, store_.client_.head(key));
+    if (object.size != digest_.size)
+      return fail(Code::kDataLoss,
+                  fmt::format("blob {}: the server made {} bytes of its parts", digest_.text(), object.size));
+  } else if (stored.error().code == Code::kAlreadyExists) {
+    stored = store_.confirm(blob_);
+  }
+  if (!stored && stored.error().code == Code::kDataLoss)
+    return fail(Code::kUnavailable, stored.error().message);  // what lay there is put aside now
+  KILN_TRY(stored);
+  KILN_ASSIGN(const bool counts, store_.refer(instance_, blob_));
+  if (!counts)
+    return fail(Code::kUnavailable, "blob " + digest_.text() + " was put aside meanwhile; upload it again");
+  return {};
+}
+
+}  // namespace kiln::s3
