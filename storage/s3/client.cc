@@ -162,7 +162,6 @@ Status Client::put(const std::string& key, const Body& body, const Digest& diges
   put.body = body;
   put.bodyHash = digest.hash;
   put.headers.push_back("x-amz-checksum-sha256: " + checksumOf(digest));
-  put.headers.push_back("Content-Type: application/octet-stream");
   if (existing == Existing::kRefuse) put.headers.push_back("If-None-Match: *");
   encrypt(put);
   KILN_ASSIGN(const Answer answer, perform(put, what));
@@ -216,7 +215,6 @@ Status Client::remove(const std::string& key) {
 Result<std::string> Client::startParts(const std::string& key) {
   const std::string what = "S3 multipart upload of " + options_.location.text() + key;
   Request start = request("POST", key, "uploads=");
-  start.headers.push_back("Content-Type: application/octet-stream");
   start.headers.push_back("x-amz-checksum-algorithm: SHA256");
   start.body = Body{};
   start.bodyHash = digestOf("").hash;
@@ -253,7 +251,7 @@ Status Client::completeParts(const std::string& key, const std::string& upload, 
   Request complete = request("POST", key, "uploadId=" + quoted(upload));
   complete.body = Body::of(asBytes(xml));
   complete.bodyHash = digestOf(xml).hash;
-  complete.headers.push_back("Content-Type: application/xml");
+  complete.bodyType = "application/xml";
   if (existing == Existing::kRefuse) complete.headers.push_back("If-None-Match: *");
   int made = 0;
   auto answer = perform(complete, "S3 multipart upload of " + options_.location.text() + key, &made);

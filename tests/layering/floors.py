@@ -38,6 +38,7 @@ FLOORS = {
         "rows": "mention",
         "artifacts": "rows",
         "audit": "mention rows",
+        "blobs": "rows",
         "fleet": "rows",
         "jobs": "rows",
         "log": "rows",

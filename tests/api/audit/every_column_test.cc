@@ -253,6 +253,22 @@ const std::vector<Table>& tables() {
        Who::kElsewhere,
        nullptr,
        "opened again at the next start"},
+      {"blob_store",
+       {{"only_row id", Who::kElsewhere, "the mark in the bucket has the same id (s3_blob_store_test)"}},
+       Who::kElsewhere,
+       nullptr,
+       "a new id is not that of the mark in the bucket: the store is not opened"},
+      {"blobs",
+       {{"hash size generation", Who::kHarmless, "what is read is hashed; what is not found is uploaded again"}},
+       Who::kHarmless,
+       nullptr,
+       "what is not found is uploaded again"},
+      {"blob_references",
+       {{"instance hash size generation upload promised", Who::kHarmless,
+         "what is read is hashed, whoever may read it; what is not found is uploaded again"}},
+       Who::kHarmless,
+       nullptr,
+       "what is not found is uploaded again"},
   };
   return all;
 }
