@@ -252,6 +252,7 @@ Status Client::completeParts(const std::string& key, const std::string& upload, 
   complete.body = Body::of(asBytes(xml));
   complete.bodyHash = digestOf(xml).hash;
   complete.bodyType = "application/xml";
+  complete.patience = 8;
   if (existing == Existing::kRefuse) complete.headers.push_back("If-None-Match: *");
   int made = 0;
   auto answer = perform(complete, "S3 multipart upload of " + options_.location.text() + key, &made);

@@ -200,11 +200,12 @@ Status S3BlobStore::read(const std::string& instance, const Digest& digest, std:
   if (!found.front()) return fail(notFound(digest));
   const PlacedBlob blob{digest, *found.front()};
   const std::uint64_t end = length == 0 ? digest.size : offset + std::min(length, digest.size - offset);
-  const bool whole = offset == 0 && end == digest.size;
+  if (offset == end) return {};
+  const bool whole = offset == 0 && end == digest.size, learns = !whole && digest.size > kBlockBytes;
   Window window(offset, end, sink);
   for (int attempt = 0;; ++attempt) {
-    const auto blocks = whole || offset == end ? nullptr : memory_.find(digest);
-    Status done = blocks ? readBlocks(blob, *blocks, window) : stream(blob, window, !whole);
+    const auto blocks = learns ? memory_.find(digest) : nullptr;
+    Status done = blocks ? readBlocks(blob, *blocks, window) : stream(blob, window, learns);
     if (window.isRefused() || !isDataLoss(done)) return done;
     KILN_TRY(inspect(blob));
     // The object is good: its bytes were damaged on the way.

@@ -30,7 +30,7 @@ struct S3BlobStoreOptions {
   std::uint64_t partsFrom = 64 << 20;
   std::uint64_t partBytes = 16 << 20;
   unsigned parallel = 8;         // requests at once of one putBatch()
-  std::size_t blocks = 1 << 18;  // of which digests are remembered: 8 MiB for 256 GiB
+  std::size_t blocks = 1 << 18;  // of which digests are remembered: 8 MiB for 256 GiB of large blobs
   const Clock* clock = nullptr;  // null: the system's; must outlive the store
 };
 

@@ -30,7 +30,7 @@ struct Flow {
   Answer answer{};
   std::optional<Failure> failure{};
   std::uint64_t sent = 0, headerBytes = 0;
-  bool accepted = false;
+  bool accepted = false, headersEnded = false;
   // The window that is watched for a stall.
   Steady::time_point since = Steady::now();
   Steady::duration inSink{};
@@ -111,6 +111,7 @@ std::size_t takeHeader(char* data, std::size_t size, std::size_t count, void* co
   }
   // Another status line begins: what came with "100 Continue" is not of the answer.
   if (line.starts_with("HTTP/")) flow.answer = {};
+  flow.headersEnded = line == "\r\n" || line == "\n";
   readHeader(line, flow.answer);
   return line.size();
 }
@@ -154,7 +155,7 @@ int watch(void* context, curl_off_t, curl_off_t downloaded, curl_off_t, curl_off
     flow.since = now;
     flow.inSink = {};
   }
-  if (now - flow.since - flow.inSink <= flow.timeouts.stall) return 0;
+  if (now - flow.since - flow.inSink <= flow.timeouts.stall * flow.request.patience) return 0;
   flow.fail(Failure::Kind::kConnection, {Code::kUnavailable, "the server has stalled", {}});
   return 1;
 }
@@ -284,6 +285,10 @@ tl::expected<Answer, Failure> Transport::exchange(const Request& request) {
   if (flow.failure) return tl::make_unexpected(std::move(*flow.failure));
   const bool tooLong = done == CURLE_WRITE_ERROR && flow.answer.status >= 300;
   if (done != CURLE_OK && !tooLong) return tl::make_unexpected(failureOf(done, detail));
+  // libcurl takes a connection that ends within the headers for a whole answer.
+  if (!flow.headersEnded)
+    return tl::make_unexpected(
+        Failure{Failure::Kind::kConnection, {Code::kUnavailable, "cut within the headers", {}}});
   if (!tooLong) giveBack(std::move(handle));
   // An answer that came without a byte has not been shown to accept().
   if (request.sink && request.accept && !flow.accepted &&

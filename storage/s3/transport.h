@@ -33,6 +33,7 @@ struct Request {
   std::optional<Body> body;
   std::array<std::uint8_t, 32> bodyHash{};  // of `body`; signed, so that the server refuses other bytes
   std::string bodyType = "application/octet-stream";
+  int patience = 1;  // so many times Timeouts::stall, where the server has much to do before it answers
   // Takes the body of an answer with 200 or 206; without one it goes to Answer::body.
   std::function<Status(Bytes)> sink;
   // Called once before the first byte goes to `sink`; an error ends the exchange.

@@ -69,6 +69,8 @@ s3::ClientOptions S3Server::options(const std::string& prefix, int port) const {
                                                  port == 0 ? this->port() : port))
                      .value();
   out.credentials = std::shared_ptr<s3::CredentialSource>(s3::fixedCredentials(kKeys).value());
+  out.timeouts.stall = std::chrono::seconds(120);  // a machine under load is no fault
+  out.retry.giveUpAfter = std::chrono::minutes(10);
   out.retry.firstPause = std::chrono::milliseconds(10);
   out.retry.longestPause = std::chrono::milliseconds(50);
   return out;

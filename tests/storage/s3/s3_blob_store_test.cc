@@ -211,7 +211,7 @@ TEST_P(S3Store, AnUploadDamagedOnTheWayIsSentAgain) {
 TEST_P(S3Store, NothingHangsOnAServerThatStalls) {
   const std::string text = pattern(2 << 20, 12);
   const Digest digest = putBlob(store(), "a", asBytes(text)).value();
-  harness_.options().client.timeouts.stall = std::chrono::milliseconds(1000);
+  harness_.options().client.timeouts.stall = std::chrono::seconds(4);
   harness_.options().client.retry.attempts = 2;
   harness_.reopen();
   // Once: the rest comes by another connection.
@@ -222,18 +222,18 @@ TEST_P(S3Store, NothingHangsOnAServerThatStalls) {
   proxy_.arm({Kind::kStallAnswer, 10, 1000});
   const auto begun = std::chrono::steady_clock::now();
   EXPECT_EQ(get(digest).error().code, Code::kUnavailable);
-  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(60));
 }
 
 TEST_P(S3Store, ASlowReaderIsNoStall) {
-  const std::string text = pattern(3 << 20, 13);
+  const std::string text = pattern(2 << 20, 13);
   const Digest digest = putBlob(store(), "a", asBytes(text)).value();
-  harness_.options().client.timeouts.stall = std::chrono::milliseconds(300);
+  harness_.options().client.timeouts.stall = std::chrono::milliseconds(2500);
   harness_.options().client.retry.attempts = 1;
   harness_.reopen();
   std::string got;
   const Status status = store().read("a", digest, 0, 0, [&](Bytes bytes) -> Status {
-    std::this_thread::sleep_for(std::chrono::milliseconds(1200));
+    std::this_thread::sleep_for(std::chrono::milliseconds(3000));
     got.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return {};
   });
