@@ -35,13 +35,13 @@ Status S3BlobStore::Writer::write(Bytes bytes) {
   hasher_.update(bytes);
   written_ += bytes.size();
   while (!bytes.empty()) {
+    // The last part waits for commit(): nothing is completed by bytes that do not hash.
+    if (partBytes_ != 0 && spool_.size() == partBytes_) KILN_TRY(sendPart());
     const std::uint64_t room = partBytes_ == 0 ? bytes.size() : partBytes_ - spool_.size();
     const Bytes some = bytes.first(std::min<std::uint64_t>(room, bytes.size()));
     KILN_TRY(spool_.append(some));
     if (partBytes_ != 0) part_.update(some);
     bytes = bytes.subspan(some.size());
-    // The last part waits for commit(): nothing is completed by bytes that do not hash.
-    if (spool_.size() == partBytes_ && written_ < digest_.size) KILN_TRY(sendPart());
   }
   return {};
 }

@@ -82,8 +82,10 @@ TEST_F(S3Client, APutSaysItsHashLengthAndCondition) {
 }
 
 TEST_F(S3Client, BacksOffAndTriesAgain) {
-  Client client = this->client({FakeS3::error(503, "SlowDown"), "", FakeS3::error(500, "InternalError"),
-                                httpAnswer(429), httpAnswer(200)});
+  // A connection that was used before and is cut is libcurl's own to replace: this one is a new one.
+  const std::string busy = "HTTP/1.1 503 Busy\r\nContent-Length: 0\r\nConnection: close\r\n\r\n";
+  Client client =
+      this->client({busy, "", FakeS3::error(500, "InternalError"), httpAnswer(429), httpAnswer(200)});
   ASSERT_TRUE(client.put("k", Body::of(asBytes("x")), digestOf("x"), Existing::kRefuse));
   EXPECT_EQ(seen_.size(), 5u);
   EXPECT_EQ(pauses_, (std::vector<Duration>{std::chrono::milliseconds(100), std::chrono::milliseconds(200),
