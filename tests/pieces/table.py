@@ -41,6 +41,7 @@ LABELLED = (
     ("toolchain_twice", 7200, ("infra/toolchain/", "infra/cmake/")),
     ("stock_verifiers_all", 1500, ("signing/", "tests/interop/")),
     ("crane_fetches", 120, ("api/gateway/", "tests/interop/")),
+    ("s3_servers_all", 900, ("storage/s3/", "storage/blob/", "tests/storage/s3/", "tests/support/", "tests/interop/")),
     ("conformance/random_graphs_all", 1800, COMPILER),
     ("conformance/onnx_backend_all", 1800, COMPILER),
     ("conformance/onnx_dynamic_all", 1200, COMPILER),
