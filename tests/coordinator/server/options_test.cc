@@ -54,6 +54,17 @@ TEST(Options, ADatabaseThatNamesNoServerIsNotWaitedFor) {
   }
 }
 
+TEST(Options, AStoreInABucketIsRefusedByName) {
+  Options options = good();
+  options.store = "store";
+  EXPECT_TRUE(checkOptions(options));
+  options.store = "s3://bucket/prefix";
+  const Status refused = checkOptions(options);
+  ASSERT_FALSE(refused) << "a directory of that name";
+  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("--store"), HasSubstr("directory")));
+}
+
 TEST(Options, CallersWithoutACertificateComeOverLoopbackByName) {
   Options options = good();
   EXPECT_FALSE(wantsTls(options));
