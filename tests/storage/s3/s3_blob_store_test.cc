@@ -159,6 +159,21 @@ TEST_P(S3Store, APutSurvivesFaults) {
     }
 }
 
+TEST_P(S3Store, AnUploadInPartsSurvivesFaults) {
+  unsigned seed = 200;
+  for (const Fault& fault : {Fault{Kind::kRefuse, 0, 2}, Fault{Kind::kCutRequest, 3 << 20, 2},
+                             Fault{Kind::kCutRequest, 11 << 20, 1}, Fault{Kind::kCutAnswer, 0, 2},
+                             Fault{Kind::kAnswer503, 0, 2}}) {
+    const std::string text = pattern((11 << 20) + 1, ++seed);
+    proxy_.arm(fault);
+    const auto digest = putBlob(store(), "a", asBytes(text));
+    EXPECT_GE(proxy_.struck(), 1) << static_cast<int>(fault.kind);
+    proxy_.arm({});
+    ASSERT_TRUE(digest) << static_cast<int>(fault.kind) << ": " << digest.error().message;
+    EXPECT_EQ(get(*digest).value(), text) << static_cast<int>(fault.kind);
+  }
+}
+
 TEST_P(S3Store, AGetSurvivesFaults) {
   const std::string text = pattern(3 << 20, 7);
   const Digest digest = putBlob(store(), "a", asBytes(text)).value();
