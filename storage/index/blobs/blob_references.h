@@ -1,4 +1,4 @@
-// References of a shared blob store, in PostgreSQL: schema/0022_blob_references.sql.
+// References of a shared blob store, in PostgreSQL: schema/0023_blob_references.sql.
 #pragma once
 
 #include "storage/blob/blob_references.h"
