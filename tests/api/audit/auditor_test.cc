@@ -147,10 +147,10 @@ TEST_F(AuditedFarm, AnAdmissionIsOfItsInstance) {
   EXPECT_EQ(withoutInstance_, std::vector<std::string>{kLabel});
   admission.instance = "b";
   admit();
-  const auto findings = audited();
-  ASSERT_EQ(findings.size(), 1u);
-  EXPECT_EQ(findings[0].table, "toolchain_admissions");
-  EXPECT_NE(findings[0].what.find("another instance"), std::string::npos) << findings[0].what;
+  std::string all;
+  for (const Finding& finding : audited()) all += finding.table + ": " + finding.what + "\n";
+  EXPECT_NE(all.find("toolchain_admissions: "), std::string::npos) << all;
+  EXPECT_NE(all.find("another instance"), std::string::npos) << all;
 }
 
 TEST_F(AuditedFarm, AStatementUnderAnotherArtifactIsFound) {
