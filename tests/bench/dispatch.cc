@@ -118,30 +118,28 @@ void compareWorkers(int runs, int workers) {
              percentile(all, 50), percentile(all, 99), alone / 2, runs / dispatching / (alone / 2));
 }
 
-// Copies of one job's run, without the notifications of each: a farm that has had this queue for a while.
-constexpr char kCopies[] = R"sql(
-INSERT INTO jobs SELECT (jsonb_populate_record(j, jsonb_build_object('instance', 'i' || n % 50, 'id', 'c' || n,
-  'idempotency_key', 'c' || n))).* FROM jobs j, generate_series(1, $1::bigint) n WHERE j.id = 'job0';
-INSERT INTO actions SELECT (jsonb_populate_record(a, jsonb_build_object('instance', 'i' || n))).* FROM actions a,
-  generate_series(0, 49) n WHERE a.instance = 'default';
-INSERT INTO runs SELECT (jsonb_populate_record(r, jsonb_build_object('instance', 'i' || n % 50, 'id', 'r' || n, 'job_id',
-  'c' || n, 'priority', n % 3, 'target', 'cpu:level' || n % 4, 'queued', r.queued + n * interval '1 millisecond'))).*
-  FROM runs r, generate_series(1, $1::bigint) n WHERE r.id = 'job0-r0')sql";
+// Copies of one job and its run, each with an action of its own, from number {0} to {1}.
+constexpr const char* kCopies[] = {
+    R"sql(INSERT INTO jobs SELECT (jsonb_populate_record(j, jsonb_build_object('instance', 'i' || n % 50, 'id', 'c' || n,
+      'idempotency_key', 'c' || n))).* FROM jobs j, generate_series({0}, {1}) n WHERE j.id = 'job0')sql",
+    R"sql(INSERT INTO actions SELECT (jsonb_populate_record(a, jsonb_build_object('instance', 'i' || n % 50, 'hash',
+      sha256(n::text::bytea)))).* FROM actions a, generate_series({0}, {1}) n WHERE a.instance = 'default')sql",
+    R"sql(INSERT INTO runs SELECT (jsonb_populate_record(r, jsonb_build_object('instance', 'i' || n % 50, 'id', 'r' || n,
+      'job_id', 'c' || n, 'action_hash', sha256(n::text::bytea), 'priority', n % 3, 'target', 'cpu:level' || n % 4,
+      'queued', r.queued + n * interval '1 millisecond'))).* FROM runs r, generate_series({0}, {1}) n
+      WHERE r.id = 'job0-r0')sql"};
+constexpr int kCopiesAtOnce = 5000;  // well within the time that a statement may take
 
+// Without the notifications of each run: a farm that has had this queue for a while.
 void queueCopies(postgres::Pool& pool, int runs) {
-  std::string copies = kCopies;
-  for (std::size_t at; (at = copies.find("$1::bigint")) != std::string::npos;)
-    copies.replace(at, 10, std::to_string(runs));
   const auto execute = [&](const std::string& sql) {
     if (const auto done = pool.execute(sql); !done) stop(done.error());
   };
   for (const char* table : {"jobs", "runs"})
     execute(fmt::format("ALTER TABLE {} DISABLE TRIGGER USER", table));
-  for (std::size_t from = 0; from < copies.size();) {
-    const std::size_t end = std::min(copies.find(";\n", from), copies.size());
-    execute(copies.substr(from, end - from));
-    from = end + 2;
-  }
+  for (int from = 1; from <= runs; from += kCopiesAtOnce)
+    for (const char* copies : kCopies)
+      execute(fmt::format(fmt::runtime(copies), from, std::min(from + kCopiesAtOnce - 1, runs)));
   for (const char* table : {"jobs", "runs"})
     execute(fmt::format("ALTER TABLE {} ENABLE TRIGGER USER", table));
   execute("ANALYZE");
