@@ -395,7 +395,9 @@ TEST(Constants, OneThatIsTooLargeToFollowSaysSo) {
     for (std::int64_t i = 0; i < parts; ++i) model.output(names.emplace_back("y" + std::to_string(i)));
     return model.node("Split", {"x", "sizes"}, {names.begin(), names.end()});
   };
-  EXPECT_EQ(errorOf(split(1024)).message, "imported");
+  EXPECT_EQ(errorOf(split(128)).message, "imported");
+  EXPECT_THAT(errorOf(split(129)).message,
+              AllOf(HasSubstr("constants of more than 1024 bytes"), Not(HasSubstr("loop"))));
   EXPECT_THAT(
       errorOf(split(1025)).message,
       AllOf(HasSubstr("a constant of 1025 elements, and at most 1024 are followed"), Not(HasSubstr("loop"))));
