@@ -56,7 +56,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       recalls_(farm_.recalls, clock_, farm_.observers, {options.trustRoot, recallLogger_.get()}),
       attestations_(farm_.judging, inputs_.policies, signer_),
       maintenance_(farm_.stores, farm_.signatory, garbage_),
-      gate_(clock_, inputs_.workerAuthority, std::move(inputs_.access)),
+      gate_(clock_, inputs_.workerAuthority, inputs_.access),
       calls_(steady_),
       instances_(pool_),
       guarded_({gate_, calls_, instances_}, {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_,

@@ -45,7 +45,7 @@ class FarmServices {
   void stop();
 
   // What the rest of the program serves or changes.
-  const Inputs& inputs() const { return inputs_; }
+  const Inputs& inputs() const { return inputs_; }  // as they were at the start
   postgres::Pool& pool() { return pool_; }
   const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
   const service::Judging& judging() const { return farm_.judging; }

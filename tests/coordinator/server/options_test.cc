@@ -3,7 +3,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "coordinator/server/inputs.h"
 #include "manifest/base/digest.h"
+#include "signing/keys/files.h"
+#include "tests/support/temp_directory.h"
 
 namespace kiln::server {
 namespace {
@@ -39,6 +42,17 @@ TEST(Options, ANetworkEndpointWantsMutualTlsAndAnAccessFile) {
               AllOf(HasSubstr("give --tls-client-ca as well"), Not(HasSubstr("--tls-key"))));
   options.tlsClientCa = "ca.pem";
   EXPECT_TRUE(checkOptions(options));
+}
+
+TEST(Options, QuotasAreReadFromTheFileThatIsNamed) {
+  const testing_support::TempDirectory directory;
+  Options options = good();
+  EXPECT_EQ(loadQuotas(options)->of("a").weight, 1) << "without the option nobody has a limit";
+  options.quotas = directory / "quotas.json";
+  EXPECT_THAT(loadQuotas(options).error().message, AllOf(HasSubstr("--quotas"), HasSubstr(options.quotas)));
+  ASSERT_TRUE(signing::writeTextFile(
+      options.quotas, R"({"apiVersion": "kiln/v1", "kind": "Quotas", "default": {"weight": 7}})"));
+  EXPECT_EQ(loadQuotas(options)->of("a").weight, 7);
 }
 
 TEST(Options, ADatabaseThatNamesNoServerIsNotWaitedFor) {
