@@ -14,9 +14,9 @@
 #include <memory>
 #include <optional>
 
-#include "api/gateway/connection_limiter.h"
 #include "api/gateway/error_json.h"
 #include "api/gateway/gateway.h"
+#include "storage/serving/connection_limiter.h"
 
 namespace kiln::gateway {
 

@@ -12,9 +12,9 @@
 #include <thread>
 
 #include "api/gateway/connection.h"
-#include "api/gateway/health_probe.h"
 #include "api/gateway/request_check.h"
 #include "api/gateway/respond.h"
+#include "storage/serving/health_probe.h"
 
 namespace kiln::gateway {
 namespace asio = boost::asio;
@@ -88,7 +88,7 @@ struct Gateway::Server final : ConnectionHost {
     boost::system::error_code error;
     const auto remote = socket.remote_endpoint(error);
     if (error) return;  // gone already
-    const auto entry = limiter.enter(sourceOf(remote.address().to_string()), Clock::now());
+    const auto entry = limiter.enter(serving::sourceOf(remote.address().to_string()), Clock::now());
     if (!entry) return closed.Add({{"reason", "refused"}}).Increment();  // the socket closes
     if (entry->evicted) evict(*entry->evicted, "idle");
     const auto tls = options.tls ? options.tls->context() : nullptr;
@@ -182,7 +182,7 @@ struct Gateway::Server final : ConnectionHost {
   prometheus::Family<prometheus::Counter>& closed;
   asio::io_context io{1};
   asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(io);
-  HealthProbe health;
+  serving::HealthProbe health;
   Responder responder;
   tcp::acceptor acceptor;
   asio::steady_timer pause, look;

@@ -15,15 +15,18 @@
 #include <string>
 #include <vector>
 
-#include "api/gateway/connection_limiter.h"
 #include "api/gateway/route.h"
 #include "api/gateway/tls.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 #include "storage/blob/blob_store.h"
+#include "storage/serving/connection_limiter.h"
 
 namespace kiln::gateway {
+
+using serving::ConnectionLimiter;
+using serving::ConnectionLimits;
 
 // A published artifact and the bundles about it, with their sizes.
 struct PublishedArtifact {

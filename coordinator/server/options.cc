@@ -1,7 +1,6 @@
 #include "coordinator/server/options.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "manifest/base/digest.h"
@@ -75,20 +74,6 @@ bool wantsTls(const Options& options) {
 
 bool isSocket(const std::string& endpoint) {
   return endpoint.starts_with("unix:/");
-}
-
-Result<HostPort> parseHostPort(const std::string& text) {
-  std::size_t colon = text.rfind(':');
-  HostPort out;
-  if (colon == std::string::npos || colon == 0)
-    return fail(Code::kInvalidArgument, "\"" + text + "\" is not HOST:PORT");
-  out.host = text.substr(0, colon);
-  const char* begin = text.data() + colon + 1;
-  const char* end = text.data() + text.size();
-  auto [rest, error] = std::from_chars(begin, end, out.port);
-  if (error != std::errc() || rest != end || begin == end)
-    return fail(Code::kInvalidArgument, "\"" + text + "\" has no valid port");
-  return out;
 }
 
 Status checkOptions(const Options& options) {

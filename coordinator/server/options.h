@@ -6,8 +6,12 @@
 #include <vector>
 
 #include "manifest/base/result.h"
+#include "storage/serving/endpoint.h"
 
 namespace kiln::server {
+
+using serving::HostPort;
+using serving::parseHostPort;
 
 struct Options {
   std::vector<std::string> listen;  // "unix:/path", whose socket gets mode 0600, or "HOST:PORT", with TLS
@@ -50,11 +54,5 @@ bool isSocket(const std::string& endpoint);
 // kInvalidArgument naming the flag. An endpoint that is no Unix socket wants the TLS options and the access
 // file.
 Status checkOptions(const Options& options);
-
-struct HostPort {
-  std::string host;
-  std::uint16_t port = 0;
-};
-Result<HostPort> parseHostPort(const std::string& text);
 
 }  // namespace kiln::server

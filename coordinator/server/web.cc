@@ -1,7 +1,5 @@
 #include "coordinator/server/web.h"
 
-#include <fstream>
-
 #include "coordinator/web/http_gate.h"
 #include "coordinator/web/log_files.h"
 #include "coordinator/web/published_blobs.h"
@@ -9,15 +7,6 @@
 
 namespace kiln::server {
 namespace {
-
-Status writePortFile(const char* flag, const std::string& path, std::uint16_t port) {
-  if (path.empty()) return {};
-  std::ofstream file(path, std::ios::trunc);
-  file << port << '\n';
-  file.close();
-  if (!file) return fail(Code::kPermissionDenied, std::string(flag) + ": cannot write " + path);
-  return {};
-}
 
 gateway::GatewayBackend backendOf(const Options& options, FarmServices& services, DatabaseHealth& health) {
   std::shared_ptr<gateway::LogFiles> log;
@@ -42,14 +31,14 @@ Result<Web> Web::start(const Options& options, const LiveTls* tls, FarmServices&
       web.plain_,
       gateway::Gateway::start({.address = http.host, .port = http.port}, backend).map_error(of("--http")));
   web.plainHost_ = http.host;
-  KILN_TRY(writePortFile("--http-port-file", options.httpPortFile, web.plain_->port()));
+  KILN_TRY(serving::writePortFile("--http-port-file", options.httpPortFile, web.plain_->port()));
   if (options.https.empty()) return web;
   KILN_ASSIGN(const HostPort https, parseHostPort(options.https));
   backend.gate = std::make_shared<HttpGate>(services.gate(), options.publicLog);
   KILN_ASSIGN(web.secure_, gateway::Gateway::start(
                                {.address = https.host, .port = https.port, .tls = tls->https()}, backend)
                                .map_error(of("--https")));
-  KILN_TRY(writePortFile("--https-port-file", options.httpsPortFile, web.secure_->port()));
+  KILN_TRY(serving::writePortFile("--https-port-file", options.httpsPortFile, web.secure_->port()));
   return web;
 }
 

@@ -1,11 +1,11 @@
-#include "api/gateway/connection_limiter.h"
+#include "storage/serving/connection_limiter.h"
 
 #include <arpa/inet.h>
 
 #include <algorithm>
 #include <tuple>
 
-namespace kiln::gateway {
+namespace kiln::serving {
 
 std::string sourceOf(const std::string& address) {
   in6_addr six{};
@@ -126,4 +126,4 @@ std::vector<ConnectionLimiter::Id> ConnectionLimiter::stalled(Time now) {
   return out;
 }
 
-}  // namespace kiln::gateway
+}  // namespace kiln::serving

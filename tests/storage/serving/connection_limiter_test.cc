@@ -1,10 +1,10 @@
-#include "api/gateway/connection_limiter.h"
+#include "storage/serving/connection_limiter.h"
 
 #include <gtest/gtest.h>
 
 #include <random>
 
-namespace kiln::gateway {
+namespace kiln::serving {
 namespace {
 
 using Id = ConnectionLimiter::Id;
@@ -185,4 +185,4 @@ TEST(ConnectionLimiterTest, RandomOrders) {
 }
 
 }  // namespace
-}  // namespace kiln::gateway
+}  // namespace kiln::serving

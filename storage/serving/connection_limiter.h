@@ -1,4 +1,4 @@
-// Limits the connections of a gateway, and chooses whose request is answered next. Pure: no sockets, no clock
+// Limits the connections of a server, and chooses whose request is answered next. Pure: no sockets, no clock
 // of its own.
 //
 // A connection waits for its client (a handshake, a request), is queued with a request, or is answered. Where
@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace kiln::gateway {
+namespace kiln::serving {
 
 struct ConnectionLimits {
   std::size_t connections = 256;
@@ -87,4 +87,4 @@ class ConnectionLimiter {
   std::size_t anonymous_ = 0, answers_ = 0;
 };
 
-}  // namespace kiln::gateway
+}  // namespace kiln::serving

@@ -11,7 +11,7 @@
 
 #include "manifest/base/result.h"
 
-namespace kiln::gateway {
+namespace kiln::serving {
 
 // For the I/O thread of `io` alone, which must outlive it; join() is called before that thread ends.
 class HealthProbe {
@@ -38,4 +38,4 @@ class HealthProbe {
   boost::asio::thread_pool thread_{1};
 };
 
-}  // namespace kiln::gateway
+}  // namespace kiln::serving

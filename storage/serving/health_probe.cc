@@ -1,8 +1,8 @@
-#include "api/gateway/health_probe.h"
+#include "storage/serving/health_probe.h"
 
 #include <boost/asio/post.hpp>
 
-namespace kiln::gateway {
+namespace kiln::serving {
 namespace asio = boost::asio;
 
 HealthProbe::HealthProbe(asio::io_context& io, std::function<Status()> health,
@@ -33,4 +33,4 @@ void HealthProbe::tell(const Status& status) {
   for (const Callback& callback : waiting) callback(status);
 }
 
-}  // namespace kiln::gateway
+}  // namespace kiln::serving
