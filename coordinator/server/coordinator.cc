@@ -7,7 +7,6 @@
 #include <csignal>
 
 #include "coordinator/farm/log.h"
-#include "coordinator/server/database_health.h"
 #include "coordinator/server/farm_services.h"
 #include "coordinator/server/inputs.h"
 #include "coordinator/server/listen.h"
@@ -16,6 +15,7 @@
 #include "storage/index/artifacts/referrer_repository.h"
 #include "storage/index/fleet/farm_repository.h"
 #include "storage/index/schema.h"
+#include "storage/postgres/database_health.h"
 
 namespace kiln::server {
 namespace {
@@ -146,7 +146,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   services.calls().start();
   grpc::Server& server = *listener.server;
   server.GetHealthCheckService()->SetServingStatus(false);
-  DatabaseHealth health(database);
+  postgres::DatabaseHealth health(database, "the coordinator is starting");
   KILN_ASSIGN(Web web, Web::start(options, tls.get(), services, health));
 
   KILN_ASSIGN(const bool ready, waitForDatabase(database, signals));

@@ -8,7 +8,8 @@
 namespace kiln::server {
 namespace {
 
-gateway::GatewayBackend backendOf(const Options& options, FarmServices& services, DatabaseHealth& health) {
+gateway::GatewayBackend backendOf(const Options& options, FarmServices& services,
+                                  postgres::DatabaseHealth& health) {
   std::shared_ptr<gateway::LogFiles> log;
   if (!options.logTiles.empty()) log = std::make_shared<LogFilesOnDisk>(options.logTiles);
   return {.artifacts = std::make_shared<PublishedBlobs>(services.pool()),
@@ -22,7 +23,7 @@ gateway::GatewayBackend backendOf(const Options& options, FarmServices& services
 }  // namespace
 
 Result<Web> Web::start(const Options& options, const LiveTls* tls, FarmServices& services,
-                       DatabaseHealth& health) {
+                       postgres::DatabaseHealth& health) {
   const auto of = [](const char* option) { return [=](const Error& error) { return error.in(option); }; };
   gateway::GatewayBackend backend = backendOf(options, services, health);
   Web web;

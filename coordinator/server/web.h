@@ -4,10 +4,10 @@
 #include <memory>
 
 #include "api/gateway/gateway.h"
-#include "coordinator/server/database_health.h"
 #include "coordinator/server/farm_services.h"
 #include "coordinator/server/live_tls.h"
 #include "coordinator/server/options.h"
+#include "storage/postgres/database_health.h"
 
 namespace kiln::server {
 
@@ -17,7 +17,7 @@ class Web {
   // Takes the ports of --http and, if it is given, of --https, which wants `tls`, and writes them to their
   // files. Errors name the option.
   static Result<Web> start(const Options& options, const LiveTls* tls, FarmServices& services,
-                           DatabaseHealth& health);
+                           postgres::DatabaseHealth& health);
 
   // "HOST:PORT" of the side in the clear.
   std::string address() const { return plainHost_ + ":" + std::to_string(plain_->port()); }

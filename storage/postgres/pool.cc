@@ -4,7 +4,8 @@
 
 namespace kiln::postgres {
 
-Pool::Pool(ConnectionOptions options, std::size_t size) : options_(std::move(options)), unopened_(size) {}
+Pool::Pool(ConnectionOptions options, std::size_t size)
+    : options_(std::move(options)), size_(size), unopened_(size) {}
 
 Pool::Lease::~Lease() {
   if (pool_) pool_->giveBack(std::move(connection_));
@@ -32,8 +33,11 @@ Result<Pool::Lease> Pool::acquire(std::chrono::milliseconds timeout) {
   {
     MutexLock lock(mutex_);
     if (held_) return fail(*held_);
-    if (!freed_.waitFor(mutex_, timeout,
-                        [&]() KILN_REQUIRES(mutex_) { return !idle_.empty() || unopened_ > 0; }))
+    ++waiting_;
+    const bool one = freed_.waitFor(mutex_, timeout,
+                                    [&]() KILN_REQUIRES(mutex_) { return !idle_.empty() || unopened_ > 0; });
+    --waiting_;
+    if (!one)
       return fail(Code::kUnavailable,
                   fmt::format("every database connection was busy for {} ms; try again", timeout.count()));
     if (!idle_.empty()) {
@@ -55,6 +59,11 @@ Result<Pool::Lease> Pool::acquire(std::chrono::milliseconds timeout) {
     return fail(opened.error());
   }
   return Lease(*this, std::move(*opened));
+}
+
+Pool::Usage Pool::usage() {
+  const MutexLock lock(mutex_);
+  return {size_, size_ - unopened_ - idle_.size(), waiting_};
 }
 
 Result<Rows> Pool::execute(std::string_view sql, std::initializer_list<Param> params) {

@@ -49,14 +49,23 @@ class Pool {
 
   const ConnectionOptions& options() const { return options_; }
 
+  struct Usage {
+    std::size_t size = 0;
+    std::size_t lent = 0;     // on loan, or being opened for somebody
+    std::size_t waiting = 0;  // calls of acquire() that wait for one
+  };
+  Usage usage();
+
  private:
   void giveBack(Connection connection) KILN_EXCLUDES(mutex_);
 
   const ConnectionOptions options_;
+  const std::size_t size_;
   Mutex mutex_;
   Condition freed_;
   std::vector<Connection> idle_ KILN_GUARDED_BY(mutex_);
   std::size_t unopened_ KILN_GUARDED_BY(mutex_);
+  std::size_t waiting_ KILN_GUARDED_BY(mutex_) = 0;
   std::optional<Error> held_ KILN_GUARDED_BY(mutex_);
 };
 

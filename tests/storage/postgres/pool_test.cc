@@ -5,6 +5,8 @@
 #include <atomic>
 #include <thread>
 
+#include "storage/postgres/database_health.h"
+#include "storage/postgres/pool_metrics.h"
 #include "tests/support/postgres_server.h"
 
 namespace kiln::postgres {
@@ -35,6 +37,48 @@ TEST(Pool, ServesThreads) {
     });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(good, 120);
+}
+
+double valueOf(const telemetry::Registry& registry, const std::string& name) {
+  for (const auto& family : registry.Collect())
+    if (family.name == name) return family.metric.at(0).gauge.value;
+  return -1;
+}
+
+TEST(Pool, CountsWhatIsLentAndWhoWaits) {
+  telemetry::Registry registry;
+  Pool pool({.conninfo = PostgresServer::shared().conninfo()}, 2);
+  addPoolMetrics(registry, pool);
+  EXPECT_EQ(valueOf(registry, "kiln_database_connections_max"), 2);
+  EXPECT_EQ(valueOf(registry, "kiln_database_connections_in_use"), 0);
+  {
+    auto first = pool.acquire(), second = pool.acquire();
+    ASSERT_TRUE(first && second);
+    EXPECT_EQ(valueOf(registry, "kiln_database_connections_in_use"), 2);
+    EXPECT_EQ(valueOf(registry, "kiln_database_waiting"), 0);
+    std::thread third([&] { EXPECT_FALSE(pool.acquire(milliseconds(300))); });
+    double waiting = 0;
+    for (int i = 0; i < 250 && waiting == 0; ++i) {
+      std::this_thread::sleep_for(milliseconds(1));
+      waiting = valueOf(registry, "kiln_database_waiting");
+    }
+    EXPECT_EQ(waiting, 1);
+    third.join();
+  }
+  EXPECT_EQ(valueOf(registry, "kiln_database_connections_in_use"), 0);
+  EXPECT_EQ(valueOf(registry, "kiln_database_waiting"), 0);
+}
+
+TEST(DatabaseHealth, SaysWhetherTheServerAnswers) {
+  DatabaseHealth there({.conninfo = PostgresServer::shared().conninfo()});
+  EXPECT_TRUE(there.check());
+  EXPECT_TRUE(there.check());
+  DatabaseHealth away({.conninfo = "host=/none/of/it dbname=x"});
+  EXPECT_FALSE(away.check());
+  DatabaseHealth starting({.conninfo = PostgresServer::shared().conninfo()}, "it starts");
+  EXPECT_EQ(starting.check().error().message, "it starts");
+  starting.admit();
+  EXPECT_TRUE(starting.check());
 }
 
 TEST(Pool, HeldBackRefusesUntilAdmitted) {
