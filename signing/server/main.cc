@@ -1,22 +1,30 @@
 // kiln-signer: holds the artifact key and signs what it has checked.
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
+#include "manifest/base/steady_clock.h"
 #include "manifest/base/usage.h"
 #include "signing/keys/files.h"
 #include "signing/server/key_commands.h"
 #include "signing/server/lazy_blob_store.h"
 #include "signing/server/local_signer.h"
 #include "signing/server/logged_records.h"
+#include "signing/server/metered_signer.h"
 #include "signing/server/server.h"
 #include "signing/token/key_location.h"
 #include "storage/postgres/conninfo.h"
+#include "storage/postgres/database_health.h"
+#include "storage/postgres/pool_metrics.h"
+#include "storage/telemetry/host_metrics.h"
+#include "storage/telemetry/metrics_server.h"
 
 namespace kiln::signing {
 namespace {
@@ -25,7 +33,15 @@ constexpr std::size_t kDatabaseSessions = 4;
 
 struct ServeOptions {
   std::string listen, key, store, workerCa, database, records, trustRoot;
+  telemetry::MetricsFlags metrics;
 };
+
+// Whether it could sign: what was signed is looked up first, and what a statement rests on is in the store.
+Status checkHealth(postgres::DatabaseHealth& database, const std::string& store) {
+  if (const Status answers = database.check(); !answers) return fail(answers.error().in("the database"));
+  if (::access(store.c_str(), R_OK | X_OK) != 0) return fail(errnoError(errno, "the store " + store));
+  return {};
+}
 
 Status serve(const ServeOptions& options, const Clock& clock) {
   // Blocked before any thread exists, so that only sigwait below sees them.
@@ -37,6 +53,7 @@ Status serve(const ServeOptions& options, const Clock& clock) {
 
   if (auto database = postgres::checkConninfo(options.database); !database)
     return fail(database.error().in("--database"));
+  KILN_TRY(telemetry::checkMetricsFlags(options.metrics));
   KILN_ASSIGN(PrivateKey key, loadKey(options.key));
   KILN_ASSIGN(std::string pem, readTrustFile(options.workerCa, 64 << 10));
   KILN_ASSIGN(Certificate authority, Certificate::fromPem(pem).map_error(
@@ -47,7 +64,16 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   LazyBlobStore store(options.store);
   std::string keyId = key.publicKey().id();
   LocalSigner signer(std::move(key), std::move(authority), records, store, clock, options.trustRoot);
-  KILN_ASSIGN(auto server, SignerServer::start(options.listen, signer));
+  const auto registry = std::make_shared<telemetry::Registry>();
+  telemetry::addProcessMetrics(*registry);
+  postgres::addPoolMetrics(*registry, database);
+  const SteadyClock steady;
+  MeteredSigner metered(signer, *registry, steady);
+  postgres::DatabaseHealth health(database.options());
+  KILN_ASSIGN(auto server, SignerServer::start(options.listen, metered));
+  KILN_ASSIGN(const auto watched, telemetry::serveMetrics(options.metrics, registry, [&] {
+                return checkHealth(health, options.store);
+              }));
   spdlog::info("serving address={} key={}", options.listen, keyId);
   int signal = 0;
   sigwait(&signals, &signal);
@@ -56,14 +82,7 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   return {};
 }
 
-int run(int argc, char** argv) {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-signer"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
-  SystemClock clock;
-  CLI::App app("Signs artifact statements, and makes the keys of a farm.", "kiln-signer");
-  app.require_subcommand(1);
-
-  ServeOptions options;
+CLI::App* addServe(CLI::App& app, ServeOptions& options) {
   CLI::App* serving = app.add_subcommand("serve", "Sign over gRPC until SIGTERM");
   serving->add_option("--listen", options.listen, "unix:/path of the socket")->required();
   serving->add_option("--key", options.key, "the artifact key: a PEM file of mode 0600, or a PKCS#11 URI")
@@ -78,10 +97,23 @@ int run(int argc, char** argv) {
   serving->add_option("--trust-root", options.trustRoot,
                       "root that names the farm's earlier keys and its rebuilders, whose statements "
                       "verification summaries may rest on; without it only those of --key");
+  serving->add_option("--metrics", options.metrics.address, telemetry::kMetricsHelp);
+  serving->add_option("--metrics-port-file", options.metrics.portFile, telemetry::kMetricsPortFileHelp);
   serving->footer(
       "Example: kiln-signer serve --listen unix:/run/kiln/signer.sock --key signer.pem --store store "
       "--worker-ca worker-ca.pem --database 'host=/run/kiln dbname=kiln'");
+  return serving;
+}
 
+int run(int argc, char** argv) {
+  spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-signer"));
+  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
+  SystemClock clock;
+  CLI::App app("Signs artifact statements, and makes the keys of a farm.", "kiln-signer");
+  app.require_subcommand(1);
+
+  ServeOptions options;
+  CLI::App* serving = addServe(app, options);
   RootOptions rootOptions;
   std::string out, ca, name, operatorName;
   CLI::App* key = app.add_subcommand("make-key", "Make an artifact key");
