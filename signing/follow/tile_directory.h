@@ -21,6 +21,7 @@ class TileDirectory : public TileReader {
   Result<std::string> read(const TilePath& path) override;
   // The published checkpoint, a signed note. kNotFound before the first.
   Result<std::string> checkpoint() const;
+  const std::string& directory() const { return directory_; }
 
  protected:
   const std::string directory_;

@@ -3,18 +3,22 @@
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
+#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/printable.h"
+#include "manifest/base/steady_clock.h"
 #include "manifest/base/usage.h"
 #include "signing/keys/files.h"
 #include "signing/log/waiting_channel.h"
+#include "signing/sequencer/log_metrics.h"
 #include "signing/witness/witness_client.h"
 #include "storage/postgres/conninfo.h"
 #include "storage/postgres/listener.h"
+#include "storage/telemetry/host_metrics.h"
 
 namespace kiln::signing {
 namespace {
@@ -91,14 +95,23 @@ void tellCoordinators(const postgres::ConnectionOptions& database, const std::st
     (void)connection->execute("SELECT pg_notify($1, $2)", {kLogWaitingChannel, printable(why, kMaxTold)});
 }
 
+// When the checkpoint that is visible was published; the epoch if there is none.
+TimePoint publishedAt(const WritableTiles& tiles) {
+  struct stat found{};
+  if (::stat((tiles.directory() + "/checkpoint").c_str(), &found) != 0) return {};
+  return TimePoint(std::chrono::seconds(found.st_mtim.tv_sec));
+}
+
 // Appends until a signal (then: no error) or an error.
 Status sequence(const SequencerSettings& settings, const Ed25519PrivateKey& key, WritableTiles& tiles,
-                Signals& signals) {
-  SystemClock clock;
+                Signals& signals, LogMetrics& metrics) {
+  const SystemClock clock;
   KILN_ASSIGN(auto listener, postgres::Listener::open(settings.database, {"kiln_log_intake"}));
   KILN_ASSIGN(auto sequencer, Sequencer::open(settings, key, tiles, clock));
   spdlog::info("sequencing origin={} size={}", settings.origin, sequencer->size());
+  metrics.opened(sequencer->size(), publishedAt(tiles));
   while (!signals.waitFor(milliseconds(0))) {
+    metrics.looks();
     KILN_ASSIGN(std::uint64_t appended, sequencer->append());
     if (appended > 0) {
       spdlog::info("appended leaves={} size={}", appended, sequencer->size());
@@ -122,6 +135,7 @@ Status makeLogKey(const std::string& origin, const std::string& prefix) {
 Status runLog(const LogOptions& options, std::function<void(std::string_view)> reached) {
   if (auto database = postgres::checkConninfo(options.database); !database)
     return fail(database.error().in("--database"));
+  KILN_TRY(telemetry::checkMetricsFlags(options.metrics));
   Signals signals;
   spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-log"));
   spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
@@ -132,17 +146,30 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
   KILN_ASSIGN(settings.earlierKeys, readEarlierKeys(options, origin));
   settings.origin = std::move(origin);
   settings.reached = std::move(reached);
+  const SystemClock clock;
+  const auto registry = std::make_shared<telemetry::Registry>();
+  telemetry::addProcessMetrics(*registry);
+  telemetry::addDiskMetrics(*registry, "tiles", options.tiles);
+  const SteadyClock steady;
+  LogMetrics metrics(*registry, clock, steady);
+  settings.appended = [&](const Appended& appended) { metrics.appended(appended); };
   KILN_ASSIGN(std::vector<WitnessEndpoint> witnesses, readWitnesses(options));
   const std::size_t quorum = options.quorum < 0 ? witnesses.size() : static_cast<std::size_t>(options.quorum);
   settings.witness = [&](Note& checkpoint, std::uint64_t from, TileTree& tree) {
-    return collectCosignatures(witnesses, quorum, checkpoint, from, tree);
+    return collectCosignatures(witnesses, quorum, checkpoint, from, tree,
+                               [&](const WitnessEndpoint& witness, const Status& cosigned) {
+                                 metrics.answered(witness.key.name, cosigned);
+                               });
   };
+  KILN_ASSIGN(const auto watched,
+              telemetry::serveMetrics(options.metrics, registry, [&] { return metrics.health(); }));
   std::string said;
   for (;;) {
     auto tiles = WritableTiles::open(options.tiles);
-    Status status = tiles ? sequence(settings, key, *tiles, signals) : fail(tiles.error());
+    Status status = tiles ? sequence(settings, key, *tiles, signals, metrics) : fail(tiles.error());
     if (status) break;
     if (!isTransient(status.error())) return status;
+    metrics.waits(status.error().message);
     if (said != status.error().message) spdlog::warn("waiting error=\"{}\"", status.error().message);
     said = status.error().message;
     tellCoordinators(settings.database, said);
@@ -168,6 +195,8 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
                       "FILE.vkey=URL of a witness that cosigns each checkpoint before it counts");
   serving->add_option("--quorum", options.quorum,
                       "how many cosignatures that takes (default: of every witness)");
+  serving->add_option("--metrics", options.metrics.address, telemetry::kMetricsHelp);
+  serving->add_option("--metrics-port-file", options.metrics.portFile, telemetry::kMetricsPortFileHelp);
   serving->footer(
       "Example: kiln-log serve --key keys/log --database 'host=/run/kiln dbname=kiln' --tiles log");
   std::string origin, out;

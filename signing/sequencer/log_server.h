@@ -7,6 +7,7 @@
 
 #include "manifest/base/result.h"
 #include "signing/sequencer/sequencer.h"
+#include "storage/telemetry/metrics_server.h"
 
 namespace kiln::signing {
 
@@ -17,6 +18,7 @@ struct LogOptions {
   std::string tiles;                   // directory
   std::vector<std::string> witnesses;  // "FILE.vkey=URL"
   int quorum = -1;                     // cosignatures that a checkpoint needs; -1: of all of them
+  telemetry::MetricsFlags metrics = {};
 };
 
 // PREFIX.key and PREFIX.vkey: a new Ed25519 key for the log `origin`. kAlreadyExists rather than overwrite.

@@ -53,10 +53,12 @@ Result<std::uint64_t> Sequencer::append() {
   if (placed.empty()) return 0;
   settings_.reached(kPointPlaced);
   std::vector<std::string> leaves;
+  Appended appended;
   for (index::PlacedLeaf& one : placed) {
     if (one.index != state_.size + leaves.size())
       return fail(Code::kDataLoss, "the database has a gap behind leaf " + std::to_string(state_.size));
     leaves.push_back(std::move(one.leaf));
+    appended.signedAt.push_back(one.signedAt);
   }
 
   KILN_ASSIGN(TileMap grown, grow(tiles_, state_.size, leaves));
@@ -89,6 +91,8 @@ Result<std::uint64_t> Sequencer::append() {
   settings_.reached(kPointCommitted);
   KILN_TRY(tiles_.publish(checkpoint.note));
   settings_.reached(kPointVisible);
+  appended.size = state_.size;
+  settings_.appended(appended);
   tiles_.prune(grown);
   return leaves.size();
 }

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <string_view>
+#include <vector>
 
 #include "signing/follow/tile_directory.h"
 #include "signing/log/checkpoint.h"
@@ -19,6 +20,12 @@ inline constexpr std::string_view kPointStaged = "log-staged";        // the che
 inline constexpr std::string_view kPointCommitted = "log-committed";  // the database has it, with the proofs
 inline constexpr std::string_view kPointVisible = "log-visible";      // the checkpoint is published
 
+// What a checkpoint that was published brought.
+struct Appended {
+  std::uint64_t size = 0;           // of the log now
+  std::vector<TimePoint> signedAt;  // of each entry that is new
+};
+
 struct SequencerSettings {
   postgres::ConnectionOptions database;
   std::string origin;
@@ -29,6 +36,8 @@ struct SequencerSettings {
   std::function<Status(Note& checkpoint, std::uint64_t from, TileTree& tree)> witness =
       [](Note&, std::uint64_t, TileTree&) -> Status { return {}; };
   std::function<void(std::string_view)> reached = [](std::string_view) {};
+  // Told of each checkpoint once it is published, on the thread of append().
+  std::function<void(const Appended&)> appended = [](const Appended&) {};
 };
 
 // Two sequencers on one log are impossible: each holds an advisory lock of the database, opens an epoch that

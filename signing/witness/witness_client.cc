@@ -81,12 +81,14 @@ Result<NoteSignature> askOne(const WitnessEndpoint& witness, const Note& checkpo
 }  // namespace
 
 Status collectCosignatures(const std::vector<WitnessEndpoint>& witnesses, std::size_t quorum,
-                           Note& checkpoint, std::uint64_t from, TileTree& tree) {
+                           Note& checkpoint, std::uint64_t from, TileTree& tree,
+                           const WitnessAnswered& told) {
   const Note asked = checkpoint;
   std::size_t answered = 0;
   std::string why;
   for (const WitnessEndpoint& witness : witnesses) {
     auto cosignature = askOne(witness, asked, from, tree);
+    if (told) told(witness, cosignature ? Status() : fail(cosignature.error()));
     if (cosignature) {
       checkpoint.signatures.push_back(std::move(*cosignature));
       ++answered;

@@ -76,11 +76,14 @@ Result<LogState> lockLog(Connection& connection, std::uint64_t epoch) {
 }
 
 Result<std::vector<PlacedLeaf>> placedFrom(Connection& connection, std::uint64_t size) {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT log_index, leaf FROM signatures WHERE log_index >= $1 "
-                                            "ORDER BY log_index",
-                                            {size}));
-  return rows.map(
-      [](const Row& row) { return PlacedLeaf{row.get<std::uint64_t>("log_index"), bytesAt(row, "leaf")}; });
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT log_index, leaf, signed_at FROM signatures WHERE log_index >= $1 "
+                                 "ORDER BY log_index",
+                                 {size}));
+  return rows.map([](const Row& row) {
+    return PlacedLeaf{row.get<std::uint64_t>("log_index"), bytesAt(row, "leaf"),
+                      row.get<TimePoint>("signed_at")};
+  });
 }
 
 }  // namespace

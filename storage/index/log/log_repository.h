@@ -73,6 +73,7 @@ Result<LogState> openLog(postgres::Connection& connection, const std::string& or
 struct PlacedLeaf {
   std::uint64_t index = 0;
   std::string leaf;
+  TimePoint signedAt = {};
 };
 
 // In a transaction. The leaves behind the log's size, in order: those that an earlier call placed and no

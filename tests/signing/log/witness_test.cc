@@ -223,7 +223,16 @@ TEST_F(WitnessAttackCases, Case14TheQuorumOfASplitViewFails) {
   TileTree larger(tiles, 9);
   EXPECT_TRUE(collectCosignatures(witnesses, 1, next, 7, larger));
   server.reset();
-  EXPECT_EQ(collectCosignatures(witnesses, 1, next, 9, larger).error().code, Code::kUnavailable);
+  std::vector<std::string> heard;
+  EXPECT_EQ(collectCosignatures(witnesses, 1, next, 9, larger,
+                                [&](const WitnessEndpoint& one, const Status& cosigned) {
+                                  heard.push_back(one.key.name + " " +
+                                                  std::string(codeName(cosigned.error().code)));
+                                })
+                .error()
+                .code,
+            Code::kUnavailable);
+  EXPECT_EQ(heard, std::vector<std::string>{self_.name + " UNAVAILABLE"});
   EXPECT_TRUE(collectCosignatures(witnesses, 0, next, 9, larger));
 }
 
