@@ -8,6 +8,7 @@
 
 #include <poll.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <fstream>
 #include <functional>
@@ -153,6 +154,7 @@ class AgentTest : public testing::Test {
     options.description.set_name("w1");
     options.description.set_slots(2);
     options.drainTime = std::chrono::milliseconds(300);
+    options.called = [this](bool answered) { ++(answered ? answered_ : failed_); };
     agent_ = std::make_unique<Agent>(
         grpc::CreateCustomChannel("unix:" + dir_ + "/s", grpc::InsecureChannelCredentials(), arguments),
         runner_, *identity_, waits_, options);
@@ -178,6 +180,7 @@ class AgentTest : public testing::Test {
   std::unique_ptr<Agent> agent_;
   std::thread thread_;
   bool clean_ = false;
+  std::atomic<int> answered_ = 0, failed_ = 0;  // calls
 };
 
 TEST_F(AgentTest, ReportsStagesThenTheResultWithAReceiptBoundToTheLease) {
@@ -230,6 +233,9 @@ TEST_F(AgentTest, KeepsRunningWhileTheCoordinatorIsAwayAndReportsWhenItIsBack) {
   startCoordinator();
   ASSERT_TRUE(coordinator_.await([&] { return coordinator_.finished_.size() == 1; }));
   EXPECT_EQ(coordinator_.finished_[0].finished().error_code(), 0);
+  stopAgent();
+  EXPECT_GT(answered_, 0);
+  EXPECT_GT(failed_, 0);
 }
 
 TEST_F(AgentTest, AWithdrawnLeaseIsKilledAndItsSlotUsedAgain) {

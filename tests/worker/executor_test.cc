@@ -236,10 +236,14 @@ TEST_F(ExecutorTest, StagesAreReportedAndNothingElse) {
     stages.push_back(stage);
     cancel.request();
   };
+  std::vector<Duration> ran;
+  sleeping.onSandboxEnd = [&](Duration took) { ran.push_back(took); };
   const auto result = executor_->run(sleeping);
   ASSERT_FALSE(result);
   EXPECT_EQ(result.error().code, Code::kCancelled);
   EXPECT_EQ(stages, std::vector<std::string>{"sleeping"});
+  ASSERT_EQ(ran.size(), 1u);
+  EXPECT_GT(ran[0], Duration::zero());
 }
 
 TEST_F(ExecutorTest, WhatIsKeptOfAnActionThatWasEndedCountsAlone) {

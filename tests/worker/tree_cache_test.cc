@@ -55,6 +55,8 @@ TEST_F(TreeCacheTest, ManyThreadsShareOneWriting) {
   for (const std::string& path : paths) EXPECT_EQ(path, paths[0]);
   EXPECT_NE(paths[0], "");
   EXPECT_EQ(onDisk(), 1u);
+  EXPECT_EQ(cache.uses().hits, 7u);
+  EXPECT_EQ(cache.uses().misses, 1u);
 }
 
 TEST_F(TreeCacheTest, TheLeastRecentlyUsedGoesUnlessItIsInUse) {

@@ -118,6 +118,7 @@ class Agent::Loop {
   void answered(const grpc::Status& status) {
     const std::unique_ptr<Call> call = std::move(call_);
     const TimePoint now = clock_.now();
+    if (!call->interrupted || status.ok()) options_.called(status.ok());
     if (status.ok()) {
       if (pacer_.away()) spdlog::info("coordinator is back worker={}", name());
       const auto& next = call->response.next_contact();

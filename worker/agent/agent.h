@@ -5,6 +5,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <functional>
 #include <memory>
 
 #include "manifest/base/steady_clock.h"
@@ -17,6 +18,8 @@ struct AgentOptions {
   v1::WorkerDescription description;             // without what the runner says: toolchains, devices
   Duration drainTime = std::chrono::seconds(5);  // how long actions may go on after SIGTERM
   Duration callTimeout = std::chrono::seconds(90);
+  // Told of each call of the coordinator that ended by itself, on the thread of run().
+  std::function<void(bool answered)> called = [](bool) {};
 };
 
 class Agent {

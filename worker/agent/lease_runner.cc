@@ -8,6 +8,9 @@ namespace kiln::agent {
 Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
                                  const std::function<void(const std::string&)>& onStage) {
   Outcome outcome;
+  const auto ended = [this, kind = lease.kind()](Duration took) {
+    if (sandboxEnded_) sandboxEnded_(kind, took);
+  };
   const Duration timeLimit = std::chrono::seconds(lease.time_limit().seconds());
   switch (lease.kind()) {
     case v1::ACTION_FETCH: {
@@ -22,6 +25,7 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
       request.slot = slot;
       request.timeLimit = timeLimit;
       request.cancel = &cancel;
+      request.onSandboxEnd = ended;
       onStage("fetch");
       KILN_ASSIGN(outcome.result, fetcher_->run(request));
       KILN_ASSIGN(outcome.sandboxPolicy, fetcher_->storePolicy(request.instance));
@@ -43,6 +47,7 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
       request.timeLimit = timeLimit;
       request.cancel = &cancel;
       request.onStage = onStage;
+      request.onSandboxEnd = ended;
       if (lease.kind() == v1::ACTION_CHECK)
         return checker_->run(lease, std::move(request), devices::Claim::kDevice);
       if (lease.kind() == v1::ACTION_TUNE) {

@@ -11,10 +11,18 @@ namespace kiln::agent {
 
 class LeaseRunner final : public Runner {
  public:
+  using SandboxEnded = std::function<void(v1::ActionKind, Duration)>;
+
   // All must outlive the runner; `fetcher` and `checker` are null on a worker that does not fetch or check.
+  // `sandboxEnded` is told how long each sandbox ran, on the thread of its action.
   LeaseRunner(executor::Executor& executor, executor::Fetcher* fetcher, DeviceRunner* checker,
-              DeviceRunner& tuner, const devices::Registry& registry)
-      : executor_(executor), fetcher_(fetcher), checker_(checker), tuner_(tuner), registry_(registry) {}
+              DeviceRunner& tuner, const devices::Registry& registry, SandboxEnded sandboxEnded = {})
+      : executor_(executor),
+        fetcher_(fetcher),
+        checker_(checker),
+        tuner_(tuner),
+        registry_(registry),
+        sandboxEnded_(std::move(sandboxEnded)) {}
 
   Result<Outcome> run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
                       const std::function<void(const std::string&)>& onStage) override;
@@ -28,6 +36,7 @@ class LeaseRunner final : public Runner {
   DeviceRunner* const checker_;
   DeviceRunner& tuner_;
   const devices::Registry& registry_;
+  const SandboxEnded sandboxEnded_;
 };
 
 }  // namespace kiln::agent

@@ -19,11 +19,15 @@
 #include "manifest/base/program.h"
 #include "manifest/base/usage.h"
 #include "manifest/spec/target.h"
+#include "storage/blob/metered_blob_store.h"
 #include "storage/remote/channel.h"
 #include "storage/remote/remote_blob_store.h"
+#include "storage/telemetry/host_metrics.h"
+#include "storage/telemetry/metrics_server.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/doctor.h"
 #include "worker/agent/lease_runner.h"
+#include "worker/agent/worker_metrics.h"
 #include "worker/devices/describe.h"
 #include "worker/devices/driver_probe.h"
 #include "worker/devices/host_level.h"
@@ -47,6 +51,7 @@ struct Flags {
   std::vector<std::string> gpuDrivers{runtime::kCudaDriverLibrary};
   std::string probedDriver, testedDevice;  // of the command probe-driver
   bool json = false;
+  telemetry::MetricsFlags metrics;
 };
 
 std::string besideThisProgram(const char* name) {
@@ -165,6 +170,7 @@ struct Checks {
 };
 
 Status work(const Flags& flags) {
+  KILN_TRY(telemetry::checkMetricsFlags(flags.metrics));
   KILN_ASSIGN(const auto identity, signing::WorkerIdentity::load(flags.certificate, flags.key));
   KILN_ASSIGN(const UniqueFd lock, lockState(flags.state));
   sandbox::Host host = sandbox::Host::detect(flags.state);
@@ -187,7 +193,9 @@ Status work(const Flags& flags) {
   }
 
   KILN_ASSIGN(const auto channel, connect(flags));
-  storage::RemoteBlobStore store(channel);
+  storage::RemoteBlobStore remote(channel);
+  const auto metered = std::make_shared<telemetry::Registry>();
+  storage::MeteredBlobStore store(remote, *metered, "coordinator");
   KILN_ASSIGN(const auto executor, executor::Executor::make(store, sandbox, flags.state + "/actions"));
   std::unique_ptr<executor::Fetcher> fetcher;
   if (!flags.fetchHosts.empty()) {
@@ -196,7 +204,9 @@ Status work(const Flags& flags) {
                                                  {flags.fetcher, flags.fetchHosts, flags.credentials,
                                                   flags.caFile, flags.proxy}));
   }
+  const SystemClock wallClock;
   const SteadyClock clock;
+  WorkerMetrics metrics(*metered, flags.slots, wallClock, clock);
   devices::DriverProbe probe = driverProbe();
   devices::Registry registry(probe, clock);
   registry.discover(flags.gpuDrivers);
@@ -208,10 +218,21 @@ Status work(const Flags& flags) {
   KILN_ASSIGN(const auto tuneSandbox, sandbox::Sandbox::make(sandbox::tunePolicy(), host));
   KILN_ASSIGN(const auto tuning, executor::Executor::make(store, tuneSandbox, flags.state + "/tunes"));
   DeviceRunner tuner("tune", registry, *tuning, *tuning);
-  LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, tuner, registry);
-  Agent agent(channel, runner, identity, clock,
+  LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, tuner, registry,
+                     [&](v1::ActionKind kind, Duration took) { metrics.sandboxEnded(kind, took); });
+  MeteredRunner counted(runner, metrics, clock);
+  metrics.addCache("actions", *executor);
+  metrics.addCache("tunes", *tuning);
+  if (checking) metrics.addCache("checks", *checking->checker);
+  if (checking) metrics.addCache("gpu-checks", *checking->gpuChecker);
+  telemetry::addProcessMetrics(*metered);
+  telemetry::addDiskMetrics(*metered, "state", flags.state);
+  KILN_ASSIGN(const auto watched,
+              telemetry::serveMetrics(flags.metrics, metered, [&] { return metrics.health(); }));
+  Agent agent(channel, counted, identity, clock,
               {.description = describe(flags, identity, diagnosis),
-               .drainTime = std::chrono::seconds(flags.drainSeconds)});
+               .drainTime = std::chrono::seconds(flags.drainSeconds),
+               .called = [&](bool answered) { metrics.called(answered); }});
   spdlog::info("worker starts worker={} operator={} slots={} coordinator={}", identity.name(),
                identity.operatorName(), flags.slots, flags.coordinator);
   const bool clean = agent.run(true);
@@ -254,6 +275,8 @@ int run(int argc, char** argv) {
   app.add_option("--memory-mib", flags.memoryMiB, "memory limit of an action; part of the sandbox policy");
   app.add_option("--uid-base", flags.uidBase, "first host uid of actions, for a worker run by root")
       ->check(CLI::Range(1000u, 4'000'000'000u));
+  app.add_option("--metrics", flags.metrics.address, telemetry::kMetricsHelp);
+  app.add_option("--metrics-port-file", flags.metrics.portFile, telemetry::kMetricsPortFileHelp);
   CLI::App* doctorCommand = app.add_subcommand("doctor", "say what this host lacks for running a worker");
   doctorCommand->add_flag("--json", flags.json, "as JSON");
   CLI::App* devicesCommand = app.add_subcommand("devices", "say which devices this host has");

@@ -190,6 +190,7 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
     if (const std::string stage = stageOf(line); !stage.empty() && request.onStage) request.onStage(stage);
   };
   KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(run, options));
+  if (request.onSandboxEnd) request.onSandboxEnd(finished.wallTime);
   if (wasEnded(finished) && keepOnly(run.outputDirectory, request.keptWhenEnded))
     finished.exitCode = 0;
   else

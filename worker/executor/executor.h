@@ -28,6 +28,7 @@ struct ActionRequest {
   Duration timeLimit{};  // zero: the Action's own, else the shorter of the two
   const sandbox::Cancel* cancel = nullptr;
   std::function<void(const std::string&)> onStage;  // each stageOf() a line of stderr; on the calling thread
+  std::function<void(Duration)> onSandboxEnd;       // told how long the sandbox ran; on the calling thread
   HostAddition addition;
   // An output file that counts, alone and as a success, if the action was cancelled, ran into its time or
   // memory limit, or was ended by a signal after it was written; "" for none.
@@ -68,6 +69,8 @@ class Executor {
 
   // Toolchain trees ready to use, in hex.
   std::vector<std::string> warmToolchains() const { return trees_.held(); }
+  // How often actions found their toolchain here.
+  TreeCache::Uses toolchainUses() const { return trees_.uses(); }
 
  private:
   Executor(storage::BlobStore& store, const sandbox::Sandbox& sandbox, std::string state, std::uint64_t bytes)

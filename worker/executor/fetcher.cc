@@ -96,6 +96,7 @@ Result<reapi::ActionResult> Fetcher::run(const FetchRequest& request) {
   options.timeLimit = request.timeLimit;
   options.cancel = request.cancel;
   KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(command, options));
+  if (request.onSandboxEnd) request.onSandboxEnd(finished.wallTime);
   if (const auto limit = checkTermination(finished); !limit) {
     const Code code = limit.error().code;
     if (code != Code::kResourceExhausted && code != Code::kOutOfRange) return fail(limit.error());

@@ -28,6 +28,7 @@ struct FetchRequest {
   int slot = 0;
   Duration timeLimit{};
   const sandbox::Cancel* cancel = nullptr;
+  std::function<void(Duration)> onSandboxEnd = {};  // as ActionRequest::onSandboxEnd
 };
 
 // Thread safe for distinct slots.

@@ -51,12 +51,14 @@ Result<std::shared_ptr<const TreeCache::Tree>> TreeCache::get(storage::BlobStore
   if (found != entries_.end()) {
     if (stampOf(found->second.tree->path).facts == found->second.stamp) {
       found->second.lastUse = ++clock_;
+      ++uses_.hits;
       return found->second.tree;
     }
     (void)sandbox::removeTree(found->second.tree->path);
     entries_.erase(found);
   }
   entries_[root];  // claimed: others wait
+  ++uses_.misses;
   const std::string path = fmt::format("{}/{}-{}", dir_, root.hex(), ++serial_);
   lock.unlock();
   const Status written = storage::materialiseTree(store, instance, root, path);
@@ -88,6 +90,11 @@ void TreeCache::evict() {
     (void)sandbox::removeTree(oldest->second.tree->path);
     entries_.erase(oldest);
   }
+}
+
+TreeCache::Uses TreeCache::uses() const {
+  const MutexLock lock(mutex_);
+  return uses_;
 }
 
 std::vector<std::string> TreeCache::held() const {

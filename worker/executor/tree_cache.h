@@ -34,6 +34,12 @@ class TreeCache {
   // Digests of the trees that are there, in hex.
   std::vector<std::string> held() const;
 
+  struct Uses {
+    std::uint64_t hits = 0;    // calls of get() that found the tree, or waited for somebody else's download
+    std::uint64_t misses = 0;  // that fetched it, whether or not that succeeded
+  };
+  Uses uses() const;
+
  private:
   struct Entry {
     std::shared_ptr<const Tree> tree;
@@ -49,6 +55,7 @@ class TreeCache {
   std::map<Digest, Entry> entries_ KILN_GUARDED_BY(mutex_);  // a null tree: being written
   std::uint64_t clock_ KILN_GUARDED_BY(mutex_) = 0;
   std::uint64_t serial_ KILN_GUARDED_BY(mutex_) = 0;
+  Uses uses_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::executor
