@@ -65,7 +65,13 @@ Result<std::string> Witness::last(const std::string& origin) {
   return readTextFile(pathOf(origin), kMaxNoteBytes);
 }
 
-WitnessAnswer Witness::addCheckpoint(std::string_view text) {
+WitnessAnswer Witness::addCheckpoint(std::string_view request) {
+  WitnessAnswer answer = decide(request);
+  told_(answer.status);
+  return answer;
+}
+
+WitnessAnswer Witness::decide(std::string_view text) {
   auto request = AddCheckpoint::parse(text);
   if (!request) return refuse(400, request.error().message);
   auto note = parseNote(request->checkpoint);

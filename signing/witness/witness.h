@@ -2,6 +2,7 @@
 // Source: C2SP tlog-witness.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -37,6 +38,8 @@ class Witness {
   // cosigned last (text/x.tlog.size), if the request begins elsewhere, or has another tree of that size; 422
   // the proof does not hold.
   WitnessAnswer addCheckpoint(std::string_view request);
+  // Has each of its answers told, by status, on the thread that asked. Before anybody asks.
+  void onAnswer(std::function<void(int status)> told) { told_ = std::move(told); }
 
   // The last checkpoint that it cosigned, with its cosignature. kNotFound if there is none.
   Result<std::string> last(const std::string& origin);
@@ -50,6 +53,7 @@ class Witness {
         logs_(std::move(logs)),
         clock_(clock),
         lock_(std::move(lock)) {}
+  WitnessAnswer decide(std::string_view request);
   std::string pathOf(const std::string& origin) const;
   std::vector<VerifierKey> keysOf(const std::string& origin) const;
   // `keys` are those of `origin`.
@@ -62,6 +66,7 @@ class Witness {
   const std::vector<VerifierKey> logs_;
   const Clock& clock_;
   const UniqueFd lock_;
+  std::function<void(int)> told_ = [](int) {};
   Mutex mutex_;  // from reading a log's last checkpoint until the next one is durable
 };
 

@@ -2,18 +2,24 @@
 #include "api/cli/audit/log_witness.h"
 
 #include <fmt/format.h>
+#include <prometheus/counter.h>
+#include <prometheus/gauge.h>
 #include <chrono>
 #include <filesystem>
+#include <map>
 #include <thread>
 
 #include "api/cli/audit/log_location.h"
 #include "api/cli/base/print.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/durable_file.h"
+#include "manifest/base/mutex.h"
 #include "manifest/base/printable.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_server.h"
+#include "storage/telemetry/host_metrics.h"
+#include "storage/telemetry/metrics_server.h"
 
 namespace kiln::cli {
 namespace {
@@ -24,6 +30,47 @@ struct Options {
   std::string key, name, state, listen = "127.0.0.1:0", portFile;
   std::vector<std::string> logKeys, follow;
   int every = 10;
+  telemetry::MetricsFlags metrics;
+};
+
+// What the witness does, for Prometheus and for whoever asks for its health.
+class Watched {
+ public:
+  explicit Watched(Witness& witness) {
+    telemetry::addProcessMetrics(*registry_);
+    witness.onAnswer([this](int status) {
+      answers_.Add({{"status", std::to_string(status)}}).Increment();
+      if (status == 200)
+        cosigned_.Set(std::chrono::duration<double>(SystemClock().now().time_since_epoch()).count());
+    });
+  }
+  // Of a log that is followed: what the last look at it came to.
+  void followed(const std::string& where, const Status& status) {
+    const MutexLock lock(mutex_);
+    failures_.erase(where);
+    if (!status) failures_[where] = status.error().message;
+  }
+  Status health() {
+    const MutexLock lock(mutex_);
+    if (failures_.empty()) return {};
+    return fail(Code::kUnavailable, failures_.begin()->second);
+  }
+  std::shared_ptr<telemetry::Registry> registry() const { return registry_; }
+
+ private:
+  const std::shared_ptr<telemetry::Registry> registry_ = std::make_shared<telemetry::Registry>();
+  prometheus::Family<prometheus::Counter>& answers_ =
+      prometheus::BuildCounter()
+          .Name("kiln_witness_answers_total")
+          .Help("Checkpoints that were to be cosigned, by the HTTP status of the answer")
+          .Register(*registry_);
+  prometheus::Gauge& cosigned_ = prometheus::BuildGauge()
+                                     .Name("kiln_witness_last_cosigned_timestamp_seconds")
+                                     .Help("When a checkpoint was last cosigned, since the epoch")
+                                     .Register(*registry_)
+                                     .Add({});
+  Mutex mutex_;
+  std::map<std::string, std::string> failures_ KILN_GUARDED_BY(mutex_);  // by log
 };
 
 // Before anything is made: a cosignature under another name than the one in PREFIX.vkey counts nowhere.
@@ -121,14 +168,19 @@ Status run(const Context& context, const Options& options) {
   }
   SystemClock clock;
   KILN_ASSIGN(auto witness, Witness::open(options.state, options.name, std::move(key), logs, clock));
+  Watched watched(*witness);
   KILN_ASSIGN(auto server, listen(options, *witness));
+  KILN_ASSIGN(const auto metrics,
+              telemetry::serveMetrics(options.metrics, watched.registry(), [&] { return watched.health(); }));
   note(fmt::format("witness {} on port {}", options.name, server->port()));
   for (;; std::this_thread::sleep_for(std::chrono::seconds(options.every))) {
-    for (const std::string& where : options.follow)
-      if (Status followed = followOnce(context, *witness, where, logs); !followed) {
-        note("witness: " + followed.error().message);
-        if (followed.error().code == Code::kDataLoss) return followed;
-      }
+    for (const std::string& where : options.follow) {
+      const Status followed = followOnce(context, *witness, where, logs);
+      watched.followed(where, followed);
+      if (followed) continue;
+      note("witness: " + followed.error().message);
+      if (followed.error().code == Code::kDataLoss) return followed;
+    }
   }
 }
 
@@ -156,6 +208,8 @@ void addLogWitness(CLI::App& log, Context& context) {
       ->capture_default_str();
   command.add_option("--port-file", options->portFile, "file that receives the port");
   command.add_option("--follow", options->follow, "URL or directory of a log to look at by itself");
+  command.add_option("--metrics", options->metrics.address, telemetry::kMetricsHelp);
+  command.add_option("--metrics-port-file", options->metrics.portFile, telemetry::kMetricsPortFileHelp);
   addTlsOptions(command, context);
   command.add_option("--every", options->every, "seconds between two looks")
       ->capture_default_str()
