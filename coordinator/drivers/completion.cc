@@ -150,6 +150,12 @@ bool isOurs(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kResourceExhausted;
 }
 
+// By the lease's end, which is further away than the time limit by a fixed time. The release before set none.
+std::optional<TimePoint> leasedAt(const index::RunRecord& run, const Leasing& leasing) {
+  if (!run.deadline) return std::nullopt;
+  return *run.deadline - std::chrono::seconds(run.timeLimitSeconds) - leasing.queue.settings().overhead;
+}
+
 }  // namespace
 
 Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const v1::Finished& report,
@@ -247,6 +253,8 @@ Result<std::vector<index::JobKey>> Completion::settle(const queue::LeaseKey& key
     return {};
   }));
   if (concerned.empty()) return concerned;
+  if (const auto leased = leasedAt(*run, leasing_))
+    observers_.metrics.leaseEnded(run->kind, good.has_value(), stores_.clock.now() - *leased);
   std::string action = run->action.hex();
   if (good) {
     observers_.metrics.resultAccepted();

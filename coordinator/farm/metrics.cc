@@ -1,5 +1,7 @@
 #include "coordinator/farm/metrics.h"
 
+#include <algorithm>
+
 namespace kiln::service {
 namespace {
 
@@ -12,12 +14,44 @@ prometheus::Gauge& gauge(prometheus::Registry& registry, const char* name, const
   return prometheus::BuildGauge().Name(name).Help(help).Register(registry).Add({});
 }
 
+prometheus::Family<prometheus::Histogram>& histograms(prometheus::Registry& registry, const char* name,
+                                                      const char* help) {
+  return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
+}
+
+double secondsOf(Duration duration) {
+  return std::max(0.0, std::chrono::duration<double>(duration).count());
+}
+
 }  // namespace
+
+const char* kindName(index::ActionKind kind) {
+  switch (kind) {
+    case index::ActionKind::kFetch:
+      return "fetch";
+    case index::ActionKind::kReference:
+      return "reference";
+    case index::ActionKind::kCompile:
+      return "compile";
+    case index::ActionKind::kCheck:
+      return "check";
+    case index::ActionKind::kEmulate:
+      return "emulate";
+    case index::ActionKind::kPlan:
+      return "plan";
+    case index::ActionKind::kTune:
+      return "tune";
+  }
+  return "other";
+}
 
 Metrics::Metrics(prometheus::Registry& registry)
     : jobs_(counters(registry, "kiln_jobs_submitted_total", "Jobs accepted, by whether the cache answered")),
       ended_(counters(registry, "kiln_jobs_ended_total", "Jobs ended, by how")),
       leases_(counters(registry, "kiln_leases_total", "Leases given to workers and lost by them")),
+      waitSeconds_(histograms(registry, "kiln_run_wait_seconds", "From the queue to a run's first lease")),
+      leaseSeconds_(
+          histograms(registry, "kiln_lease_seconds", "From a lease to its end, by kind and outcome")),
       results_(counters(registry, "kiln_results_total", "Workers' results, by whether they were taken")),
       artifacts_(counters(registry, "kiln_publications_total", "Signed statements published").Add({})),
       open_(gauge(registry, "kiln_jobs_open", "Jobs that have not ended, at the last sweep")),
@@ -46,8 +80,20 @@ void Metrics::jobEnded(index::JobState state, Duration took) {
   seconds_.Observe(std::chrono::duration<double>(took).count());
 }
 
-void Metrics::leaseGiven() {
+void Metrics::leaseGiven(index::ActionKind kind, std::optional<Duration> waited) {
   leases_.Add({{"event", "given"}}).Increment();
+  if (!waited) return;
+  waitSeconds_
+      .Add({{"kind", kindName(kind)}},
+           prometheus::Histogram::BucketBoundaries{.005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 120, 600,
+                                                   3600, 14400})
+      .Observe(secondsOf(*waited));
+}
+void Metrics::leaseEnded(index::ActionKind kind, bool good, Duration took) {
+  leaseSeconds_
+      .Add({{"kind", kindName(kind)}, {"outcome", good ? "good" : "bad"}},
+           prometheus::Histogram::BucketBoundaries{.05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300, 1200, 3600})
+      .Observe(secondsOf(took));
 }
 void Metrics::leasesExpired(std::size_t count) {
   leases_.Add({{"event", "expired"}}).Increment(static_cast<double>(count));

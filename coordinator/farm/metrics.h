@@ -7,6 +7,7 @@
 #include <prometheus/registry.h>
 
 #include <memory>
+#include <optional>
 
 #include "manifest/base/clock.h"
 #include "storage/blob/sweep.h"
@@ -14,14 +15,20 @@
 
 namespace kiln::service {
 
-// Thread safe.
+// "fetch", "compile" and so on.
+const char* kindName(index::ActionKind kind);
+
+// Thread safe. What each means: coordinator/METRICS.md.
 class Metrics {
  public:
   explicit Metrics(prometheus::Registry& registry);
 
   void jobSubmitted(bool cached);
   void jobEnded(index::JobState state, Duration took);
-  void leaseGiven();
+  // `waited`: since the run was queued, if it was never leased before.
+  void leaseGiven(index::ActionKind kind, std::optional<Duration> waited);
+  // With a result that counts, or without one.
+  void leaseEnded(index::ActionKind kind, bool good, Duration took);
   void leasesExpired(std::size_t count);
   void resultAccepted();
   void resultRefused();
@@ -34,6 +41,8 @@ class Metrics {
   prometheus::Family<prometheus::Counter>& jobs_;
   prometheus::Family<prometheus::Counter>& ended_;
   prometheus::Family<prometheus::Counter>& leases_;
+  prometheus::Family<prometheus::Histogram>& waitSeconds_;
+  prometheus::Family<prometheus::Histogram>& leaseSeconds_;
   prometheus::Family<prometheus::Counter>& results_;
   prometheus::Counter& artifacts_;
   prometheus::Gauge& open_;

@@ -223,7 +223,8 @@ Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slo
     KILN_ASSIGN(auto run,
                 connection->transact([&](Connection& c) { return leasing_.queue.acquire(c, caller.claim); }));
     if (!run) break;
-    metrics_.leaseGiven();
+    const bool first = run->attempts == 1;
+    metrics_.leaseGiven(run->kind, first ? std::optional(stores_.clock.now() - run->queued) : std::nullopt);
     logInfo("lease given", {{"job", run->jobId},
                             {"action", run->action.hex()},
                             {"worker", run->worker},

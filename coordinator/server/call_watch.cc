@@ -20,7 +20,7 @@ using grpc::experimental::ServerRpcInfo;
 class CallWatch::Call final : public grpc::experimental::Interceptor {
  public:
   Call(CallWatch& watch, ServerRpcInfo& info)
-      : watch_(watch), context_(*info.server_context()), method_(info.method()) {
+      : watch_(watch), context_(*info.server_context()), method_(info.method()), began_(watch.clock_.now()) {
     const MutexLock lock(watch_.mutex_);
     watch_.calls_[&context_] = this;
   }
@@ -30,6 +30,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
       watch_.calls_.erase(&context_);
     }
     if (call_) grpc_call_unref(call_);
+    if (!answered_) tellEnd(GRPC_STATUS_CANCELLED);
   }
 
   // gRPC asks before each batch of operations and after it.
@@ -44,6 +45,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
     const bool sends = has(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA) ||
                        has(InterceptionHookPoints::PRE_SEND_MESSAGE) ||
                        has(InterceptionHookPoints::PRE_SEND_STATUS);
+    if (has(InterceptionHookPoints::PRE_SEND_STATUS)) tellEnd(batch->GetSendStatus().error_code());
     std::uint64_t bytes = 0;
     if (has(InterceptionHookPoints::PRE_SEND_MESSAGE)) bytes = batch->GetSerializedSendMessage()->Length();
     if (received) bytes = bytesOf(batch->GetRecvMessage());
@@ -87,6 +89,11 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
     if (since_) waited_ += now - *since_;
     since_.reset();
   }
+  // One batch of a call comes after another.
+  void tellEnd(int code) {
+    answered_ = true;
+    watch_.ended_(method_, code, watch_.clock_.now() - began_);
+  }
   // Only uploads come in many messages; of what is one alone it does not matter.
   std::uint64_t bytesOf(const void* message) const {
     if (!message || std::string_view(method_) != "/google.bytestream.ByteStream/Write") return 0;
@@ -96,6 +103,8 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
   CallWatch& watch_;
   grpc::ServerContextBase& context_;
   const char* const method_;
+  const TimePoint began_;
+  bool answered_ = false;
   grpc_call* call_ KILN_GUARDED_BY(watch_.mutex_) = nullptr;
   std::optional<access::CallLimiter::Permit> permit_ KILN_GUARDED_BY(watch_.mutex_);
   std::optional<TimePoint> since_ KILN_GUARDED_BY(watch_.mutex_);  // of a batch that is under way
@@ -147,6 +156,11 @@ std::size_t CallWatch::endOverdue() {
     grpc_call_unref(call);
   }
   return overdue.size();
+}
+
+std::size_t CallWatch::inProgress() {
+  const MutexLock lock(mutex_);
+  return calls_.size();
 }
 
 std::size_t CallWatch::waiting() {

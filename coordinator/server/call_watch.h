@@ -6,8 +6,10 @@
 #include <grpcpp/support/server_interceptor.h>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <string_view>
 #include <thread>
 
 #include "coordinator/access/call_limiter.h"
@@ -27,8 +29,14 @@ struct CallLimits {
 // is not counted: a watch of a job may be quiet for hours.
 class CallWatch {
  public:
+  // Told of each call whose answer has its status, with that (0: OK) and the time since it began; of one that
+  // was given up before, with CANCELLED. On gRPC's threads.
+  using Ended = std::function<void(std::string_view method, int code, Duration took)>;
+
   // `clock` must outlive it.
-  explicit CallWatch(const Clock& clock, CallLimits limits = {}) : clock_(clock), limits_(limits) {}
+  explicit CallWatch(
+      const Clock& clock, CallLimits limits = {}, Ended ended = [](std::string_view, int, Duration) {})
+      : clock_(clock), limits_(limits), ended_(std::move(ended)) {}
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;
 
@@ -41,6 +49,8 @@ class CallWatch {
   std::size_t endOverdue();
   // Calls that wait for their peers now.
   std::size_t waiting();
+  // Calls in progress.
+  std::size_t inProgress();
   // Bytes that the calls in progress have moved.
   std::uint64_t moved();
 
@@ -54,6 +64,7 @@ class CallWatch {
 
   const Clock& clock_;
   const CallLimits limits_;
+  const Ended ended_;
   Mutex mutex_;
   std::map<const grpc::ServerContextBase*, Call*> calls_ KILN_GUARDED_BY(mutex_);
   std::jthread thread_;  // the last, so that it ends first

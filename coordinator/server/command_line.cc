@@ -53,6 +53,8 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--https", options.https,
                  "ADDRESS:PORT of the HTTP side within mutual TLS, for callers of the access file");
   app.add_option("--https-port-file", options.httpsPortFile, "file that receives its port");
+  app.add_option("--metrics", options.metrics.address, telemetry::kMetricsHelp);
+  app.add_option("--metrics-port-file", options.metrics.portFile, telemetry::kMetricsPortFileHelp);
   app.add_flag("--public-log", options.publicLog,
                "--https serves the log's checkpoint and tiles to everybody");
   app.add_option("--lease-seconds", options.leaseSeconds, "how long a silent worker keeps its work")

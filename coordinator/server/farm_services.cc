@@ -5,6 +5,8 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/logged_recalls.h"
 #include "coordinator/recall/recall_logger.h"
+#include "storage/postgres/pool_metrics.h"
+#include "storage/telemetry/host_metrics.h"
 
 namespace kiln::server {
 namespace {
@@ -31,6 +33,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       growth_(pool_),
       signer_(*unloggedSigner_, pool_, growth_, inputs_.logKeys),
       metrics_(*registry_),
+      rpcMetrics_(*registry_),
       farm_{.stores = {clock_, pool_, *inputs_.blobs},
             .signatory = {signer_, {options.builderId, {{"kiln", kVersion}}}},
             .observers = {metrics_, std::move(reached)},
@@ -46,6 +49,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       garbage_(farm_.stores, farm_.signatory, farm_.observers, *inputs_.blobs,
                {.grace = seconds(options.gcGraceSeconds), .every = seconds(options.gcIntervalSeconds)}),
       statements_(farm_.stores),
+      queueWatch_(pool_, *farm_.leasing.quotas, *registry_, clock_, steady_),
       recallLogger_(recallLogger(options, pool_, clock_, growth_)),
       jobs_(farm_.planning, farm_.admissions, farm_.leasing, farm_.observers, driver_),
       workers_(farm_.stores, farm_.signatory, farm_.leasing, farm_.observers, farm_.recalls, driver_),
@@ -57,13 +61,18 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       attestations_(farm_.judging, inputs_.policies, signer_),
       maintenance_(farm_.stores, farm_.signatory, garbage_),
       gate_(clock_, inputs_.workerAuthority, inputs_.access),
-      calls_(steady_),
+      calls_(steady_, {},
+             [this](std::string_view rpc, int code, Duration took) { rpcMetrics_.ended(rpc, code, took); }),
       instances_(pool_),
       guarded_({gate_, calls_, instances_}, {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_,
                                              audits_, recalls_, attestations_, *inputs_.blobs}) {
   pool_.holdBack({Code::kUnavailable,
                   "the coordinator is starting and its database is not ready yet; try again shortly",
                   {}});
+  telemetry::addProcessMetrics(*registry_);
+  telemetry::addDiskMetrics(*registry_, "store", options.store);
+  postgres::addPoolMetrics(*registry_, pool_);
+  addCallMetrics(*registry_, calls_);
   farm_.admissions.trustRoot = options.trustRoot;
   if (!options.logTiles.empty() && !options.trustRoot.empty())
     farm_.recalls.logged = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);
@@ -76,6 +85,7 @@ void FarmServices::start() {
   garbage_.start();
   statements_.start();
   promoter_.start();
+  queueWatch_.start();
   if (const auto recalls = service::recallsInForce(farm_.recalls); !recalls)
     service::logWarning("recalls are in doubt", {{"error", recalls.error().message}});
 }
@@ -86,6 +96,7 @@ void FarmServices::release() {
 }
 
 void FarmServices::stop() {
+  queueWatch_.stop();
   promoter_.stop();
   statements_.stop();
   garbage_.stop();

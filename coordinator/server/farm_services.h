@@ -1,8 +1,6 @@
 // Every part of a coordinator that answers calls or works by itself, wired together.
 #pragma once
 
-#include <prometheus/registry.h>
-
 #include <functional>
 #include <memory>
 #include <optional>
@@ -11,6 +9,7 @@
 #include "coordinator/access/gate.h"
 #include "coordinator/drivers/job_driver.h"
 #include "coordinator/farm/instances.h"
+#include "coordinator/farm/queue_watch.h"
 #include "coordinator/policy/promoter.h"
 #include "coordinator/queue/notification_pump.h"
 #include "coordinator/rpc/artifact_service.h"
@@ -23,6 +22,7 @@
 #include "coordinator/server/farm.h"
 #include "coordinator/server/guarded_services.h"
 #include "coordinator/server/inputs.h"
+#include "coordinator/server/rpc_metrics.h"
 #include "coordinator/signatures/logged_signer.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/base/steady_clock.h"
@@ -47,7 +47,7 @@ class FarmServices {
   // What the rest of the program serves or changes.
   const Inputs& inputs() const { return inputs_; }  // as they were at the start
   postgres::Pool& pool() { return pool_; }
-  const std::shared_ptr<prometheus::Registry>& registry() const { return registry_; }
+  const std::shared_ptr<telemetry::Registry>& registry() const { return registry_; }
   const service::Judging& judging() const { return farm_.judging; }
   access::Gate& gate() { return gate_; }
   quota::Quotas& quotas() { return *farm_.leasing.quotas; }
@@ -64,8 +64,9 @@ class FarmServices {
   std::unique_ptr<signing::Signer> unloggedSigner_;
   service::LogGrowth growth_;
   service::LoggedSigner signer_;
-  std::shared_ptr<prometheus::Registry> registry_ = std::make_shared<prometheus::Registry>();
+  std::shared_ptr<telemetry::Registry> registry_ = std::make_shared<telemetry::Registry>();
   service::Metrics metrics_;
+  RpcMetrics rpcMetrics_;
   queue::ChangeFeed feed_;
   Farm farm_;
 
@@ -74,6 +75,7 @@ class FarmServices {
   service::Promoter promoter_;
   service::GarbageCollector garbage_;
   service::StatementReader statements_;
+  service::QueueWatch queueWatch_;
   std::optional<queue::NotificationPump> pump_;
   std::unique_ptr<service::RecallLogger> recallLogger_;  // null without a log
 

@@ -99,6 +99,7 @@ Status checkOptions(const Options& options) {
   if (options.gcGraceSeconds < 1) return bad("--gc-grace-seconds", "must be at least 1");
   if (options.gcIntervalSeconds < 0) return bad("--gc-interval-seconds", "must be 0 or more");
   if (auto http = parseHostPort(options.http); !http) return fail(http.error().in("--http"));
+  KILN_TRY(telemetry::checkMetricsFlags(options.metrics));
   return checkHttps(options);
 }
 

@@ -7,6 +7,7 @@
 
 #include "manifest/base/result.h"
 #include "storage/serving/endpoint.h"
+#include "storage/telemetry/metrics_server.h"
 
 namespace kiln::server {
 
@@ -35,9 +36,10 @@ struct Options {
   std::vector<std::string> sandboxPolicies;  // "sha256:<hex>" of those that receipts may name; none: any
   std::string http = "127.0.0.1:0";          // loopback address and port of the read-only HTTP side
   std::string httpPortFile;                  // receives the port in decimal; "" for none
-  std::string https;          // numeric address and port of the HTTP side within TLS; "" for none
-  std::string httpsPortFile;  // receives its port; "" for none
-  bool publicLog = false;     // within TLS, the log's checkpoint and tiles are for everybody
+  std::string https;                // numeric address and port of the HTTP side within TLS; "" for none
+  std::string httpsPortFile;        // receives its port; "" for none
+  telemetry::MetricsFlags metrics;  // what watches the farm from other machines
+  bool publicLog = false;           // within TLS, the log's checkpoint and tiles are for everybody
   int leaseSeconds = 30;
   int attempts = 3;
   int gcGraceSeconds = 7 * 24 * 3600;  // how long an unneeded blob stays after it was last asked for

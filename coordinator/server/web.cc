@@ -33,6 +33,8 @@ Result<Web> Web::start(const Options& options, const LiveTls* tls, FarmServices&
       gateway::Gateway::start({.address = http.host, .port = http.port}, backend).map_error(of("--http")));
   web.plainHost_ = http.host;
   KILN_TRY(serving::writePortFile("--http-port-file", options.httpPortFile, web.plain_->port()));
+  KILN_ASSIGN(web.metrics_, telemetry::serveMetrics(options.metrics, services.registry(),
+                                                    [&health] { return health.check(); }));
   if (options.https.empty()) return web;
   KILN_ASSIGN(const HostPort https, parseHostPort(options.https));
   backend.gate = std::make_shared<HttpGate>(services.gate(), options.publicLog);
@@ -44,6 +46,7 @@ Result<Web> Web::start(const Options& options, const LiveTls* tls, FarmServices&
 }
 
 void Web::stop() {
+  metrics_.reset();
   if (secure_) secure_->stop();
   plain_->stop();
 }

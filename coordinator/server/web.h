@@ -1,4 +1,5 @@
-// The HTTP sides of a coordinator: in the clear on loopback, and within TLS behind the gate.
+// The HTTP sides of a coordinator: in the clear on loopback, within TLS behind the gate, and for whoever
+// watches it.
 #pragma once
 
 #include <memory>
@@ -14,8 +15,8 @@ namespace kiln::server {
 // Serves until stop(). What start() is given must outlive it.
 class Web {
  public:
-  // Takes the ports of --http and, if it is given, of --https, which wants `tls`, and writes them to their
-  // files. Errors name the option.
+  // Takes the ports of --http and, where they are given, of --https, which wants `tls`, and --metrics, and
+  // writes them to their files. Errors name the option.
   static Result<Web> start(const Options& options, const LiveTls* tls, FarmServices& services,
                            postgres::DatabaseHealth& health);
 
@@ -27,7 +28,8 @@ class Web {
   Web() = default;
 
   std::string plainHost_;
-  std::unique_ptr<gateway::Gateway> plain_, secure_;  // the second is null without --https
+  std::unique_ptr<gateway::Gateway> plain_, secure_;   // the second is null without --https
+  std::unique_ptr<telemetry::MetricsServer> metrics_;  // null without --metrics
 };
 
 }  // namespace kiln::server
