@@ -7,6 +7,7 @@
 
 #include "storage/index/jobs/job_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
+#include "tests/support/metrics.h"
 
 namespace kiln::service {
 namespace {
@@ -90,7 +91,14 @@ TEST_F(Completions, AResultIsKeptWithWhoSaidItOfWhatAndWhen) {
     EXPECT_EQ(result.certificate, one_->description.certificate_pem());
     EXPECT_EQ(result.leased, leased);
     EXPECT_EQ(result.recorded, clock_.now());
+    EXPECT_EQ(
+        testing_support::metric(*registry_, "kiln_lease_seconds", {{"kind", "compile"}, {"outcome", "good"}}),
+        1);
   }
+  for (const auto& family : registry_->Collect())
+    if (family.name == "kiln_lease_seconds") {
+      EXPECT_EQ(family.metric.at(0).histogram.sample_sum, 5);
+    }
 }
 
 TEST_F(Completions, ACompileLeavesItsEvidenceAndManifest) {

@@ -8,6 +8,7 @@
 #include "coordinator/server/guarded_services.h"
 #include "coordinator/server/listen.h"
 #include "coordinator/server/live_tls.h"
+#include "coordinator/server/rpc_metrics.h"
 #include "coordinator/web/published_blobs.h"
 #include "manifest/artifact/oci_layout.h"
 #include "storage/index/artifacts/referrer_repository.h"
@@ -185,7 +186,11 @@ class AccessFixture : public service::testing::FarmTest {
   NoRecalls recalls_;
   NoAttestations attestations_;
   testing_support::ManualClock steady_;
-  CallWatch calls_{steady_};
+  prometheus::Registry rpcRegistry_;
+  RpcMetrics rpcMetrics_{rpcRegistry_};
+  CallWatch calls_{steady_, {}, [this](std::string_view rpc, int code, Duration took) {
+                     rpcMetrics_.ended(rpc, code, took);
+                   }};
   service::Instances instances_{pool_};
   GuardedServices guarded_{{gate_, calls_, instances_},
                            {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_,

@@ -4,6 +4,7 @@
 #include "manifest/artifact/oci_layout.h"
 #include "storage/index/artifacts/referrer_repository.h"
 #include "tests/coordinator/server/access_fixture.h"
+#include "tests/support/metrics.h"
 
 namespace kiln::server::testing {
 namespace {
@@ -37,6 +38,19 @@ TEST_F(AccessWireTest, EveryRpcRoleAndInstance) {
     }
   }
   EXPECT_GE(calls, 21 * 8 * 2);
+  // Each is counted, under names that are in the table.
+  double counted = 0;
+  for (const auto& family : rpcRegistry_.Collect())
+    if (family.name == "kiln_rpc_requests_total")
+      for (const auto& one : family.metric) {
+        counted += one.counter.value;
+        for (const auto& label : one.label)
+          EXPECT_TRUE(label.name != "rpc" || access::findRule(label.value)) << label.value;
+      }
+  EXPECT_EQ(counted, calls);
+  EXPECT_GT(testing_support::metric(rpcRegistry_, "kiln_rpc_requests_total",
+                                    {{"rpc", "kiln.v1.JobService/GetJob"}, {"code", "PERMISSION_DENIED"}}),
+            0);
 }
 
 // Every RPC says so to who may know, and of who may not nobody learns which instances there are.
