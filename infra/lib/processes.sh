@@ -99,7 +99,8 @@ make_state() {
   want_keys_of_root
   chmod 711 "$dir"
   (umask 077 && mkdir -p "$dir"/{keys,keys/workers,run,store,trust} "$(socket_dir)")
-  mkdir -p "$dir/logs" "$dir/workers"
+  mkdir -p "$dir/logs" "$dir/metrics" "$dir/workers"
+  chmod 700 "$dir/metrics"
   chmod 700 "$dir/logs"  # names models, sources and errors of every instance
   chmod 711 "$dir/workers"
   sock=$(socket_dir)
@@ -141,11 +142,14 @@ make_log_key() {
   "$bin/kiln-log" make-key --origin "log-$(od -An -N4 -tx1 /dev/urandom | tr -d ' ').kiln.internal" --out "$dir/keys/log"
 }
 
+# metrics_of NAME: where this process serves its metrics, as the supervisor fills it in.
+metrics_of() { echo "127.0.0.1:{metrics/$1.port}"; }
+
 services() {
   service signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
     --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
-    --trust-root "$dir/trust/root.json"
-  service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log"
+    --trust-root "$dir/trust/root.json" --metrics "$(metrics_of signer)"
+  service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log" --metrics "$(metrics_of log)"
   local quotas=()
   [ ! -e "$dir/quotas.json" ] || quotas=(--quotas "$dir/quotas.json")
   service coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
@@ -153,13 +157,13 @@ services() {
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} \
-    --http "127.0.0.1:{http.port}"
+    --http "127.0.0.1:{http.port}" --metrics "$(metrics_of coordinator)"
   local n devices=()
   [ "${emulated:-no}" = no ] || devices=(--gpu-driver "$bin/libkiln-emulated-cuda.so")
   for n in $(seq "$workers"); do
     service "worker-$n" "$bin/kiln-worker" --coordinator "unix:$sock/coordinator.sock" \
       --certificate "$dir/keys/workers/worker-$n.pem" --key "$dir/keys/workers/worker-$n.key" \
-      --state "$dir/workers/worker-$n" --slots 1 \
+      --state "$dir/workers/worker-$n" --slots 1 --metrics "$(metrics_of "worker-$n")" \
       ${devices[@]+"${devices[@]}"}
   done
 }
@@ -168,6 +172,7 @@ start_farm() {
   services | supervisor list
   supervisor reload
   write_environment
+  write_prometheus
   wait_until_ready
 }
 
@@ -181,8 +186,17 @@ write_environment() {
     printf 'export KILN_POLICY=%q\n' "$dir/policy.json"
     printf 'export KILN_FARM=%q\n' "$dir"
     printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$(cat "$dir/http.port")"
+    local name
+    for name in coordinator log signer $(seq -f 'worker-%g' "$workers"); do
+      printf 'export KILN_METRICS_%s=%q\n' "$(tr a-z- A-Z_ <<<"$name")" "http://127.0.0.1:$(cat "$dir/metrics/$name.port")/metrics"
+    done
     printf 'export PATH=%q:"$PATH"\n' "$bin"
   } >"$dir/kiln.env"
+}
+
+# What a Prometheus on this machine scrapes: prometheus --config.file D/prometheus.yml.
+write_prometheus() {
+  "$root/infra/lib/scrape.py" "$dir" "$root/infra/deploy/prometheus/kiln.rules.yml" coordinator log signer $(seq -f 'worker-%g' "$workers")
 }
 
 # Until every worker has said what it is and which devices it has, since it and the coordinator were last started.

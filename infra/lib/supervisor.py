@@ -3,7 +3,7 @@
 
 usage: supervisor.py list D | run D | start D | stop D | reload D | status D
   list    writes D/run/services.json: from standard input, each of name, words of the command and an empty word, ended by NULs;
-          {database} stands for PostgreSQL's conninfo, {http.port} for the port in D/http.port (ports.py); KILN_* go along
+          {database} stands for PostgreSQL's conninfo, {FILE.port} for the port in D/FILE.port (ports.py); KILN_* go along
   run     stays: starts what D/run/services.json lists, in order, after PostgreSQL, and starts again what ends
   start   has `run` go on in the background unless it does, under systemd's user manager where there is one
   reload  has it read services.json again and start at once whatever does not run, also what it had given up; waits for that
@@ -17,6 +17,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -28,6 +29,8 @@ SIGNALS = (signal.SIGCHLD, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 FIRST_PAUSE, LONGEST_PAUSE, STEADY = 0.5, 30.0, 60.0  # seconds
 MOST_STARTS, WITHIN = 10, 600.0
 STOP_TIMEOUT = 15.0  # for one that was asked to end
+PORT = re.compile(r"\{([a-z0-9/-]+\.port)\}")
+EDITION = 2  # of what services.json may say; 1 knew no port but that of http.port
 clock = time.monotonic  # of pauses: nobody sets it
 
 
@@ -237,12 +240,11 @@ class Supervisor:
             service.start(command, surroundings() | entry["environment"])
 
     def filled(self, word):
-        if "{http.port}" in word:
-            word = word.replace("{http.port}", str(ports.kept(self.farm / "http.port")))
+        word = PORT.sub(lambda found: str(ports.kept(self.farm / found.group(1))), word)
         return word.replace("{database}", self.database.conninfo)
 
     def write(self):
-        state = {"supervisor": {"pid": os.getpid(), "born": started_at(os.getpid()), "reloads": self.reloads},
+        state = {"supervisor": {"pid": os.getpid(), "born": started_at(os.getpid()), "reloads": self.reloads, "edition": EDITION},
                  "processes": [self.services[entry["name"]].described() for entry in self.listed]}
         if state == self.written:
             return
@@ -344,7 +346,11 @@ def reload(farm):
     pid = supervisor_of(farm)
     if pid is None:
         return start(farm)
-    before = (state_of(farm) or {"supervisor": {"reloads": 0}})["supervisor"]["reloads"]
+    known = (state_of(farm) or {"supervisor": {"reloads": 0, "edition": EDITION}})["supervisor"]
+    if known.get("edition", 1) < EDITION:  # one of an earlier release would start processes with words that it does not fill in
+        stop(farm)
+        return start(farm)
+    before = known["reloads"]
     os.kill(pid, signal.SIGHUP)
     wait(lambda: current(farm, before + 1), 120, "it has not read services.json again")
 

@@ -184,6 +184,14 @@ class LoopTest(Case):
             self.assertEqual(file.read_text(), f"{second}\n")
         self.assertEqual(self.loop.filled("{http.port}"), second)
 
+    def test_each_port_has_its_file(self):
+        self.begin()
+        (self.dir / "metrics").mkdir()
+        first, second = (self.loop.filled(f"127.0.0.1:{{metrics/{name}.port}}") for name in ("signer", "worker-1"))
+        self.assertEqual(first, "127.0.0.1:" + (self.dir / "metrics/signer.port").read_text().strip())
+        self.assertEqual(second, "127.0.0.1:" + (self.dir / "metrics/worker-1.port").read_text().strip())
+        self.assertEqual(self.loop.filled("{metrics/signer.port}"), first.removeprefix("127.0.0.1:"))
+
     def test_a_port_that_cannot_be_written_is_tried_again(self):
         (self.dir / "http.port.new").mkdir()
         self.begin(one="echo {http.port}; sleep 1000")
@@ -322,6 +330,19 @@ class ProcessTest(Case):
         self.assertIsNotNone(supervisor.started_at(pid))
         self.supervisor("stop")
         self.assertIsNone(supervisor.started_at(pid))
+
+    def test_one_of_an_earlier_release_is_replaced(self):
+        self.list(one="sleep 1000")
+        self.supervisor("start")
+        boss, state = self.pid("supervisor"), self.dir / "run/state.json"
+        told = json.loads(state.read_text())
+        del told["supervisor"]["edition"]
+        state.write_text(json.dumps(told))
+        self.supervisor("reload")
+        self.assertNotEqual(self.pid("supervisor"), boss)
+        self.assertIsNone(supervisor.started_at(boss))
+        self.assertEqual(self.state()["one"]["state"], "running")
+        self.supervisor("stop")
 
     def test_the_list_that_infra_up_makes(self):
         words = ["signer", "kiln-signer", "serve", "--listen", "unix:/run/kiln/signer.sock", "", "log", "kiln-log", "a word\n", ""]
