@@ -76,7 +76,7 @@ void QueueWatch::show(const std::vector<queue::Depth>& depths) {
   for (const auto& [kind, age] : oldest) oldest_.Add({{"kind", kind}}).Set(age);
   std::map<std::pair<std::string, bool>, prometheus::Gauge*> shown;
   for (const auto& [key, runs] : ofInstance) {
-    auto& gauge = instances_.Add({{"instance", key.first}, {"state", stateOf(key.second)}});
+    auto& gauge = instances_.Add({{"kiln_instance", key.first}, {"state", stateOf(key.second)}});
     gauge.Set(runs);
     shown[key] = &gauge;
   }

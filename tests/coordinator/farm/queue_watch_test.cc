@@ -18,7 +18,7 @@ class QueueWatchTest : public FarmTest {
     return of("kiln_runs", {{"kind", kind}, {"state", state}});
   }
   double ofInstance(const std::string& instance, const std::string& state) {
-    return of("kiln_instance_runs", {{"instance", instance}, {"state", state}});
+    return of("kiln_instance_runs", {{"kiln_instance", instance}, {"state", state}});
   }
 
   quota::Quotas quotas_;
