@@ -239,6 +239,8 @@ TEST_F(BackupTest, WhatDoesNotBelongTogetherIsNeitherPutByNorBroughtBack) {
 // Some of these are run by whoever starts the farm, some name what the signer loads, some are of no use.
 TEST_F(BackupTest, OnlyWhatBelongsInABackupIsPlaced) {
   const std::vector<std::string> others{"kiln.env",
+                                        "metrics/signer.port",
+                                        "prometheus.yml",
                                         "run/services.json",
                                         "logs/x",
                                         "pg/data/x",
