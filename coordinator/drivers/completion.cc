@@ -152,8 +152,8 @@ bool isOurs(Code code) {
 
 // By the lease's end, which is further away than the time limit by a fixed time. The release before set none.
 std::optional<TimePoint> leasedAt(const index::RunRecord& run, const Leasing& leasing) {
-  if (!run.deadline) return std::nullopt;
-  return *run.deadline - std::chrono::seconds(run.timeLimitSeconds) - leasing.queue.settings().overhead;
+  const Duration whole = std::chrono::seconds(run.timeLimitSeconds) + leasing.queue.settings().overhead;
+  return run.deadline ? std::optional(*run.deadline - whole) : std::nullopt;
 }
 
 }  // namespace

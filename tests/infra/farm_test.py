@@ -259,6 +259,21 @@ class FarmTest(unittest.TestCase):
             # Read-only: nothing may be put.
             urllib.request.urlopen(urllib.request.Request(self.farm.env["KILN_HTTP"] + "/v2/", data=b"x", method="PUT"), timeout=10)
 
+    def test_each_process_tells_its_metrics_and_health(self):
+        own = {"COORDINATOR": "kiln_rpc_requests_total", "LOG": "kiln_log_sequencing 1", "SIGNER": "kiln_database_connections_max",
+               "WORKER_1": "kiln_worker_slots 1", "WORKER_2": "kiln_worker_slots 1"}
+        for name, metric in own.items():
+            with self.subTest(name=name):
+                url = self.farm.env[f"KILN_METRICS_{name}"]
+                self.assertTrue(url.startswith("http://127.0.0.1:"))
+                with urllib.request.urlopen(url, timeout=10) as reply:
+                    text = reply.read().decode()
+                self.assertIn(metric, text)
+                self.assertIn("process_cpu_seconds_total", text)
+                with urllib.request.urlopen(url.removesuffix("/metrics") + "/healthz", timeout=10) as reply:
+                    self.assertEqual(reply.read(), b"ok\n")
+                self.assertIn(url.removeprefix("http://").removesuffix("/metrics"), (self.farm.dir / "prometheus.yml").read_text())
+
     # --- what bad input gets
 
     def refused(self, data, code, *words, name="bad.onnx", options=()):

@@ -155,6 +155,15 @@ TEST_F(WitnessTest, ALogGoesOnWithANewKeyUnderItsOrigin) {
   EXPECT_EQ(add(size + 1, size + 2).status, 403) << "the old one is named no more";
 }
 
+TEST_F(WitnessTest, EachAnswerIsTold) {
+  std::vector<int> told;
+  witness_->onAnswer([&](int status) { told.push_back(status); });
+  EXPECT_EQ(add(0, 3).status, 200);
+  EXPECT_EQ(add(0, 5).status, 409);
+  EXPECT_EQ(witness_->addCheckpoint("x").status, 400);
+  EXPECT_EQ(told, (std::vector<int>{200, 409, 400}));
+}
+
 TEST_F(WitnessTest, TheLogSaysWhatItsWitnessSaid) {
   auto server = WitnessServer::start("127.0.0.1", 0, *witness_).value();
   const std::string url = "http://127.0.0.1:" + std::to_string(server->port());
