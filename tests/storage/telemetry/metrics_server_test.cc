@@ -78,6 +78,7 @@ TEST_F(MetricsServerTest, HealthThatDoesNotAnswerHoldsNobody) {
   asked.wait();
   EXPECT_THAT(get(port(), "/metrics"), StartsWith("HTTP/1.1 200 OK\r\n"));
   go.count_down();
+  server_.reset();
 }
 
 TEST_F(MetricsServerTest, RefusesEverythingElse) {
@@ -117,7 +118,7 @@ TEST_F(MetricsServerTest, AClientThatTakesNothingHoldsNobody) {
   auto& family = prometheus::BuildGauge().Name("kiln_many").Help("Many").Register(*registry_);
   for (int i = 0; i < 20000; ++i)
     family.Add({{"number", std::to_string(i)}, {"text", std::string(400, 'x')}});
-  start({.writeTimeout = milliseconds(200)});
+  start();
   Client greedy(port());
   greedy.send("GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n");
   EXPECT_THAT(get(port(), "/healthz"), EndsWith("ok\n"));
