@@ -260,8 +260,8 @@ class FarmTest(unittest.TestCase):
             urllib.request.urlopen(urllib.request.Request(self.farm.env["KILN_HTTP"] + "/v2/", data=b"x", method="PUT"), timeout=10)
 
     def test_each_process_tells_its_metrics_and_health(self):
-        own = {"COORDINATOR": "kiln_rpc_requests_total", "LOG": "kiln_log_sequencing 1", "SIGNER": "kiln_database_connections_max",
-               "WORKER_1": "kiln_worker_slots 1", "WORKER_2": "kiln_worker_slots 1"}
+        own = {"COORDINATOR": "kiln_rpc_requests_total", "LOG": "kiln_log_sequencing 1", "SIGNER": "kiln_database_connections_max"}
+        own |= {f"WORKER_{number + 1}": "kiln_worker_slots 1" for number in range(self.farm.workers)}
         for name, metric in own.items():
             with self.subTest(name=name):
                 url = self.farm.env[f"KILN_METRICS_{name}"]
