@@ -56,13 +56,16 @@ TEST(Pool, CountsWhatIsLentAndWhoWaits) {
     ASSERT_TRUE(first && second);
     EXPECT_EQ(valueOf(registry, "kiln_database_connections_in_use"), 2);
     EXPECT_EQ(valueOf(registry, "kiln_database_waiting"), 0);
-    std::thread third([&] { EXPECT_FALSE(pool.acquire(milliseconds(300))); });
+    std::thread third([&] { EXPECT_TRUE(pool.acquire(std::chrono::seconds(60))); });
     double waiting = 0;
-    for (int i = 0; i < 250 && waiting == 0; ++i) {
-      std::this_thread::sleep_for(milliseconds(1));
+    for (int i = 0; i < 6000 && waiting == 0; ++i) {
+      std::this_thread::sleep_for(milliseconds(10));
       waiting = valueOf(registry, "kiln_database_waiting");
     }
     EXPECT_EQ(waiting, 1);
+    {
+      const auto given = std::move(*first);
+    }
     third.join();
   }
   EXPECT_EQ(valueOf(registry, "kiln_database_connections_in_use"), 0);
