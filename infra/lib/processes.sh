@@ -188,6 +188,7 @@ write_environment() {
     printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$(cat "$dir/http.port")"
     local name
     for name in coordinator log signer $(seq -f 'worker-%g' "$workers"); do
+      [ -e "$dir/metrics/$name.port" ] || continue  # left running by an earlier release
       printf 'export KILN_METRICS_%s=%q\n' "$(tr a-z- A-Z_ <<<"$name")" "http://127.0.0.1:$(cat "$dir/metrics/$name.port")/metrics"
     done
     printf 'export PATH=%q:"$PATH"\n' "$bin"

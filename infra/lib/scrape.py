@@ -2,7 +2,8 @@
 """Writes D/prometheus.yml: what a Prometheus on this machine scrapes of a farm, and which rules it applies.
 
 usage: scrape.py D RULES NAME...
-Each NAME is a process of the farm, whose port of metrics stands in D/metrics/NAME.port. "worker-1" is of the job kiln-worker.
+Each NAME is a process of the farm, whose port of metrics stands in D/metrics/NAME.port; one that was left running by an earlier
+release has none. "worker-1" is of the job kiln-worker.
 """
 import json
 import pathlib
@@ -23,7 +24,8 @@ def scrape_config(ports, rules):
 
 def main(farm, rules, *names):
     farm = pathlib.Path(farm)
-    ports = {name: int((farm / "metrics" / f"{name}.port").read_text()) for name in names}
+    files = {name: farm / "metrics" / f"{name}.port" for name in names}
+    ports = {name: int(file.read_text()) for name, file in files.items() if file.exists()}
     fresh = farm / "prometheus.yml.new"
     fresh.write_text("# Written by infra/up, each time anew.\n" + scrape_config(ports, rules))
     fresh.replace(farm / "prometheus.yml")

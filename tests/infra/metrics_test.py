@@ -142,7 +142,7 @@ class Promtool(unittest.TestCase):
             (farm / "metrics").mkdir(parents=True)
             for number, name in enumerate(("coordinator", "worker-1", "worker-2")):
                 (farm / "metrics" / f"{name}.port").write_text(f"{21000 + number}\n")
-            scrape.main(str(farm), str(RULES), "coordinator", "worker-1", "worker-2")
+            scrape.main(str(farm), str(RULES), "coordinator", "log", "worker-1", "worker-2")
             self.run_tool("check", "config", farm / "prometheus.yml")
             config = json.loads((farm / "prometheus.yml").read_text().split("\n", 1)[1])
             self.assertEqual([(job["job_name"], [one["targets"] for one in job["static_configs"]]) for job in config["scrape_configs"]],
