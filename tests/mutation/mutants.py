@@ -87,6 +87,10 @@ def _read_mutant(where, module, file, text):
     return Mutant(module, match["id"], file, match["kind"], before.strip(), after.strip(), int(match["nth"] or 0))
 
 
+# What a statement follows: the end of another, a condition, `else` or a label, and comments.
+_BEFORE_STATEMENT = re.compile(r"([;{}):]|\belse)(\s|//[^\n]*\n)*\Z")
+
+
 def _place(mutant, source):
     """Start and end of the mutant's text in `source`."""
     pattern = r"\s+".join(re.escape(word) for word in mutant.before.split())
@@ -98,6 +102,8 @@ def _place(mutant, source):
     if mutant.nth > len(found):
         raise ListError(f"{mutant.id}: {mutant.file} has it {len(found)} times only")
     match = found[max(mutant.nth, 1) - 1]
+    if mutant.kind == "drop" and not _BEFORE_STATEMENT.search(source, 0, match.start()):
+        raise ListError(f"{mutant.id}: no statement of {mutant.file} begins with: {mutant.before}")
     return match.start(), match.end()
 
 

@@ -56,6 +56,14 @@ class Instrument(unittest.TestCase):
                          'if ((KILN_MUTANT_IS_ON("m/one") ? (false) : (a < b))) '
                          '{ if (!KILN_MUTANT_IS_ON("m/two")) { f(); } }')
 
+    def test_only_whole_statements_are_dropped(self):
+        for source in ("list.push_back(1);", "if (Status done = push_back(1); !done) return;"):
+            with self.subTest(source=source), self.assertRaises(mutants.ListError):
+                self.change(source, "one drop push_back(1);")
+        for before in ("if (x) ", "else ", "default: ", "{ ", "g();\n  // Why.\n  "):
+            with self.subTest(before=before):
+                self.assertIn("m/one", self.change(before + "f();", "one drop f();"))
+
     def test_two_mutants_share_a_place(self):
         changed = self.change("x + a", "one swap a => b\ntwo swap a => c")
         self.assertEqual(changed, 'x + (KILN_MUTANT_IS_ON("m/two") ? (c) : ((KILN_MUTANT_IS_ON("m/one") ? (b) : (a))))')
