@@ -3,6 +3,7 @@
 import pathlib
 import tempfile
 import unittest
+import unittest.mock
 
 import mutants
 import run
@@ -90,6 +91,25 @@ m/twice
 m/once
 """
         self.assertEqual(run.first_tests(text), {"m/before-all": None, "m/twice": "A.One/0", "m/once": "B.Two"})
+
+
+class Baseline(unittest.TestCase):
+    def test_places_are_known_by_the_test_that_reached_them(self):
+        with tempfile.TemporaryDirectory() as folder, unittest.mock.patch.object(run, "TREE", pathlib.Path(folder)):
+            program = pathlib.Path(folder) / "build/release/bin/a_test"
+            program.parent.mkdir(parents=True)
+            program.write_text("#!/bin/sh\n"
+                               "echo '[ RUN      ] One.First'; echo m/one >> $KILN_MUTANTS_REACHED\n"
+                               "echo '[ RUN      ] One.Second'; echo m/one >> $KILN_MUTANTS_REACHED\n"
+                               "echo m/two >> $KILN_MUTANTS_REACHED; echo '[       OK ] One.Second'\n")
+            program.chmod(0o755)
+            programs = run.baseline(module("tests a_test\nfile x\none drop f();\ntwo drop g();\n"))
+            self.assertEqual([one.reached for one in programs], [{"m/one": "One.First", "m/two": "One.Second"}])
+
+    def test_a_list_that_nothing_reaches_is_an_error(self):
+        with unittest.mock.patch.object(run, "baseline", lambda module: [run.Program(["a_test"], 1.0, {})]):
+            with self.assertRaises(mutants.ListError):
+                run.judge(module("tests a_test\nfile x\none drop f();\n"), [], 1)
 
 
 if __name__ == "__main__":

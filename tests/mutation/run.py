@@ -104,12 +104,13 @@ def baseline(module):
     out = []
     for test in module.tests:
         # GoogleTest and the places that it reaches append to one file, so that each ID stands below its test.
-        with tempfile.NamedTemporaryFile(prefix="kiln-reached-", mode="ab") as log:
-            passed, seconds = run_test(test, 900, log, KILN_MUTANTS_REACHED=log.name)
+        with tempfile.TemporaryDirectory(prefix="kiln-reached-") as folder:
+            log = pathlib.Path(folder) / "log"
+            with open(log, "ab") as out_and_places:  # a temporary file of Python's would be written over, not appended to
+                passed, seconds = run_test(test, 900, out_and_places, KILN_MUTANTS_REACHED=str(log))
             if not passed:
                 raise listing.ListError(f"{' '.join(test)} fails without any mutant")
-            text = pathlib.Path(log.name).read_text(errors="replace")
-            out.append(Program(test, seconds, first_tests(text)))
+            out.append(Program(test, seconds, first_tests(log.read_text(errors="replace"))))
     return out
 
 
@@ -124,6 +125,8 @@ def is_noticed(mutant, programs):
 def judge(module, chosen, jobs):
     """[(mutant, noticed)] of one module."""
     programs = baseline(module)
+    if not any(program.reached for program in programs):
+        raise listing.ListError(f"{module.name}: its programs reach no mutant")
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         noticed = pool.map(lambda mutant: is_noticed(mutant, programs), chosen)
         return list(zip(chosen, noticed))
