@@ -1,6 +1,9 @@
 # kiln_library(NAME SOURCES ... [DEPS ...] [MLIR])      target kiln_NAME, alias kiln::NAME
 # kiln_executable(NAME SOURCES ... [DEPS ...] [MLIR] [STATIC])  program build/<preset>/bin/NAME
-# kiln_test(NAME SOURCES ... [DEPS ...] [MLIR] [LABELS ...] [WHOLE])    a GoogleTest program, registered test by test;
+# kiln_test(NAME SOURCES ... [DEPS ...] [MLIR | RPC] [OPTIMIZED] [LABELS ...] [WHOLE])    a GoogleTest program, registered test by test;
+#   RPC: most of its sources include gRPC, so that it takes the precompiled headers with gRPC among them (tests/support)
+#   OPTIMIZED: its own sources compute for long; those of other tests are compiled without optimization, which takes a third
+#   of the time
 #   WHOLE: as one test, for programs whose tests share something expensive such as a database server
 #   LABELS tsan: also part of the target tsan-tests, which is what the tsan preset builds
 # Includes are written from the repository root: #include "storage/blob/blob_store.h".
@@ -45,13 +48,21 @@ function(kiln_executable name)
 endfunction()
 
 function(kiln_test name)
-  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;WHOLE" "" "SOURCES;DEPS;LABELS")
+  cmake_parse_arguments(PARSE_ARGV 1 arg "MLIR;RPC;OPTIMIZED;WHOLE" "" "SOURCES;DEPS;LABELS")
   add_executable(${name} ${arg_SOURCES})
   set(flags)
+  set(headers kiln_test_headers)
   if(arg_MLIR)
     list(APPEND flags MLIR)
+    set(headers kiln_test_mlir_headers)
+  elseif(arg_RPC)
+    set(headers kiln_test_rpc_headers)
   endif()
-  kiln_common(${name} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main ${flags})
+  kiln_common(${name} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main Threads::Threads ${flags})
+  if(NOT arg_OPTIMIZED)
+    target_compile_options(${name} PRIVATE -O0)
+    target_precompile_headers(${name} REUSE_FROM ${headers})
+  endif()
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
     set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${arg_LABELS}")
