@@ -64,7 +64,7 @@ bool isNetworkEndpoint(const std::string& endpoint) {
   return !endpoint.starts_with("unix:") && colon != std::string::npos && colon > 0 &&
          colon + 1 < endpoint.size() &&
          endpoint.find_first_not_of("0123456789", colon + 1) == std::string::npos &&
-         endpoint.find('/') == std::string::npos;
+         endpoint.find_first_of("/,") == std::string::npos;
 }
 
 Status checkSocketPath(const std::string& endpoint) {

@@ -50,10 +50,72 @@ class VerifyingSink {
 
 }  // namespace
 
+// What has come of one read, from one server or from several.
+class RemoteBlobStore::Download {
+ public:
+  Download(const Digest& digest, std::uint64_t offset, std::uint64_t length, const ByteSink& sink)
+      : digest_(digest),
+        offset_(offset),
+        whole_(offset == 0 && (length == 0 || length >= digest.size)),
+        left_(offset > digest.size ? 0 : digest.size - offset),
+        limit_(std::min(length, digest.size)),
+        sink_(sink),
+        checked_(digest, sink) {
+    if (length != 0) left_ = std::min(left_, length);
+  }
+
+  google::bytestream::ReadRequest next(const std::string& instance) const {
+    google::bytestream::ReadRequest request;
+    request.set_resource_name(readName(instance, digest_));
+    request.set_read_offset(static_cast<std::int64_t>(offset_));
+    request.set_read_limit(static_cast<std::int64_t>(limit_));
+    return request;
+  }
+
+  // Success once it has what it is to have; its errors are final.
+  Status take(std::string data) {
+    if (data.size() > left_)
+      return local_ =
+                 fail(Code::kDataLoss,
+                      fmt::format("the server sent more bytes of {} than were asked for", digest_.text()));
+    left_ -= data.size();
+    offset_ += data.size();
+    if (limit_ != 0) limit_ = left_;
+    return local_ = whole_ ? checked_.take(std::move(data)) : sink_(asBytes(data));
+  }
+  const Status& local() const { return local_; }
+  // A server's last word was lost, and its last byte was not.
+  bool hasAll() const { return left_ == 0 && began_; }
+  void begin() { began_ = true; }
+  const Digest& digest() const { return digest_; }
+
+  Status finish() {
+    if (left_ != 0)
+      return fail(Code::kDataLoss,
+                  fmt::format("the server sent {} bytes of {} too few", left_, digest_.text()));
+    return whole_ ? checked_.finish() : Status{};
+  }
+
+ private:
+  const Digest& digest_;
+  std::uint64_t offset_;
+  const bool whole_;
+  std::uint64_t left_, limit_;  // still to come; the same as servers are asked for it, 0 being all
+  const ByteSink& sink_;
+  VerifyingSink checked_;
+  Status local_;
+  bool began_ = false;
+};
+
 RemoteBlobStore::RemoteBlobStore(std::shared_ptr<grpc::Channel> channel, RemoteBlobStoreOptions options)
-    : cas_(reapi::ContentAddressableStorage::NewStub(channel)),
-      streams_(google::bytestream::ByteStream::NewStub(channel)),
-      options_(options) {}
+    : RemoteBlobStore(std::make_shared<Endpoints>(std::move(channel)), options) {}
+
+RemoteBlobStore::RemoteBlobStore(std::shared_ptr<Endpoints> endpoints, RemoteBlobStoreOptions options)
+    : endpoints_(std::move(endpoints)), options_(options) {
+  for (const Endpoint& one : endpoints_->all())
+    stubs_.push_back({reapi::ContentAddressableStorage::NewStub(one.channel),
+                      google::bytestream::ByteStream::NewStub(one.channel)});
+}
 
 std::chrono::seconds longestTransfer(std::uint64_t bytes) {
   constexpr std::uint64_t kSlowest = 64 << 10, kMost = std::uint64_t{1} << 47;  // bytes a second; bytes
@@ -67,43 +129,51 @@ std::chrono::system_clock::time_point RemoteBlobStore::streamDeadline(std::uint6
 
 Result<std::unique_ptr<BlobWriter>> RemoteBlobStore::beginWrite(const std::string& instance,
                                                                 const Digest& digest) {
-  return std::make_unique<RemoteWriter>(*streams_, instance, digest, streamDeadline(digest.size));
+  const Endpoint& at = endpoints_->current();
+  return std::make_unique<RemoteWriter>(
+      *stubs_[at.place].streams, writeName(instance, digest), digest, streamDeadline(digest.size),
+      [endpoints = endpoints_, &at](const Status& verdict) {
+        !verdict&& isAway(verdict.error()) ? endpoints->failed(at) : endpoints->answered(at);
+      });
+}
+
+Status RemoteBlobStore::readOn(google::bytestream::ByteStream::Stub& streams, const std::string& instance,
+                               Download& download) const {
+  if (download.hasAll()) return {};
+  download.begin();
+  grpc::ClientContext context;
+  context.set_deadline(streamDeadline(download.digest().size));
+  ReadStream stream(streams, context, download.next(instance), options_.callTimeout);
+  google::bytestream::ReadResponse response;
+  while (download.local() && stream.read(response)) {
+    if (!response.data().empty()) (void)download.take(std::move(*response.mutable_data()));
+  }
+  if (!download.local()) context.TryCancel();
+  const grpc::Status status = stream.finish();
+  if (!download.local() || status.ok()) return {};
+  return fail(fromGrpc(status));
 }
 
 Status RemoteBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
                              std::uint64_t length, const ByteSink& sink) {
   if (digest == digestOf("") && offset == 0) return {};
-  grpc::ClientContext context;
-  context.set_deadline(streamDeadline(digest.size));
-  google::bytestream::ReadRequest request;
-  request.set_resource_name(readName(instance, digest));
-  request.set_read_offset(static_cast<std::int64_t>(offset));
-  request.set_read_limit(static_cast<std::int64_t>(std::min(length, digest.size)));
-  ReadStream stream(*streams_, context, request, options_.callTimeout);
+  Download download(digest, offset, length, sink);
+  KILN_TRY((*endpoints_)(
+      [&](const Endpoint& at) { return readOn(*stubs_[at.place].streams, instance, download); }));
+  KILN_TRY(download.local());
+  return download.finish();
+}
 
-  bool whole = offset == 0 && (length == 0 || length >= digest.size);
-  std::uint64_t left = offset > digest.size ? 0 : digest.size - offset;
-  if (length != 0) left = std::min(left, length);
-  VerifyingSink checked(digest, sink);
-  google::bytestream::ReadResponse response;
-  Status local;
-  while (local && stream.read(response)) {
-    if (response.data().empty()) continue;
-    if (response.data().size() > left) {
-      local = fail(Code::kDataLoss,
-                   fmt::format("the server sent more bytes of {} than were asked for", digest.text()));
-      break;
-    }
-    left -= response.data().size();
-    local = whole ? checked.take(std::move(*response.mutable_data())) : sink(asBytes(response.data()));
-  }
-  if (!local) context.TryCancel();
-  grpc::Status status = stream.finish();
-  KILN_TRY(local);
-  if (!status.ok()) return fail(fromGrpc(status));
-  if (left != 0)
-    return fail(Code::kDataLoss, fmt::format("the server sent {} bytes of {} too few", left, digest.text()));
-  return whole ? checked.finish() : Status{};
+Result<reapi::FindMissingBlobsResponse> RemoteBlobStore::askMissing(
+    const reapi::FindMissingBlobsRequest& request) {
+  return (*endpoints_)([&](const Endpoint& at) -> Result<reapi::FindMissingBlobsResponse> {
+    reapi::FindMissingBlobsResponse response;
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
+    const grpc::Status status = stubs_[at.place].cas->FindMissingBlobs(&context, request, &response);
+    if (!status.ok()) return fail(fromGrpc(status));
+    return response;
+  });
 }
 
 Result<std::vector<Digest>> RemoteBlobStore::findMissing(const std::string& instance,
@@ -113,13 +183,9 @@ Result<std::vector<Digest>> RemoteBlobStore::findMissing(const std::string& inst
     auto group = digests.first(std::min(digests.size(), kMaxFindMissing));
     digests = digests.subspan(group.size());
     reapi::FindMissingBlobsRequest request;
-    reapi::FindMissingBlobsResponse response;
     request.set_instance_name(instance);
     for (const Digest& digest : group) *request.add_blob_digests() = toProto(digest);
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
-    grpc::Status status = cas_->FindMissingBlobs(&context, request, &response);
-    if (!status.ok()) return fail(fromGrpc(status));
+    KILN_ASSIGN(const auto response, askMissing(request));
     const std::set<Digest> asked(group.begin(), group.end());
     std::set<Digest> lacked;
     for (const auto& wire : response.missing_blob_digests()) {
@@ -143,9 +209,12 @@ void RemoteBlobStore::putGroup(const std::string& instance, std::span<const Blob
     *item->mutable_digest() = toProto(blob.digest);
     item->set_data(blob.bytes.data(), blob.bytes.size());
   }
-  grpc::ClientContext context;
-  context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
-  Status called = statusFromGrpc(cas_->BatchUpdateBlobs(&context, request, &response), "uploading a batch");
+  Status called = (*endpoints_)([&](const Endpoint& at) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
+    return statusFromGrpc(stubs_[at.place].cas->BatchUpdateBlobs(&context, request, &response),
+                          "uploading a batch");
+  });
   if (called && static_cast<std::size_t>(response.responses_size()) != group.size())
     called = fail(Code::kInternal, "the server answered a batch with another number of blobs");
   for (std::size_t i = 0; i < group.size(); ++i)

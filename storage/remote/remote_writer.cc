@@ -4,15 +4,14 @@
 
 #include <algorithm>
 
-#include "storage/remote/resource_name.h"
 #include "storage/remote/status.h"
 #include "storage/remote/wire_limits.h"
 
 namespace kiln::storage {
 
-RemoteWriter::RemoteWriter(google::bytestream::ByteStream::Stub& stub, const std::string& instance,
-                           const Digest& digest, std::chrono::system_clock::time_point deadline)
-    : digest_(digest), name_(writeName(instance, digest)) {
+RemoteWriter::RemoteWriter(google::bytestream::ByteStream::Stub& stub, std::string name, const Digest& digest,
+                           std::chrono::system_clock::time_point deadline, Verdict said)
+    : digest_(digest), name_(std::move(name)), said_(std::move(said)) {
   context_.set_deadline(deadline);
   stream_ = stub.Write(&context_, &response_);
 }
@@ -31,6 +30,7 @@ Status RemoteWriter::finish() {
   if (verdict_ && response_.committed_size() != static_cast<std::int64_t>(digest_.size))
     verdict_ = fail(Code::kInternal, fmt::format("the server committed {} of {} bytes of {}",
                                                  response_.committed_size(), digest_.size, digest_.text()));
+  said_(verdict_);
   return verdict_;
 }
 

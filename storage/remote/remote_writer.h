@@ -2,6 +2,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <string>
 
 #include "google/bytestream/bytestream.grpc.pb.h"
@@ -12,8 +13,11 @@ namespace kiln::storage {
 // Cancels the stream unless committed, so that the server drops what it received.
 class RemoteWriter final : public BlobWriter {
  public:
-  RemoteWriter(google::bytestream::ByteStream::Stub& stub, const std::string& instance, const Digest& digest,
-               std::chrono::system_clock::time_point deadline);
+  // Told what the server said in the end.
+  using Verdict = std::function<void(const Status&)>;
+  // `name` as writeName().
+  RemoteWriter(google::bytestream::ByteStream::Stub& stub, std::string name, const Digest& digest,
+               std::chrono::system_clock::time_point deadline, Verdict said);
   ~RemoteWriter() override;
   Status write(Bytes bytes) override;
   Status commit() override;
@@ -33,6 +37,7 @@ class RemoteWriter final : public BlobWriter {
   std::uint64_t sent_ = 0;
   bool finished_ = false;
   Status verdict_;
+  const Verdict said_;
 };
 
 }  // namespace kiln::storage
