@@ -1,7 +1,5 @@
 #include "storage/index/jobs/job_repository.h"
 
-#include <algorithm>
-
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
@@ -91,8 +89,8 @@ Status loadRuns(Connection& connection, const JobKey& key, JobSnapshot& snapshot
               connection.execute("SELECT * FROM runs WHERE instance = $1 AND job_id = $2 ORDER BY queued, id",
                                  {key.instance, key.id}));
   KILN_ASSIGN(snapshot.runs, rows.map(runAt));
-  for (const RunRecord& run : snapshot.runs)
-    snapshot.job.revision = std::max(snapshot.job.revision, run.revision);
+  // Not the highest of them: of two changes at once the one that commits last may have the lower number.
+  for (const RunRecord& run : snapshot.runs) snapshot.job.revision += run.revision;
   return {};
 }
 

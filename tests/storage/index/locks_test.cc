@@ -58,6 +58,21 @@ TEST_F(LocksTest, AJobIsReadOnlyOnceAnotherIsDoneWithIt) {
   EXPECT_EQ(static_cast<int>((*job)->job.state), 6);
 }
 
+// What a watch goes by, at whatever coordinator.
+TEST_F(LocksTest, TheLaterOfTwoChangesAtOnceIsARevisionOfItsOwn) {
+  ASSERT_TRUE(connection_.transact([](Connection& c) { return insertJob(c, jobWithRuns("j", "a", 2)); }));
+  const auto revision = [&] {
+    return loadJob(connection_, {"default", "j"}, Evidence::kWith).value()->job.revision;
+  };
+  const std::uint64_t before = revision();
+  OpenTransaction first(options_, "UPDATE runs SET stage = 'codegen' WHERE id = 'j-r0'");
+  run("UPDATE runs SET stage = 'codegen' WHERE id = 'j-r1'");
+  const std::uint64_t between = revision();
+  EXPECT_GT(between, before);
+  first.commit();
+  EXPECT_GT(revision(), between) << "a watch that has shown the other change does not show this one";
+}
+
 TEST_F(LocksTest, AVerdictThatSomebodyElseGaveIsNotGivenAgain) {
   run(kArtifact);
   run("INSERT INTO instance_policies VALUES ('default', sha256('basis'));"
