@@ -1,5 +1,7 @@
 #include "api/client/audit_client.h"
 
+#include <vector>
+
 #include "api/client/request_text.h"
 #include "api/client/rpc_error.h"
 #include "kiln/v1/audit.grpc.pb.h"
@@ -13,27 +15,27 @@ using Service = v1::AuditService::Stub;
 
 }  // namespace
 
-struct AuditClient::Stub {
-  explicit Stub(const std::shared_ptr<grpc::Channel>& channel) : channel(channel), service(channel) {}
-  std::shared_ptr<grpc::Channel> channel;
-  Service service;
+struct AuditClient::Stubs {
+  std::vector<std::unique_ptr<Service>> at;  // by the place of their endpoint
 };
 
-AuditClient::AuditClient(const Client& client)
-    : client_(client), stub_(std::make_unique<Stub>(client.channel())) {}
+AuditClient::AuditClient(const Client& client) : client_(client), stubs_(std::make_unique<Stubs>()) {
+  for (const storage::Endpoint& one : client.endpoints().all())
+    stubs_->at.push_back(std::make_unique<Service>(one.channel));
+}
 AuditClient::~AuditClient() = default;
 
 template <class Response, class Method, class Request>
 Result<Response> AuditClient::call(Method method, Request& request) {
   request.set_instance(client_.instance());
   KILN_TRY(checkText(request));
-  return client_.retryPolicy()([&]() -> Result<Response> {
-    KILN_TRY(checkListener(*stub_->channel, client_.endpoint()));
+  return client_.retried([&](const storage::Endpoint& at) -> Result<Response> {
+    KILN_TRY(checkListener(*at.channel, at.name));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + kDeadline);
     Response response;
-    const grpc::Status status = (stub_->service.*method)(&context, request, &response);
-    if (!status.ok()) return fail(rpcError(status, *stub_->channel, client_.endpoint()));
+    const grpc::Status status = (*stubs_->at[at.place].*method)(&context, request, &response);
+    if (!status.ok()) return fail(rpcError(status, *at.channel, at.name));
     return response;
   });
 }

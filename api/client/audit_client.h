@@ -28,12 +28,12 @@ class AuditClient {
   Result<v1::ListLoggedResponse> logged(v1::ListLoggedRequest request);
 
  private:
-  struct Stub;
+  struct Stubs;
   template <class Response, class Method, class Request>
   Result<Response> call(Method method, Request& request);
 
   const Client& client_;
-  std::unique_ptr<Stub> stub_;
+  std::unique_ptr<Stubs> stubs_;
 };
 
 }  // namespace kiln::client

@@ -1,7 +1,6 @@
 #include "api/client/client.h"
 
-#include <grpcpp/create_channel.h>
-
+#include <algorithm>
 #include <optional>
 
 #include "api/client/request_text.h"
@@ -19,10 +18,6 @@
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::client {
-namespace {
-constexpr std::chrono::seconds kStays{10};
-}  // namespace
-
 struct Client::Stubs {
   explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
       : jobs(channel),
@@ -50,100 +45,139 @@ Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
   if (!isUtf8(options.instance))
     return fail(Code::kInvalidArgument,
                 "--instance (KILN_INSTANCE): \"" + printable(options.instance) + "\" is not UTF-8");
-  KILN_ASSIGN(const auto credentials, storage::channelCredentials(options.endpoint, options.credentials));
-  return std::unique_ptr<Client>(new Client(std::move(options), credentials));
+  KILN_ASSIGN(auto endpoints, storage::Endpoints::open(options.endpoint, options.credentials));
+  return std::unique_ptr<Client>(new Client(std::move(options), std::move(endpoints)));
 }
 
-Client::Client(ClientOptions options, const std::shared_ptr<grpc::ChannelCredentials>& credentials)
-    : options_(std::move(options)), retryPolicy_(options_.retryTimeout, options_.waiting) {
-  channel_ =
-      grpc::CreateCustomChannel(options_.endpoint, credentials, storage::channelArguments(options_.endpoint));
-  stubs_ = std::make_unique<Stubs>(channel_);
-  remote_ = std::make_unique<storage::RemoteBlobStore>(channel_);
-  blobs_ = std::make_unique<RetryingBlobStore>(*remote_, retryPolicy_,
-                                               [this](Error error) { return explain(std::move(error)); });
+Client::Client(ClientOptions options, std::shared_ptr<storage::Endpoints> endpoints)
+    : options_(std::move(options)),
+      retryPolicy_(options_.retryTimeout, options_.waiting),
+      endpoints_(std::move(endpoints)),
+      remote_(std::make_unique<storage::RemoteBlobStore>(endpoints_)),
+      blobs_(std::make_unique<RetryingBlobStore>(*remote_, retryPolicy_,
+                                                 [this](Error error) { return explain(std::move(error)); })) {
+  for (const storage::Endpoint& one : endpoints_->all())
+    stubs_.push_back(std::make_unique<Stubs>(one.channel));
 }
 
 Client::~Client() = default;
 
+void Client::Round::answered(const storage::Endpoint& at) {
+  if (first_ && client_.options_.movedOn) client_.options_.movedOn(first_->name, at.name);
+}
+
+void Client::Round::failed(const storage::Endpoint& at, Error& error) {
+  if (client_.endpoints_->all().size() == 1) return;
+  if (!first_) first_ = &at;
+  if (!isUnreachable(error)) {
+    if (!error.message.starts_with(at.name)) error.message = at.name + ": " + error.message;
+    said_ = error;
+  }
+  error = said_ ? *said_ : unreachable(client_.endpoints_->names());
+}
+
 template <class Response, class Stub, class Request>
-Result<Response> Client::call(Stub& stub,
-                              grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+Result<Response> Client::call(Stub Stubs::* service, Method<Response, Stub, Request> method,
                               const Request& request, std::optional<std::chrono::milliseconds> deadline) {
   KILN_TRY(checkText(request));
-  return retryPolicy_([&] { return attempt<Response>(stub, method, request, deadline); });
+  return retried(
+      [&](const storage::Endpoint& at) { return attempt<Response>(at, service, method, request, deadline); });
 }
 
 // What has not been sent can be tried again.
 template <class Response, class Stub, class Request>
-Result<Response> Client::callOnce(Stub& stub,
-                                  grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                               Response*),
+Result<Response> Client::callOnce(Stub Stubs::* service, Method<Response, Stub, Request> method,
                                   const Request& request) {
   KILN_TRY(checkText(request));
-  KILN_TRY(retryPolicy_([&] { return connect(); }));
-  return attempt<Response>(stub, method, request);
+  KILN_ASSIGN(const storage::Endpoint* at, connect());
+  auto answer = attempt<Response>(*at, service, method, request);
+  if (!answer && storage::isAway(answer.error())) endpoints_->failed(*at);
+  return answer;
 }
 
 template <class Response, class Stub, class Request>
-Result<Response> Client::attempt(Stub& stub,
-                                 grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&,
-                                                              Response*),
-                                 const Request& request, std::optional<std::chrono::milliseconds> deadline) {
-  KILN_TRY(checkListener(*channel_, options_.endpoint));
+Result<Response> Client::attempt(const storage::Endpoint& at, Stub Stubs::* service,
+                                 Method<Response, Stub, Request> method, const Request& request,
+                                 std::optional<std::chrono::milliseconds> deadline) {
+  KILN_TRY(checkListener(*at.channel, at.name));
   grpc::ClientContext context;
   context.set_deadline(std::chrono::system_clock::now() + deadline.value_or(options_.deadline));
   Response response;
-  const auto status = (stub.*method)(&context, request, &response);
-  if (!status.ok()) return fail(rpcError(status, *channel_, options_.endpoint));
+  const auto status = ((*stubs_[at.place]).*service.*method)(&context, request, &response);
+  if (!status.ok()) return fail(rpcError(status, *at.channel, at.name));
   return response;
 }
 
+// One to which there is a connection.
+Result<const storage::Endpoint*> Client::connect() {
+  return retried([&](const storage::Endpoint& at) -> Result<const storage::Endpoint*> {
+    KILN_TRY(connectTo(at));
+    return &at;
+  });
+}
+
 // Whether there is a connection, or one comes about in the time of a call.
-Status Client::connect() {
-  KILN_TRY(checkListener(*channel_, options_.endpoint));
+Status Client::connectTo(const storage::Endpoint& at) {
+  KILN_TRY(checkListener(*at.channel, at.name));
   const auto until = std::chrono::system_clock::now() + options_.deadline;
-  for (auto state = channel_->GetState(true); state != GRPC_CHANNEL_READY; state = channel_->GetState(true))
-    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || !channel_->WaitForStateChange(state, until))
-      return fail(unreachable(options_.endpoint));
+  for (auto state = at.channel->GetState(true); state != GRPC_CHANNEL_READY;
+       state = at.channel->GetState(true))
+    if (state == GRPC_CHANNEL_TRANSIENT_FAILURE || !at.channel->WaitForStateChange(state, until))
+      return fail(unreachable(at.name));
+  return {};
+}
+
+Status Client::pingAt(const storage::Endpoint& at) {
+  v1::ListJobsRequest request;
+  request.set_instance(options_.instance);
+  request.set_limit(1);
+  KILN_TRY(attempt<v1::ListJobsResponse>(at, &Stubs::jobs, &v1::JobService::Stub::ListJobs, request));
   return {};
 }
 
 Status Client::ping() {
-  v1::ListJobsRequest request;
-  request.set_instance(options_.instance);
-  request.set_limit(1);
-  KILN_TRY(call<v1::ListJobsResponse>(stubs_->jobs, &v1::JobService::Stub::ListJobs, request));
-  return {};
+  return retried([&](const storage::Endpoint& at) { return pingAt(at); });
+}
+
+std::vector<std::pair<std::string, Status>> Client::pingEach() {
+  std::vector<std::pair<std::string, Status>> out;
+  for (const storage::Endpoint& one : endpoints_->all()) out.emplace_back(one.name, pingAt(one));
+  return out;
 }
 
 Error Client::explain(Error error) const {
-  const bool reached = error.code != Code::kUnavailable || channel_->GetState(false) == GRPC_CHANNEL_READY;
-  return reached ? answeredFrom(options_.endpoint, std::move(error)) : unreachable(options_.endpoint);
+  const bool reached = error.code != Code::kUnavailable ||
+                       std::ranges::any_of(endpoints_->all(), [](const storage::Endpoint& one) {
+                         return one.channel->GetState(false) == GRPC_CHANNEL_READY;
+                       });
+  return reached ? answeredFrom(endpoints_->names(), std::move(error)) : unreachable(endpoints_->names());
 }
 
 Error Client::unreadable(const Error& error) const {
-  return error.asEvidence("the farm at " + options_.endpoint);
+  return error.asEvidence("the farm at " + endpoints_->names());
 }
 
+// A blob that was under way when its coordinator failed goes up again, and only that.
 Result<storage::UploadProgress> Client::upload(std::span<const storage::UploadItem> items) {
-  return retryPolicy_([&] {
-    return storage::uploadMissing(*remote_, instance(), items).map_error([&](Error error) {
-      return explain(std::move(error));
-    });
+  return retryPolicy_([&]() -> Result<storage::UploadProgress> {
+    for (std::size_t others = endpoints_->all().size() - 1;; --others) {
+      auto done = storage::uploadMissing(*remote_, instance(), items);
+      if (done || !storage::isAway(done.error()) || others == 0)
+        return done.map_error([&](Error error) { return explain(std::move(error)); });
+    }
   });
 }
 
 Result<v1::Job> Client::submit(v1::SubmitJobRequest request) {
   request.set_instance(options_.instance);
-  return call<v1::Job>(stubs_->jobs, &v1::JobService::Stub::SubmitJob, request);
+  return call<v1::Job>(&Stubs::jobs, &v1::JobService::Stub::SubmitJob, request);
 }
 
 Result<v1::Job> Client::job(const std::string& id) {
   v1::GetJobRequest request;
   request.set_instance(options_.instance);
   request.set_id(id);
-  return call<v1::Job>(stubs_->jobs, &v1::JobService::Stub::GetJob, request);
+  return call<v1::Job>(&Stubs::jobs, &v1::JobService::Stub::GetJob, request);
 }
 
 Result<v1::BuilderOutputs> Client::outputs(const std::string& job, const std::string& worker,
@@ -153,7 +187,7 @@ Result<v1::BuilderOutputs> Client::outputs(const std::string& job, const std::st
   request.set_job(job);
   request.set_worker(worker);
   request.set_target(target);
-  return call<v1::BuilderOutputs>(stubs_->jobs, &v1::JobService::Stub::GetOutputs, request);
+  return call<v1::BuilderOutputs>(&Stubs::jobs, &v1::JobService::Stub::GetOutputs, request);
 }
 
 Result<v1::JobLogs> Client::logs(const std::string& job, const std::string& worker, const std::string& target,
@@ -164,14 +198,14 @@ Result<v1::JobLogs> Client::logs(const std::string& job, const std::string& work
   request.set_worker(worker);
   request.set_target(target);
   request.set_attempt(attempt);
-  return call<v1::JobLogs>(stubs_->jobs, &v1::JobService::Stub::GetLogs, request);
+  return call<v1::JobLogs>(&Stubs::jobs, &v1::JobService::Stub::GetLogs, request);
 }
 
 Result<v1::Job> Client::cancel(const std::string& id) {
   v1::GetJobRequest request;
   request.set_instance(options_.instance);
   request.set_id(id);
-  return call<v1::Job>(stubs_->jobs, &v1::JobService::Stub::CancelJob, request);
+  return call<v1::Job>(&Stubs::jobs, &v1::JobService::Stub::CancelJob, request);
 }
 
 Result<std::vector<v1::Job>> Client::jobs(int limit, const std::string& before) {
@@ -180,15 +214,28 @@ Result<std::vector<v1::Job>> Client::jobs(int limit, const std::string& before) 
   request.set_limit(limit);
   request.set_before(before);
   KILN_ASSIGN(const auto response,
-              call<v1::ListJobsResponse>(stubs_->jobs, &v1::JobService::Stub::ListJobs, request));
+              call<v1::ListJobsResponse>(&Stubs::jobs, &v1::JobService::Stub::ListJobs, request));
   return std::vector<v1::Job>(response.jobs().begin(), response.jobs().end());
 }
 
 // A server that stops ends its streams.
-Error Client::brokenOff() const {
-  return {Code::kUnavailable,
-          "the farm at " + options_.endpoint + " ended the watch before the job had ended",
-          {}};
+Error Client::brokenOff(const storage::Endpoint& at) const {
+  return {Code::kUnavailable, "the farm at " + at.name + " ended the watch before the job had ended", {}};
+}
+
+// One stream of one coordinator, to its end.
+Status Client::watchAt(const storage::Endpoint& at, const v1::GetJobRequest& request, WatchedJob& watched) {
+  KILN_TRY(checkListener(*at.channel, at.name));
+  grpc::ClientContext context;
+  const auto reader = stubs_[at.place]->jobs.WatchJob(&context, request);
+  watched.begin();
+  v1::Job job;
+  while (!watched.isOver() && reader->Read(&job)) watched.take(std::move(job));
+  if (watched.isOver()) context.TryCancel();
+  const auto status = reader->Finish();
+  watched.end();
+  if (watched.isOver()) return {};
+  return fail(status.ok() ? brokenOff(at) : rpcError(status, *at.channel, at.name));
 }
 
 Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(const v1::Job&)>& onChange) {
@@ -196,38 +243,13 @@ Result<v1::Job> Client::watch(const std::string& id, const std::function<Status(
   request.set_instance(options_.instance);
   request.set_id(id);
   KILN_TRY(checkText(request));
-  std::optional<v1::Job> last;
-  // A farm is back when it says what the job is, even if that was known: but once, until there is news or it
-  // has stayed for a while. Else one that says so again and again and breaks off is waited for without end.
-  bool mayRepeat = true;
-  for (RetryPolicy::Attempts attempts(retryPolicy_);;) {
-    if (auto listens = checkListener(*channel_, options_.endpoint); !listens) {
-      if (!attempts.again(listens.error())) return fail(std::move(listens).error());
-      continue;
-    }
-    grpc::ClientContext context;
-    const auto reader = stubs_->jobs.WatchJob(&context, request);
-    std::optional<std::chrono::steady_clock::time_point> answered;
-    for (v1::Job job; reader->Read(&job);) {
-      if (!answered) answered = std::chrono::steady_clock::now();
-      const bool changed = !last || job.revision() != last->revision();
-      if (changed || mayRepeat) attempts.answered();
-      mayRepeat = changed;
-      last = std::move(job);
-      if (!changed) continue;
-      if (auto status = onChange(*last); !status) {
-        context.TryCancel();
-        return fail(status.error());
-      }
-    }
-    const auto status = reader->Finish();
-    if (last && hasEnded(*last)) return std::move(*last);
-    if (answered && std::chrono::steady_clock::now() - *answered >= kStays) {
-      attempts.answered();
-      mayRepeat = true;
-    }
-    auto error = status.ok() ? brokenOff() : rpcError(status, *channel_, options_.endpoint);
-    if (!attempts.again(error)) return fail(std::move(error));
+  RetryPolicy::Attempts attempts(retryPolicy_);
+  WatchedJob watched(attempts, onChange);
+  const auto follow = [&](const storage::Endpoint& at) { return watchAt(at, request, watched); };
+  for (;;) {
+    Status over = anywhere(follow);
+    if (over) return watched.result();
+    if (!attempts.again(over.error())) return fail(std::move(over).error());
   }
 }
 
@@ -235,7 +257,7 @@ Result<v1::Artifact> Client::artifact(const std::string& digest) {
   v1::GetArtifactRequest request;
   request.set_instance(options_.instance);
   request.set_digest(digest);
-  return call<v1::Artifact>(stubs_->artifacts, &v1::ArtifactService::Stub::GetArtifact, request);
+  return call<v1::Artifact>(&Stubs::artifacts, &v1::ArtifactService::Stub::GetArtifact, request);
 }
 
 Result<std::vector<v1::Artifact>> Client::artifacts(int limit) {
@@ -244,7 +266,7 @@ Result<std::vector<v1::Artifact>> Client::artifacts(int limit) {
   request.set_limit(limit);
   KILN_ASSIGN(
       const auto response,
-      call<v1::ListArtifactsResponse>(stubs_->artifacts, &v1::ArtifactService::Stub::ListArtifacts, request));
+      call<v1::ListArtifactsResponse>(&Stubs::artifacts, &v1::ArtifactService::Stub::ListArtifacts, request));
   return std::vector<v1::Artifact>(response.artifacts().begin(), response.artifacts().end());
 }
 
@@ -252,7 +274,7 @@ Result<std::vector<v1::Toolchain>> Client::toolchains() {
   v1::ListToolchainsRequest request;
   request.set_instance(options_.instance);
   KILN_ASSIGN(const auto response,
-              call<v1::ListToolchainsResponse>(stubs_->toolchains,
+              call<v1::ListToolchainsResponse>(&Stubs::toolchains,
                                                &v1::ToolchainService::Stub::ListToolchains, request));
   return std::vector<v1::Toolchain>(response.toolchains().begin(), response.toolchains().end());
 }
@@ -261,7 +283,7 @@ Result<v1::Toolchain> Client::toolchain(const std::string& name) {
   v1::GetToolchainRequest request;
   request.set_instance(options_.instance);
   request.set_name(name);
-  return call<v1::Toolchain>(stubs_->toolchains, &v1::ToolchainService::Stub::GetToolchain, request);
+  return call<v1::Toolchain>(&Stubs::toolchains, &v1::ToolchainService::Stub::GetToolchain, request);
 }
 
 Result<v1::Toolchain> Client::addToolchain(const std::string& label, const Digest& toolchainDigest,
@@ -272,14 +294,14 @@ Result<v1::Toolchain> Client::addToolchain(const std::string& label, const Diges
   *request.mutable_toolchain_digest() = toProto(toolchainDigest);
   request.set_make_default(makeDefault);
   if (lock) *request.mutable_lock() = toProto(*lock);
-  return call<v1::Toolchain>(stubs_->toolchains, &v1::ToolchainService::Stub::AddToolchain, request);
+  return call<v1::Toolchain>(&Stubs::toolchains, &v1::ToolchainService::Stub::AddToolchain, request);
 }
 
 Result<std::vector<v1::ListWorkersResponse::Worker>> Client::workers() {
   v1::ListWorkersRequest request;
   request.set_instance(options_.instance);
   KILN_ASSIGN(const auto response,
-              call<v1::ListWorkersResponse>(stubs_->fleet, &v1::FleetService::Stub::ListWorkers, request));
+              call<v1::ListWorkersResponse>(&Stubs::fleet, &v1::FleetService::Stub::ListWorkers, request));
   return std::vector<v1::ListWorkersResponse::Worker>(response.workers().begin(), response.workers().end());
 }
 
@@ -288,7 +310,7 @@ Result<v1::CollectGarbageResponse> Client::collectGarbage(std::chrono::seconds g
   v1::CollectGarbageRequest request;
   request.set_dry_run(dryRun);
   if (grace > std::chrono::seconds::zero()) request.mutable_grace()->set_seconds(grace.count());
-  return call<v1::CollectGarbageResponse>(stubs_->maintenance, &v1::MaintenanceService::Stub::CollectGarbage,
+  return call<v1::CollectGarbageResponse>(&Stubs::maintenance, &v1::MaintenanceService::Stub::CollectGarbage,
                                           request, kTimeout);
 }
 
@@ -298,14 +320,14 @@ Result<Digest> Client::addAttestation(const Digest& artifact, const std::string&
   request.set_artifact(artifact.text());
   request.set_bundle(bundle);
   KILN_ASSIGN(const auto kept,
-              callOnce<v1::Attestation>(stubs_->attestations, &v1::AttestationService::Stub::AddAttestation,
+              callOnce<v1::Attestation>(&Stubs::attestations, &v1::AttestationService::Stub::AddAttestation,
                                         request));
   return Digest::parse(kept.bundle(), 0).map_error([&](const Error& error) { return unreadable(error); });
 }
 
 Result<std::string> Client::recalls() {
   auto found =
-      call<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::GetRecalls, v1::GetRecallsRequest());
+      call<v1::Recalls>(&Stubs::recalls, &v1::RecallService::Stub::GetRecalls, v1::GetRecallsRequest());
   // A farm of an earlier release has none.
   if (!found && found.error().code == Code::kUnimplemented) return std::string();
   if (!found) return fail(std::move(found).error());
@@ -313,7 +335,7 @@ Result<std::string> Client::recalls() {
 }
 
 Result<std::string> Client::logCheckpoint() {
-  KILN_ASSIGN(const auto found, call<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::GetRecalls,
+  KILN_ASSIGN(const auto found, call<v1::Recalls>(&Stubs::recalls, &v1::RecallService::Stub::GetRecalls,
                                                   v1::GetRecallsRequest()));
   return found.checkpoint();
 }
@@ -322,7 +344,7 @@ Result<std::string> Client::publishRecalls(const std::string& document) {
   v1::PublishRecallsRequest request;
   request.set_document(document);
   KILN_ASSIGN(const auto done,
-              callOnce<v1::Recalls>(stubs_->recalls, &v1::RecallService::Stub::PublishRecalls, request));
+              callOnce<v1::Recalls>(&Stubs::recalls, &v1::RecallService::Stub::PublishRecalls, request));
   return done.document();
 }
 
@@ -331,12 +353,7 @@ Result<v1::Artifact> Client::addTombstone(const std::string& artifact, const std
   request.set_instance(options_.instance);
   request.set_artifact(artifact);
   request.set_reason(reason);
-  return callOnce<v1::Artifact>(stubs_->maintenance, &v1::MaintenanceService::Stub::AddTombstone, request);
-}
-
-bool hasEnded(const v1::Job& job) {
-  return job.state() == v1::JOB_SUCCEEDED || job.state() == v1::JOB_FAILED ||
-         job.state() == v1::JOB_CANCELLED;
+  return callOnce<v1::Artifact>(&Stubs::maintenance, &v1::MaintenanceService::Stub::AddTombstone, request);
 }
 
 }  // namespace kiln::client

@@ -1,7 +1,8 @@
 // The client library: a farm's services as typed calls. Deadlines on every call, errors as Result with the
 // server's canonical code. Names of messages are those of api/proto. A client may have a retry policy: calls
 // then ride out a farm that cannot be reached, restarts or says kUnavailable. Those that are "called once"
-// wait until the farm can be reached, and for nothing after that.
+// wait until the farm can be reached, and for nothing after that. Of several coordinators the next one is
+// asked at once where one fails, whatever the policy; a wait begins where none answers.
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -15,6 +16,7 @@
 #include <vector>
 
 #include "api/client/retry_policy.h"
+#include "api/client/watched_job.h"
 #include "kiln/v1/artifact.pb.h"
 #include "kiln/v1/job.pb.h"
 #include "kiln/v1/maintenance.pb.h"
@@ -22,22 +24,25 @@
 #include "manifest/base/result.h"
 #include "storage/blob/upload.h"
 #include "storage/remote/channel.h"
+#include "storage/remote/endpoints.h"
 
 namespace kiln::client {
 
 struct ClientOptions {
-  std::string endpoint;  // "unix:/path/to/socket" or "host:port"
+  std::string endpoint;  // "unix:/path/to/socket" or "host:port", or several with commas between
   std::string instance = "default";
   storage::ClientCredentials credentials = {};  // what a "host:port" wants
   std::chrono::milliseconds deadline{30'000};   // of one unary call
   std::chrono::milliseconds retryTimeout{0};    // how long a wait for the farm may last; see RetryPolicy
   RetryPolicy::Listener waiting = {};
+  // Told, by the thread that calls, that the coordinator `from` has failed and that `to` has answered.
+  std::function<void(const std::string& from, const std::string& to)> movedOn = {};
 };
 
 // Thread safe. Connects on first use.
 class Client {
  public:
-  // kInvalidArgument for an endpoint that is neither form, or beyond this machine and without credentials.
+  // kInvalidArgument for an endpoint that is of no form, or beyond this machine and without credentials.
   static Result<std::unique_ptr<Client>> open(ClientOptions options);
   ~Client();
 
@@ -46,6 +51,8 @@ class Client {
 
   // Whether the farm answers, its database does, and the instance is there (kNotFound): one cheap call.
   Status ping();
+  // The same of each coordinator, asked once, in the order of the list.
+  std::vector<std::pair<std::string, Status>> pingEach();
 
   // Fills in the instance. On missing blobs: kFailedPrecondition with details {"missing": [...]}. The
   // request's idempotency key makes a repeated call find the job that the first one made.
@@ -95,9 +102,13 @@ class Client {
   Result<storage::UploadProgress> upload(std::span<const storage::UploadItem> items);
   // The farm's CAS over the same channel; its reads are retried. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }
-  // For the services that have a client of their own.
-  const std::shared_ptr<grpc::Channel>& channel() const { return channel_; }
-  const RetryPolicy& retryPolicy() const { return retryPolicy_; }
+  // For the services that have a client of their own: the coordinators, and how they are called. `attempt`
+  // (const storage::Endpoint& -> Result<T>, its errors as of rpcError()) must be fit to be done twice.
+  const storage::Endpoints& endpoints() const { return *endpoints_; }
+  template <class Attempt>
+  auto retried(Attempt attempt) const {
+    return retryPolicy_([&] { return anywhere(attempt); });
+  }
   // An error of blobs(), saying where the farm was looked for and how to start it if it was not reached at
   // all, and who may have answered for it.
   Error explain(Error error) const;
@@ -106,31 +117,58 @@ class Client {
 
  private:
   struct Stubs;
-  Client(ClientOptions options, const std::shared_ptr<grpc::ChannelCredentials>& credentials);
+  Client(ClientOptions options, std::shared_ptr<storage::Endpoints> endpoints);
+  // One round of the coordinators.
+  template <class Attempt>
+  auto anywhere(Attempt& attempt) const {
+    Round round{*this};
+    return (*endpoints_)([&](const storage::Endpoint& at) {
+      auto result = attempt(at);
+      if (result || !storage::isAway(result.error()))
+        round.answered(at);
+      else
+        round.failed(at, result.error());
+      return result;
+    });
+  }
+  // What its coordinators have said so far.
+  class Round {
+   public:
+    explicit Round(const Client& client) : client_(client) {}
+    void answered(const storage::Endpoint& at);
+    // Makes `error` that of the round as far as it has come.
+    void failed(const storage::Endpoint& at, Error& error);
+
+   private:
+    const Client& client_;
+    const storage::Endpoint* first_ = nullptr;  // to fail
+    std::optional<Error> said_;                 // by one that could be reached
+  };
+
   template <class Response, class Stub, class Request>
-  Result<Response> call(Stub& stub,
-                        grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                        const Request& request, std::optional<std::chrono::milliseconds> deadline = {});
+  using Method = grpc::Status (Stub::*)(grpc::ClientContext*, const Request&, Response*);
   template <class Response, class Stub, class Request>
-  Result<Response> attempt(Stub& stub,
-                           grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
-                           const Request& request, std::optional<std::chrono::milliseconds> deadline = {});
+  Result<Response> call(Stub Stubs::* service, Method<Response, Stub, Request> method, const Request& request,
+                        std::optional<std::chrono::milliseconds> deadline = {});
   template <class Response, class Stub, class Request>
-  Result<Response> callOnce(Stub& stub,
-                            grpc::Status (Stub::*method)(grpc::ClientContext*, const Request&, Response*),
+  Result<Response> attempt(const storage::Endpoint& at, Stub Stubs::* service,
+                           Method<Response, Stub, Request> method, const Request& request,
+                           std::optional<std::chrono::milliseconds> deadline = {});
+  template <class Response, class Stub, class Request>
+  Result<Response> callOnce(Stub Stubs::* service, Method<Response, Stub, Request> method,
                             const Request& request);
-  Status connect();
-  Error brokenOff() const;
+  Result<const storage::Endpoint*> connect();
+  Status connectTo(const storage::Endpoint& at);
+  Status pingAt(const storage::Endpoint& at);
+  Status watchAt(const storage::Endpoint& at, const v1::GetJobRequest& request, WatchedJob& watched);
+  Error brokenOff(const storage::Endpoint& at) const;
 
   const ClientOptions options_;
   const RetryPolicy retryPolicy_;
-  std::shared_ptr<grpc::Channel> channel_;
-  std::unique_ptr<Stubs> stubs_;
+  const std::shared_ptr<storage::Endpoints> endpoints_;
+  std::vector<std::unique_ptr<Stubs>> stubs_;   // by the place of their endpoint
   std::unique_ptr<storage::BlobStore> remote_;  // as it answers
   std::unique_ptr<storage::BlobStore> blobs_;   // reads are retried
 };
-
-// Whether a job has come to its end.
-bool hasEnded(const v1::Job& job);
 
 }  // namespace kiln::client

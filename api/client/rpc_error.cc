@@ -25,6 +25,8 @@ Error jobError(const v1::JobError& error) {
 
 namespace {
 
+constexpr char kUnreachable[] = "coordinator not reachable at ";
+
 // What the system says to a connection to the socket at `path`; 0 if somebody listens there, or may.
 int refusal(const std::string& path) {
   sockaddr_un address{};
@@ -87,8 +89,12 @@ Error unreachable(const std::string& endpoint) {
                 " is not for this user; run as who started the farm, have its operator name you a host:port "
                 "with a certificate, or name another farm with --endpoint or KILN_ENDPOINT"};
   return {Code::kUnavailable,
-          "coordinator not reachable at " + endpoint +
+          kUnreachable + endpoint +
               "; start it with infra/up, or name another one with --endpoint or KILN_ENDPOINT"};
+}
+
+bool isUnreachable(const Error& error) {
+  return error.code == Code::kUnavailable && error.message.starts_with(kUnreachable);
 }
 
 Error rpcError(const grpc::Status& status, grpc::Channel& channel, const std::string& endpoint) {

@@ -21,6 +21,8 @@ Error answeredFrom(const std::string& endpoint, Error error);
 // The server was not there: kUnavailable; kPermissionDenied where there is a socket that this user may not
 // use, which no waiting changes.
 Error unreachable(const std::string& endpoint);
+// Whether it is such an error.
+bool isUnreachable(const Error& error);
 
 // Before a call: nobody listens at a Unix socket. The system says so at once, gRPC only after it has tried
 // for some seconds. Success where somebody does, or where only gRPC can find out.

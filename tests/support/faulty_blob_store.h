@@ -1,6 +1,7 @@
 // A decorator that makes a store misbehave on request.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <limits>
 
@@ -15,6 +16,8 @@ class FaultyBlobStore final : public storage::BlobStore {
 
   // After this many more bytes every write is kResourceExhausted, as on a full disk.
   void fillAfter(std::uint64_t bytes) { bytesLeft_ = bytes; }
+  // Every read gives this many bytes and is then kUnavailable, as where the server dies on the way.
+  void breakReadsAfter(std::uint64_t bytes) { readable_ = bytes; }
   // Every call is kUnavailable while set.
   void setUnavailable(bool unavailable) { unavailable_ = unavailable; }
 
@@ -27,7 +30,14 @@ class FaultyBlobStore final : public storage::BlobStore {
   Status read(const std::string& instance, const Digest& digest, std::uint64_t offset, std::uint64_t length,
               const storage::ByteSink& sink) override {
     KILN_TRY(check());
-    return inner_.read(instance, digest, offset, length, sink);
+    std::uint64_t left = readable_;
+    return inner_.read(instance, digest, offset, length, [&](Bytes bytes) -> Status {
+      const Bytes now = bytes.first(std::min<std::uint64_t>(left, bytes.size()));
+      left -= now.size();
+      if (!now.empty()) KILN_TRY(sink(now));
+      if (now.size() < bytes.size()) return fail(Code::kUnavailable, "the store went away");
+      return {};
+    });
   }
   Result<std::vector<Digest>> findMissing(const std::string& instance,
                                           std::span<const Digest> digests) override {
@@ -68,6 +78,7 @@ class FaultyBlobStore final : public storage::BlobStore {
 
   storage::BlobStore& inner_;
   std::atomic<std::uint64_t> bytesLeft_ = std::numeric_limits<std::uint64_t>::max();
+  std::atomic<std::uint64_t> readable_ = std::numeric_limits<std::uint64_t>::max();
   std::atomic<bool> unavailable_ = false;
 };
 

@@ -28,6 +28,12 @@ void eachSetting(Shared& context, Visit visit) {
   visit("--recalls", "KILN_RECALLS", context.recalls);
 }
 
+// Every coordinator of the list is at a Unix socket.
+bool isLocal(const std::string& endpoints) {
+  const auto names = storage::splitEndpoints(endpoints);
+  return names && std::ranges::all_of(*names, [](const auto& one) { return one.starts_with("unix:"); });
+}
+
 // Tells on stderr what is waited for.
 client::RetryPolicy::Listener teller(const std::string& whom, const std::string& limit, Progress* progress) {
   return {[=](const Error& why) {
@@ -56,6 +62,10 @@ Result<std::unique_ptr<client::Client>> Context::connect(Progress* progress) con
   options.credentials = tls;
   KILN_ASSIGN(options.retryTimeout, parseWait(limit));
   options.waiting = teller("the farm", limit, progress);
+  options.movedOn = [progress](const std::string& from, const std::string& to) {
+    if (progress != nullptr) progress->leave();
+    note("kiln: the coordinator at " + from + " does not answer; the one at " + to + " does");
+  };
   return client::Client::open(std::move(options));
 }
 
@@ -80,7 +90,7 @@ Status Context::readEnvironment() {
     const char* text = std::getenv(variable);
     if (value.empty() && text != nullptr) value = text;
   });
-  const bool useful = !asksFarm || !endpoint.starts_with("unix:") || log.starts_with("https:");
+  const bool useful = !asksFarm || !isLocal(endpoint) || log.starts_with("https:");
   if (given == std::end(credentials) || useful) return {};
   return fail(Code::kInvalidArgument, std::string(given->first) + " is for host:port; at " +
                                           printable(endpoint) +
@@ -99,8 +109,10 @@ std::string Context::carried(std::initializer_list<const char*> options) const {
 }
 
 void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
-  command.add_option("--endpoint", context.endpoint,
-                     "The coordinator, unix:/path or host:port (default: $KILN_ENDPOINT)");
+  command.add_option(
+      "--endpoint", context.endpoint,
+      "The coordinator, unix:/path or host:port, or several of one farm with commas between: the "
+      "first that answers is used (default: $KILN_ENDPOINT)");
   command.add_option("--instance", context.instance,
                      "The tenant (default: $KILN_INSTANCE or \"default\"); one that is not there is exit 6");
   addTlsOptions(command, context);

@@ -139,6 +139,24 @@ void checkGpus(Report& report, const std::string& library) {
                         runtime::cudaVersionText(devices->empty() ? 0 : devices->front().driverVersion)));
 }
 
+// Each coordinator of the list; whether the farm is of use.
+bool checkCoordinators(Report& report, client::Client& client, const std::string& up) {
+  if (const auto answer = client.ping(); !answer) {
+    const bool answers = answer.error().code == Code::kNotFound;
+    report.missing(
+        answers ? "instance" : "coordinator", answer.error().message,
+        answers ? "name one that is there" : up + "; its log is logs/coordinator.log in the state folder");
+    return false;
+  }
+  for (const auto& [endpoint, answer] : client.pingEach()) {
+    if (answer)
+      report.ok("coordinator", endpoint);
+    else
+      report.missing("coordinator", answer.error().message, up + "; the farm's others answer");
+  }
+  return true;
+}
+
 void checkFarm(Report& report, const Context& context, const std::string& farm) {
   const auto client = context.connect();
   const std::string up = "run " + upCommand(farm);
@@ -146,13 +164,7 @@ void checkFarm(Report& report, const Context& context, const std::string& farm) 
     const std::string next = context.endpoint.empty() ? sourceOr(farm, up) : up;
     return report.missing("coordinator", client.error().message, next);
   }
-  if (const auto answer = (*client)->ping(); !answer) {
-    const bool answers = answer.error().code == Code::kNotFound;
-    return report.missing(
-        answers ? "instance" : "coordinator", answer.error().message,
-        answers ? "name one that is there" : up + "; its log is logs/coordinator.log in the state folder");
-  }
-  report.ok("coordinator", context.endpoint);
+  if (!checkCoordinators(report, **client, up)) return;
   const auto workers = (*client)->workers();
   if (!workers) return report.missing("workers", workers.error().message, "see the coordinator's log");
   int live = 0;

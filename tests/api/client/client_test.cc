@@ -52,7 +52,7 @@ TEST_F(ClientTest, SaysWhereAProxyAnsweredAndWhatToDo) {
   const std::string proxy = "farm.example.org:7445";
   ASSERT_TRUE(client->ping()) << "its channel is ready";
   const auto told = [&](grpc::StatusCode code, const std::string& message) {
-    return rpcError({code, message}, *client->channel(), proxy);
+    return rpcError({code, message}, *client->endpoints().all()[0].channel, proxy);
   };
   const std::string http = "Received http2 header with status: ";
   for (const std::string& message :
@@ -76,10 +76,10 @@ TEST_F(ClientTest, SaysWhereAProxyAnsweredAndWhatToDo) {
     EXPECT_NE(error.message.find("--endpoint"), std::string::npos) << error.message;
   }
   EXPECT_EQ(told(grpc::StatusCode::NOT_FOUND, "no such job").message, "no such job");
-  EXPECT_EQ(
-      rpcError({grpc::StatusCode::UNAVAILABLE, "only just started"}, *client->channel(), farm.endpoint())
-          .message,
-      "only just started")
+  EXPECT_EQ(rpcError({grpc::StatusCode::UNAVAILABLE, "only just started"},
+                     *client->endpoints().all()[0].channel, farm.endpoint())
+                .message,
+            "only just started")
       << "no proxy stands before a socket";
 }
 
