@@ -155,9 +155,10 @@ class AgentTest : public testing::Test {
     options.description.set_slots(2);
     options.drainTime = std::chrono::milliseconds(300);
     options.called = [this](bool answered) { ++(answered ? answered_ : failed_); };
-    agent_ = std::make_unique<Agent>(
-        grpc::CreateCustomChannel("unix:" + dir_ + "/s", grpc::InsecureChannelCredentials(), arguments),
-        runner_, *identity_, waits_, options);
+    agent_ =
+        std::make_unique<Agent>(std::make_shared<storage::Endpoints>(grpc::CreateCustomChannel(
+                                    "unix:" + dir_ + "/s", grpc::InsecureChannelCredentials(), arguments)),
+                                runner_, *identity_, waits_, options);
     thread_ = std::thread([this] { clean_ = agent_->run(false); });
   }
   void stopAgent() {
@@ -237,6 +238,33 @@ TEST_F(AgentTest, KeepsRunningWhileTheCoordinatorIsAwayAndReportsWhenItIsBack) {
   EXPECT_EQ(coordinator_.finished_[0].finished().error_code(), 0);
   stopAgent();
   EXPECT_GT(answered_, 0);
+}
+
+// Two coordinators of one farm, which know the same.
+TEST_F(AgentTest, GoesOnAtTheNextCoordinatorWhereOneDies) {
+  stopAgent();
+  grpc::ServerBuilder builder;
+  builder.AddListeningPort("unix:" + dir_ + "/s2", grpc::InsecureServerCredentials());
+  builder.RegisterService(&coordinator_);
+  const std::unique_ptr<grpc::Server> second = builder.BuildAndStart();
+  const auto both = storage::Endpoints::open("unix:" + dir_ + "/s,unix:" + dir_ + "/s2", {});
+  ASSERT_TRUE(both) << both.error().message;
+  AgentOptions options;
+  options.description.set_name("w1");
+  options.description.set_slots(2);
+  Agent agent(*both, runner_, *identity_, waits_, options);
+  bool clean = false;
+  std::thread running([&] { clean = agent.run(false); });
+  coordinator_.want("a");
+  EXPECT_TRUE(coordinator_.await([&] { return coordinator_.last_.leases_size() == 1; }));
+  stopCoordinator();
+  runner_.release();
+  EXPECT_TRUE(coordinator_.await([&] { return coordinator_.finished_.size() == 1; }));
+  EXPECT_EQ(coordinator_.finished_[0].finished().error_code(), 0);
+  agent.stop();
+  running.join();
+  EXPECT_TRUE(clean);
+  second->Shutdown(std::chrono::system_clock::now());
 }
 
 TEST_F(AgentTest, AWithdrawnLeaseIsKilledAndItsSlotUsedAgain) {

@@ -102,5 +102,44 @@ TEST(Boundaries, OutputsThatAreNotWhatWasHashedAreNotUploaded) {
               HasSubstr("an output vanished after the action"));
 }
 
+// A store whose first calls find it away, as under a coordinator that dies and comes back.
+class Returning final : public storage::BlobStore {
+ public:
+  explicit Returning(int away) : away_(away) {}
+  Result<std::unique_ptr<storage::BlobWriter>> beginWrite(const std::string& instance,
+                                                          const Digest& digest) override {
+    if (away_-- > 0) return fail(Code::kUnavailable, "away");
+    return inner.beginWrite(instance, digest);
+  }
+  Status read(const std::string& instance, const Digest& digest, std::uint64_t offset, std::uint64_t length,
+              const storage::ByteSink& sink) override {
+    return inner.read(instance, digest, offset, length, sink);
+  }
+  Result<std::vector<Digest>> findMissing(const std::string& instance,
+                                          std::span<const Digest> digests) override {
+    return inner.findMissing(instance, digests);
+  }
+  testing_support::MemoryBlobStore inner;
+
+ private:
+  int away_;
+};
+
+TEST(Boundaries, AnUploadThatBreaksOffIsTriedAgain) {
+  testing_support::TempDirectory directory;
+  std::ofstream(directory / "a") << "first";
+  std::ofstream(directory / "b") << "second";
+  const std::string log(100 << 10, 'x');
+  Returning store(2), loggedTo(1), gone(100);
+  reapi::ActionResult result;
+  ASSERT_TRUE(uploadOutputs(store, "default", directory.path(), "output", {}, &result));
+  EXPECT_EQ(result.output_files_size(), 2) << "each file once";
+  EXPECT_TRUE(storage::hasBlob(store, "default", digestOf("first")).value());
+  EXPECT_TRUE(storage::hasBlob(store, "default", digestOf("second")).value());
+  ASSERT_TRUE(uploadLogs(loggedTo, "default", log, "", &result));
+  EXPECT_TRUE(storage::hasBlob(loggedTo, "default", digestOf(log)).value());
+  EXPECT_EQ(uploadLogs(gone, "default", log, "", &result).error().code, Code::kUnavailable) << "not for ever";
+}
+
 }  // namespace
 }  // namespace kiln::executor

@@ -30,16 +30,19 @@ constexpr Duration kLastWords = std::chrono::seconds(2);
 // callbacks, which only post.
 class Agent::Loop {
  public:
-  Loop(std::shared_ptr<grpc::Channel> channel, Runner& runner, const signing::WorkerIdentity& identity,
-       const SteadyClock& clock, AgentOptions options)
-      : stub_(v1::WorkerService::NewStub(std::move(channel))),
+  Loop(std::shared_ptr<storage::Endpoints> coordinators, Runner& runner,
+       const signing::WorkerIdentity& identity, const SteadyClock& clock, AgentOptions options)
+      : coordinators_(std::move(coordinators)),
         runner_(runner),
         identity_(identity),
         clock_(clock),
         options_(std::move(options)),
         reconciler_(options_.description.slots()),
         pacer_(std::hash<std::string>()(options_.description.name()) ^
-               static_cast<std::uint64_t>(clock.now().time_since_epoch().count())) {}
+               static_cast<std::uint64_t>(clock.now().time_since_epoch().count())) {
+    for (const storage::Endpoint& one : coordinators_->all())
+      stubs_.push_back(v1::WorkerService::NewStub(one.channel));
+  }
 
   bool run(bool handleSignals) {
     if (handleSignals) {
@@ -67,8 +70,9 @@ class Agent::Loop {
   // Keeps run() from returning while gRPC or an action's thread still has something to post.
   using Work = asio::executor_work_guard<asio::io_context::executor_type>;
   struct Call {
-    explicit Call(Work guard) : work(std::move(guard)) {}
+    Call(Work guard, const storage::Endpoint& to) : work(std::move(guard)), at(to) {}
     Work work;
+    const storage::Endpoint& at;
     grpc::ClientContext context;
     v1::SynchronizeRequest request;
     v1::SynchronizeResponse response;
@@ -94,7 +98,7 @@ class Agent::Loop {
 
   void synchronize() {
     pacer_.called(clock_.now());
-    call_ = std::make_unique<Call>(Work(io_.get_executor()));
+    call_ = std::make_unique<Call>(Work(io_.get_executor()), coordinators_->current());
     v1::SynchronizeRequest& request = call_->request;
     *request.mutable_worker() = options_.description;
     for (std::string& toolchain : runner_.warmToolchains())
@@ -109,10 +113,10 @@ class Agent::Loop {
     for (v1::LeaseReport& report : reconciler_.reports()) *request.add_leases() = std::move(report);
     request.set_draining(reconciler_.draining());
     call_->context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
-    stub_->async()->Synchronize(&call_->context, &call_->request, &call_->response,
-                                [this](grpc::Status status) {
-                                  asio::post(io_, [this, status = std::move(status)] { answered(status); });
-                                });
+    stubs_[call_->at.place]->async()->Synchronize(
+        &call_->context, &call_->request, &call_->response, [this](grpc::Status status) {
+          asio::post(io_, [this, status = std::move(status)] { answered(status); });
+        });
   }
 
   void answered(const grpc::Status& status) {
@@ -120,7 +124,7 @@ class Agent::Loop {
     const TimePoint now = clock_.now();
     if (!call->interrupted || status.ok()) options_.called(status.ok());
     if (status.ok()) {
-      if (pacer_.away()) spdlog::info("coordinator is back worker={}", name());
+      heardFrom(call->at);
       const auto& next = call->response.next_contact();
       const std::chrono::seconds seconds(std::clamp<std::int64_t>(next.seconds(), -1, 3600));
       pacer_.answered(now, seconds + Duration(next.nanos() / 1000));
@@ -130,13 +134,25 @@ class Agent::Loop {
       pacer_.answered(now, Duration::zero());
     } else {
       if (!pacer_.away()) {
-        spdlog::warn("call of the coordinator failed worker={} code={} message=\"{}\"; trying again", name(),
-                     static_cast<int>(status.error_code()), printable(status.error_message(), 500));
+        spdlog::warn(
+            "call of the coordinator failed worker={} coordinator={} code={} message=\"{}\"; trying again",
+            name(), call->at.name, static_cast<int>(status.error_code()),
+            printable(status.error_message(), 500));
       }
-      pacer_.failed(now);
+      coordinators_->failed(call->at);
+      // They are away once each of them has failed.
+      ++failures_ % coordinators_->all().size() == 0 ? pacer_.failed(now) : pacer_.elsewhere(now);
     }
     endIfDrained();
     schedule();
+  }
+
+  void heardFrom(const storage::Endpoint& one) {
+    coordinators_->answered(one);
+    if (pacer_.away() || answers_ != &one)
+      spdlog::info("coordinator answers worker={} coordinator={}", name(), one.name);
+    answers_ = &one;
+    failures_ = 0;
   }
 
   void carryOut(const Changes& changes) {
@@ -225,7 +241,8 @@ class Agent::Loop {
   asio::io_context io_;
   asio::steady_timer timer_{io_}, drainTimer_{io_};
   asio::signal_set signals_{io_};
-  const std::unique_ptr<v1::WorkerService::Stub> stub_;
+  const std::shared_ptr<storage::Endpoints> coordinators_;
+  std::vector<std::unique_ptr<v1::WorkerService::Stub>> stubs_;  // by the place of their endpoint
   Runner& runner_;
   const signing::WorkerIdentity& identity_;
   const SteadyClock& clock_;
@@ -233,13 +250,15 @@ class Agent::Loop {
   Reconciler reconciler_;
   Pacer pacer_;
   std::unique_ptr<Call> call_;
+  const storage::Endpoint* answers_ = nullptr;  // the latest to do so
+  std::size_t failures_ = 0;                    // of calls since then
   std::map<LeaseKey, Action> actions_;
   bool toldDraining_ = false, done_ = false;
 };
 
-Agent::Agent(std::shared_ptr<grpc::Channel> channel, Runner& runner, const signing::WorkerIdentity& identity,
-             const SteadyClock& clock, AgentOptions options)
-    : loop_(std::make_unique<Loop>(std::move(channel), runner, identity, clock, std::move(options))) {}
+Agent::Agent(std::shared_ptr<storage::Endpoints> coordinators, Runner& runner,
+             const signing::WorkerIdentity& identity, const SteadyClock& clock, AgentOptions options)
+    : loop_(std::make_unique<Loop>(std::move(coordinators), runner, identity, clock, std::move(options))) {}
 Agent::~Agent() = default;
 bool Agent::run(bool handleSignals) {
   return loop_->run(handleSignals);

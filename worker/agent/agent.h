@@ -3,13 +3,12 @@
 // reported when it is back.
 #pragma once
 
-#include <grpcpp/channel.h>
-
 #include <functional>
 #include <memory>
 
 #include "manifest/base/steady_clock.h"
 #include "signing/receipt/worker_identity.h"
+#include "storage/remote/endpoints.h"
 #include "worker/agent/runner.h"
 
 namespace kiln::agent {
@@ -24,9 +23,10 @@ struct AgentOptions {
 
 class Agent {
  public:
-  // All references must outlive the agent.
-  Agent(std::shared_ptr<grpc::Channel> channel, Runner& runner, const signing::WorkerIdentity& identity,
-        const SteadyClock& clock, AgentOptions options);
+  // All references must outlive the agent. A call goes to the next of several coordinators at once where one
+  // fails.
+  Agent(std::shared_ptr<storage::Endpoints> coordinators, Runner& runner,
+        const signing::WorkerIdentity& identity, const SteadyClock& clock, AgentOptions options);
   ~Agent();
 
   // Runs until stop() or, if `handleSignals`, SIGTERM or SIGINT, and the drain that follows. Blocks. False if

@@ -1,7 +1,5 @@
 // kiln-worker: takes leases from a coordinator and runs them in the sandbox.
 #include <fcntl.h>
-#include <grpcpp/create_channel.h>
-#include <grpcpp/support/channel_arguments.h>
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
@@ -20,7 +18,7 @@
 #include "manifest/base/usage.h"
 #include "manifest/spec/target.h"
 #include "storage/blob/metered_blob_store.h"
-#include "storage/remote/channel.h"
+#include "storage/remote/endpoints.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/telemetry/host_metrics.h"
 #include "storage/telemetry/metrics_server.h"
@@ -71,15 +69,15 @@ Result<UniqueFd> lockState(const std::string& dir) {
 }
 
 // Over a network a worker shows the certificate that its receipts are signed with.
-Result<std::shared_ptr<grpc::Channel>> connect(const Flags& flags) {
-  if (storage::isNetworkEndpoint(flags.coordinator) && flags.tlsCa.empty())
-    return fail(Code::kInvalidArgument, "--coordinator " + flags.coordinator + ": a network wants --tls-ca");
-  KILN_ASSIGN(const auto credentials,
-              storage::channelCredentials(
-                  flags.coordinator,
-                  {.ca = flags.tlsCa, .certificate = flags.certificate, .key = flags.key, .token = ""}));
-  return grpc::CreateCustomChannel(flags.coordinator, credentials,
-                                   storage::channelArguments(flags.coordinator));
+// Workers with one list have different ones of its coordinators come first.
+Result<std::shared_ptr<storage::Endpoints>> connect(const Flags& flags, const std::string& name) {
+  KILN_ASSIGN(const auto names, storage::splitEndpoints(flags.coordinator));
+  for (const std::string& one : names)
+    if (storage::isNetworkEndpoint(one) && flags.tlsCa.empty())
+      return fail(Code::kInvalidArgument, "--coordinator " + one + ": a network wants --tls-ca");
+  return storage::Endpoints::open(
+      flags.coordinator, {.ca = flags.tlsCa, .certificate = flags.certificate, .key = flags.key, .token = ""},
+      std::hash<std::string>()(name));
 }
 
 int report(const Error& error) {
@@ -192,8 +190,8 @@ Status work(const Flags& flags) {
     if (check.verdict == sandbox::Verdict::kWarning) spdlog::warn("{}: {}", check.name, check.detail);
   }
 
-  KILN_ASSIGN(const auto channel, connect(flags));
-  storage::RemoteBlobStore remote(channel);
+  KILN_ASSIGN(const auto coordinators, connect(flags, identity.name()));
+  storage::RemoteBlobStore remote(coordinators);
   const auto metered = std::make_shared<telemetry::Registry>();
   storage::MeteredBlobStore store(remote, *metered, "coordinator");
   KILN_ASSIGN(const auto executor, executor::Executor::make(store, sandbox, flags.state + "/actions"));
@@ -229,7 +227,7 @@ Status work(const Flags& flags) {
   telemetry::addDiskMetrics(*metered, "state", flags.state);
   KILN_ASSIGN(const auto watched,
               telemetry::serveMetrics(flags.metrics, metered, [&] { return metrics.health(); }));
-  Agent agent(channel, counted, identity, clock,
+  Agent agent(coordinators, counted, identity, clock,
               {.description = describe(flags, identity, diagnosis),
                .drainTime = std::chrono::seconds(flags.drainSeconds),
                .called = [&](bool answered) { metrics.called(answered); }});
@@ -252,7 +250,9 @@ int run(int argc, char** argv) {
       "example: kiln-worker --coordinator unix:/run/kiln/coordinator.sock --certificate w1.pem --key w1.key "
       "--state /var/lib/kiln/w1",
       "kiln-worker");
-  app.add_option("--coordinator", flags.coordinator, "gRPC endpoint, unix:/path or host:port");
+  app.add_option("--coordinator", flags.coordinator,
+                 "gRPC endpoint, unix:/path or host:port; several of one farm with commas between")
+      ->envname("KILN_COORDINATOR");
   app.add_option("--tls-ca", flags.tlsCa, "authorities of the coordinator's certificate, PEM; for host:port");
   app.add_option("--certificate", flags.certificate, "this worker's certificate, PEM");
   app.add_option("--key", flags.key, "its private key, PEM, mode 0600");

@@ -34,6 +34,10 @@ void Pacer::failed(TimePoint now) {
          Duration(static_cast<std::int64_t>(random_ % static_cast<std::uint64_t>(full.count() / 4 + 1)));
 }
 
+void Pacer::elsewhere(TimePoint now) {
+  due_ = std::max(now, lastCall_ + kMinContact);
+}
+
 void Pacer::finished(TimePoint now) {
   if (away()) return;
   pressing_ = true;

@@ -21,6 +21,8 @@ class Pacer {
   void answered(TimePoint now, Duration nextContact);
   // The call failed: back off from 100 ms, doubling to 3 s, less up to a quarter at random.
   void failed(TimePoint now);
+  // The call failed, and there is somebody else to call: at once.
+  void elsewhere(TimePoint now);
   // A result to report: call at once, but not while the coordinator is away.
   void finished(TimePoint now);
   // A new stage: call soon, at most every 50 ms.

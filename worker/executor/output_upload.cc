@@ -4,7 +4,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <functional>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "storage/blob/upload.h"
@@ -33,11 +36,58 @@ Status readFile(const sandbox::OutputFile& file, std::vector<std::uint8_t>& buff
   return {};
 }
 
+// What was made in minutes is not given up because a coordinator went away under its upload: another one, or
+// the same after its restart, takes it.
+template <class Upload>
+auto repeated(Upload upload) {
+  constexpr std::chrono::milliseconds kLast{1600};  // 3 s in all
+  for (std::chrono::milliseconds pause{100};; pause *= 2) {
+    auto done = upload();
+    if (done || done.error().code != Code::kUnavailable || pause > kLast) return done;
+    std::this_thread::sleep_for(pause);
+  }
+}
+
 Status uploadFile(storage::BlobStore& store, const std::string& instance, const Digest& digest,
                   const sandbox::OutputFile& file, std::vector<std::uint8_t>& buffer) {
   KILN_ASSIGN(const auto writer, store.beginWrite(instance, digest));
   KILN_TRY(readFile(file, buffer, [&](Bytes bytes) { return writer->write(bytes); }));
   return writer->commit();
+}
+
+// What the store lacks of the files of `dir`, which have these digests in the order of the walk: nothing can
+// have changed, and the store checks every digest.
+Status uploadMissing(storage::BlobStore& store, const std::string& instance, const std::string& dir,
+                     const sandbox::Limits& limits, const std::vector<Digest>& digests) {
+  KILN_ASSIGN(const std::vector<Digest> absent, store.findMissing(instance, digests));
+  std::set<Digest> missing(absent.begin(), absent.end());
+  if (missing.empty()) return {};
+  std::vector<std::uint8_t> buffer(kBuffer);
+  std::size_t next = 0;
+  KILN_TRY(sandbox::visitOutputs(dir, limits, [&](const sandbox::OutputFile& file) -> Status {
+    if (next >= digests.size())
+      return fail(Code::kDataLoss, "output " + file.path + " appeared after the action");
+    const Digest& digest = digests[next++];
+    if (missing.erase(digest) == 0) return {};
+    const Status status = uploadFile(store, instance, digest, file, buffer);
+    if (!status) return fail(status.error().in("upload of " + file.path));
+    return {};
+  }));
+  if (next != digests.size()) return fail(Code::kDataLoss, "an output vanished after the action");
+  return {};
+}
+
+// The log itself if it is short, else its digest once it is in the store.
+Status uploadLog(storage::BlobStore& store, const std::string& instance, std::string text, std::string* raw,
+                 const std::function<reapi::Digest*()>& digest) {
+  if (text.size() <= kInlineLog) {
+    *raw = std::move(text);
+    return {};
+  }
+  KILN_ASSIGN(const Digest stored,
+              repeated([&] { return storage::putBlob(store, instance, asBytes(text)); }));
+  *digest() = toProto(stored);
+  return {};
 }
 
 }  // namespace
@@ -59,22 +109,7 @@ Status uploadOutputs(storage::BlobStore& store, const std::string& instance, con
     *out->mutable_digest() = toProto(digests.back());
     return {};
   }));
-  KILN_ASSIGN(const std::vector<Digest> absent, store.findMissing(instance, digests));
-  std::set<Digest> missing(absent.begin(), absent.end());
-  if (missing.empty()) return {};
-  // The same walk again, in the same order: nothing can have changed, and the store checks every digest.
-  std::size_t next = 0;
-  KILN_TRY(sandbox::visitOutputs(dir, limits, [&](const sandbox::OutputFile& file) -> Status {
-    if (next >= digests.size())
-      return fail(Code::kDataLoss, "output " + file.path + " appeared after the action");
-    const Digest& digest = digests[next++];
-    if (missing.erase(digest) == 0) return {};
-    const Status status = uploadFile(store, instance, digest, file, buffer);
-    if (!status) return fail(status.error().in("upload of " + file.path));
-    return {};
-  }));
-  if (next != digests.size()) return fail(Code::kDataLoss, "an output vanished after the action");
-  return {};
+  return repeated([&] { return uploadMissing(store, instance, dir, limits, digests); });
 }
 
 Result<Digest> uploadPolicy(storage::BlobStore& store, const std::string& instance,
@@ -82,26 +117,17 @@ Result<Digest> uploadPolicy(storage::BlobStore& store, const std::string& instan
   storage::UploadItem item;
   KILN_ASSIGN(item.bytes, toCanonicalJson(policy.toJson()));
   item.digest = digestOf(item.bytes);
-  const auto done = storage::uploadMissing(store, instance, {&item, 1});
+  const auto done = repeated([&] { return storage::uploadMissing(store, instance, {&item, 1}); });
   if (!done) return fail(done.error().in("upload of the sandbox policy"));
   return item.digest;
 }
 
 Status uploadLogs(storage::BlobStore& store, const std::string& instance, std::string out, std::string err,
                   reapi::ActionResult* result) {
-  if (out.size() <= kInlineLog) {
-    result->set_stdout_raw(std::move(out));
-  } else {
-    KILN_ASSIGN(const Digest digest, storage::putBlob(store, instance, asBytes(out)));
-    *result->mutable_stdout_digest() = toProto(digest);
-  }
-  if (err.size() <= kInlineLog) {
-    result->set_stderr_raw(std::move(err));
-  } else {
-    KILN_ASSIGN(const Digest digest, storage::putBlob(store, instance, asBytes(err)));
-    *result->mutable_stderr_digest() = toProto(digest);
-  }
-  return {};
+  KILN_TRY(uploadLog(store, instance, std::move(out), result->mutable_stdout_raw(),
+                     [&] { return result->mutable_stdout_digest(); }));
+  return uploadLog(store, instance, std::move(err), result->mutable_stderr_raw(),
+                   [&] { return result->mutable_stderr_digest(); });
 }
 
 }  // namespace kiln::executor
