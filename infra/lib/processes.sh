@@ -1,5 +1,5 @@
 # The processes of a farm on one machine: their state, start and stop. Sourced by infra/up.
-# Needs: root, bin, dir, workers; with emulated=yes, workers have an emulated GPU.
+# Needs: root, bin, dir, workers, coordinators; with emulated=yes, workers have an emulated GPU.
 
 # Who the farm is as a builder: what keys/builder-id says, put there before the farm's first start, else a URN of its own.
 # A farm from before there was that file stays who its trust root says it is, so that its old bundles keep verifying.
@@ -145,23 +145,39 @@ make_log_key() {
 # metrics_of NAME: where this process serves its metrics, as the supervisor fills it in.
 metrics_of() { echo "127.0.0.1:{metrics/$1.port}"; }
 
+# The first has the name that it has where it is alone.
+coordinator_names() { echo coordinator; [ "$coordinators" = 1 ] || seq -f 'coordinator-%g' 2 "$coordinators"; }
+
+# Where all of them listen, as kiln and kiln-worker take it.
+endpoints() {
+  local name list=
+  for name in $(coordinator_names); do list+=,unix:$sock/$name.sock; done
+  echo "${list#,}"
+}
+
+# coordinator NAME: one of those that share the database and the store.
+coordinator() {
+  local quotas=() http=http${1#coordinator}
+  [ ! -e "$dir/quotas.json" ] || quotas=(--quotas "$dir/quotas.json")
+  service "$1" "$bin/kiln-coordinator" --listen "unix:$sock/$1.sock" \
+    --database "{database}" --store "$dir/store" --signer "unix:$sock/signer.sock" \
+    --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
+    --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
+    --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} \
+    --http "127.0.0.1:{$http.port}" --metrics "$(metrics_of "$1")"
+}
+
 services() {
   service signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
     --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
     --trust-root "$dir/trust/root.json" --metrics "$(metrics_of signer)"
   service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log" --metrics "$(metrics_of log)"
-  local quotas=()
-  [ ! -e "$dir/quotas.json" ] || quotas=(--quotas "$dir/quotas.json")
-  service coordinator "$bin/kiln-coordinator" --listen "unix:$sock/coordinator.sock" \
-    --database "{database}" --store "$dir/store" --signer "unix:$sock/signer.sock" \
-    --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
-    --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
-    --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} \
-    --http "127.0.0.1:{http.port}" --metrics "$(metrics_of coordinator)"
+  local name
+  for name in $(coordinator_names); do coordinator "$name"; done
   local n devices=()
   [ "${emulated:-no}" = no ] || devices=(--gpu-driver "$bin/libkiln-emulated-cuda.so")
   for n in $(seq "$workers"); do
-    service "worker-$n" "$bin/kiln-worker" --coordinator "unix:$sock/coordinator.sock" \
+    service "worker-$n" "$bin/kiln-worker" --coordinator "$(endpoints)" \
       --certificate "$dir/keys/workers/worker-$n.pem" --key "$dir/keys/workers/worker-$n.key" \
       --state "$dir/workers/worker-$n" --slots 1 --metrics "$(metrics_of "worker-$n")" \
       ${devices[@]+"${devices[@]}"}
@@ -179,7 +195,7 @@ start_farm() {
 write_environment() {
   {
     echo "# Source this: it points kiln at the farm in this folder."
-    printf 'export KILN_ENDPOINT=%q\n' "unix:$sock/coordinator.sock"
+    printf 'export KILN_ENDPOINT=%q\n' "$(endpoints)"
     printf 'export KILN_INSTANCE=default\n'
     printf 'export KILN_TRUST_ROOT=%q\n' "$dir/trust/root.json"
     printf 'export KILN_RECALL_KEY=%q\n' "$dir/keys/recall.pem"
@@ -187,7 +203,7 @@ write_environment() {
     printf 'export KILN_FARM=%q\n' "$dir"
     printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$(cat "$dir/http.port")"
     local name
-    for name in coordinator log signer $(seq -f 'worker-%g' "$workers"); do
+    for name in $(coordinator_names) log signer $(seq -f 'worker-%g' "$workers"); do
       [ -e "$dir/metrics/$name.port" ] || continue  # left running by an earlier release
       printf 'export KILN_METRICS_%s=%q\n' "$(tr a-z- A-Z_ <<<"$name")" "http://127.0.0.1:$(cat "$dir/metrics/$name.port")/metrics"
     done
@@ -197,7 +213,7 @@ write_environment() {
 
 # What a Prometheus on this machine scrapes: prometheus --config.file D/prometheus.yml.
 write_prometheus() {
-  "$root/infra/lib/scrape.py" "$dir" "$root/infra/deploy/prometheus/kiln.rules.yml" coordinator log signer $(seq -f 'worker-%g' "$workers")
+  "$root/infra/lib/scrape.py" "$dir" "$root/infra/deploy/prometheus/kiln.rules.yml" $(coordinator_names) log signer $(seq -f 'worker-%g' "$workers")
 }
 
 # Until every worker has said what it is and which devices it has, since it and the coordinator were last started.

@@ -50,7 +50,7 @@ class Farm:
     def processes(self):
         """Pids of everything whose command line names this state directory or its sockets."""
         marks = [str(self.dir)]
-        socket = re.search(r"unix:(.*)/", self.env["KILN_ENDPOINT"])
+        socket = re.search(r"unix:([^,]*)/", self.env["KILN_ENDPOINT"])
         if socket:
             marks.append(socket.group(1))
         found = []

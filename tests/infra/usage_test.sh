@@ -9,6 +9,7 @@ for script in infra/up infra/test infra/setup; do
   [ $? = 2 ] || { echo "$script --no-such-option does not exit 2"; failed=1; }
 done
 infra/up --workers none 2>&1 | grep -q "number from 1" || { echo "infra/up --workers none is not refused"; failed=1; }
+infra/up --coordinators 10 2>&1 | grep -q "number from 1 to 9" || { echo "infra/up --coordinators 10 is not refused"; failed=1; }
 # refused CODE WORDS COMMAND...: it exits so and says so in one line.
 refused() {
   local wanted=$1 words=$2 said code
