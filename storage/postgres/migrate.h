@@ -16,10 +16,15 @@ struct Migration {
   std::string sql;
 };
 
+// The oldest schema whose release still runs on that of the migration, where it takes something away: what
+// its line "-- Contract: runs from NNNN" says. 0 for one that only adds. kInvalidArgument if it says so twice
+// or names none before its own.
+Result<int> runsFrom(const Migration& migration);
+
 // Applies what the database lacks, recorded in the table schema_version, in one transaction: a server that
 // answers calls meanwhile never meets half a schema. Any number of processes may call it at once: an advisory
 // lock lets one go first. kFailedPrecondition if an applied migration differs from ours, or if the database
-// is more than one migration ahead: a release runs on its own schema and on the next one.
+// has one of a newer release that takes away what ours needs: of those that only add there may be any number.
 Status migrate(Connection& connection, const std::vector<Migration>& migrations);
 
 }  // namespace kiln::postgres

@@ -37,15 +37,42 @@ TEST_F(Migrate, AFailedOneLeavesNothing) {
   EXPECT_TRUE(migrate(connection_, kTwo));
 }
 
-TEST_F(Migrate, RunsOneSchemaAheadAndRefusesTwo) {
-  std::vector<Migration> three = kTwo;
-  three.push_back({3, "third", "SELECT 1"});
-  ASSERT_TRUE(migrate(connection_, three));
+// Release N, whose coordinators go on while those of N+1 and N+2 start.
+TEST_F(Migrate, RunsOnSchemasThatOnlyAddAndOnNoneThatTakesAwayWhatItNeeds) {
+  std::vector<Migration> newer = kTwo;
+  newer.push_back({3, "third", "ALTER TABLE a ADD COLUMN m int"});
+  newer.push_back({4, "fourth", "CREATE TABLE c (n int)"});
+  ASSERT_TRUE(migrate(connection_, newer));
   EXPECT_TRUE(migrate(connection_, kTwo));
+  newer.push_back(
+      {5, "fifth", "-- What nobody reads since 0002.\n-- Contract: runs from 0002\nDROP TABLE c"});
+  ASSERT_TRUE(migrate(connection_, newer));
+  EXPECT_TRUE(migrate(connection_, kTwo)) << "it is among those that do without";
   Status refused = migrate(connection_, {kTwo[0]});
   ASSERT_FALSE(refused);
   EXPECT_EQ(refused.error().code, Code::kFailedPrecondition);
-  EXPECT_NE(refused.error().message.find("has schema 3"), std::string::npos) << refused.error().message;
+  EXPECT_NE(refused.error().message.find("has schema 5, on which releases run that know schema 2"),
+            std::string::npos)
+      << refused.error().message;
+}
+
+TEST_F(Migrate, WhoeverTakesSomethingAwaySaysSoInOneWay) {
+  const auto oldest = [](const std::string& sql) { return runsFrom({7, "seventh", sql}); };
+  EXPECT_EQ(oldest("DROP INDEX i").value(), 0);
+  EXPECT_EQ(oldest("-- Contract: runs from 0006\nDROP TABLE t").value(), 6);
+  EXPECT_EQ(oldest("-- Contract: runs from 7").value(), 7) << "for its own release alone";
+  for (const char* bad : {"-- Contract: runs from 0008", "-- Contract: runs from 0",
+                          "-- Contract: runs from x", "-- Contract: runs from 5\n-- Contract: runs from 6"})
+    EXPECT_EQ(oldest(bad).error().code, Code::kInvalidArgument) << bad;
+}
+
+// A database of before the rule.
+TEST_F(Migrate, AddsToAnEarlierTableOfVersions) {
+  ASSERT_TRUE(connection_.executeScript(
+      "CREATE TABLE schema_version (number integer PRIMARY KEY, name text NOT NULL, sha256 text NOT NULL, "
+      "applied_at timestamptz NOT NULL DEFAULT now())"));
+  ASSERT_TRUE(migrate(connection_, kTwo));
+  EXPECT_EQ(connection_.execute("SELECT FROM schema_version WHERE runs_from = 0").value().affected(), 2);
 }
 
 TEST_F(Migrate, RefusesAChangedMigration) {
