@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 #include <unordered_set>
+#include <vector>
 
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
@@ -51,6 +52,9 @@ struct SweepReport {
   std::uint64_t removedReferences = 0;  // neither
   std::uint64_t keptBlobs = 0, keptBytes = 0;
   std::uint64_t removedBlobs = 0, removedBytes = 0;
+  // Of stores that read what they keep in turn, a part with each sweep.
+  std::uint64_t scrubbedBlobs = 0, scrubbedBytes = 0;
+  std::vector<Digest> corrupt;  // of these; missing from now on
 };
 
 // Thread safe, and safe beside other processes that read, write and sweep the same store.

@@ -2,9 +2,6 @@
 
 #include <fmt/core.h>
 
-#include <atomic>
-#include <thread>
-
 #include "manifest/base/printable.h"
 #include "storage/blob/instance_name.h"
 #include "storage/blob/local_blob_writer.h"
@@ -68,6 +65,9 @@ Status S3BlobStore::openMarker() {
   const std::string expected = std::string(kFormat) + identity.id + "\n";
   auto there = client_.head(kMarker);
   if (!there && there.error().code == Code::kNotFound) {
+    if (options_.readOnly)
+      return fail(Code::kFailedPrecondition,
+                  place + ": no blob store yet; it is made when the farm's coordinator starts");
     if (identity.isUsed)
       return fail(Code::kFailedPrecondition,
                   place + ": there is no store, but the database refers to blobs of one: check the URL");
@@ -101,8 +101,13 @@ TimePoint S3BlobStore::now() const {
   return clock_.now();
 }
 
-Result<std::uint32_t> S3BlobStore::generationOf(const Digest& digest) {
-  KILN_ASSIGN(const auto generations, references_.generations(std::span(&digest, 1)));
+Status S3BlobStore::checkWritable(const std::string& instance) const {
+  if (options_.readOnly) return fail(Code::kPermissionDenied, "this blob store is open for reading only");
+  return storage::checkInstanceName(instance);
+}
+
+Result<std::uint32_t> S3BlobStore::begin(const Digest& digest) {
+  KILN_ASSIGN(const auto generations, references_.begin(std::span(&digest, 1), now()));
   return generations.front();
 }
 
@@ -178,8 +183,8 @@ Status S3BlobStore::inspect(const PlacedBlob& blob) {
   if (standing.generation != blob.generation) return again("was put aside and uploaded anew");
   Window nothing(0, 0, kNobody);
   Status good = stream(blob, nothing, false);
-  if (!isDataLoss(good)) return good;
-  KILN_ASSIGN(const bool condemned, references_.condemn(blob.digest, standing));
+  if (!isDataLoss(good) || options_.readOnly) return good;
+  KILN_ASSIGN(const bool condemned, references_.condemn(blob.digest, standing, now()));
   if (!condemned) return again("was uploaded anew");
   return fail(corrupt(blob.digest));
 }
@@ -233,7 +238,7 @@ Result<std::uint32_t> S3BlobStore::store(const Digest& digest, const Body& body,
     if (!put && put.error().code == Code::kAlreadyExists) put = confirm(blob);
     if (put) return generation;
     if (!isDataLoss(put)) return fail(put.error());
-    KILN_ASSIGN(const std::uint32_t next, generationOf(digest));
+    KILN_ASSIGN(const std::uint32_t next, begin(digest));
     if (next == generation) return fail(put.error());  // what was sent did not come through
     generation = next;
   }
@@ -242,7 +247,7 @@ Result<std::uint32_t> S3BlobStore::store(const Digest& digest, const Body& body,
 
 Status S3BlobStore::publish(const std::string& instance, const Digest& digest, const Body& body) {
   for (int i = 0; i < kGenerations; ++i) {
-    KILN_ASSIGN(std::uint32_t generation, generationOf(digest));
+    KILN_ASSIGN(std::uint32_t generation, begin(digest));
     KILN_ASSIGN(generation, store(digest, body, generation));
     KILN_ASSIGN(const bool counts, refer(instance, {digest, generation}));
     if (counts) return {};
@@ -252,71 +257,12 @@ Status S3BlobStore::publish(const std::string& instance, const Digest& digest, c
 
 Result<std::unique_ptr<storage::BlobWriter>> S3BlobStore::beginWrite(const std::string& instance,
                                                                      const Digest& digest) {
-  KILN_TRY(storage::checkInstanceName(instance));
+  KILN_TRY(checkWritable(instance));
   if (digest.size == 0) return std::make_unique<storage::EmptyBlobWriter>(digest);
   if (digest.size > kMaxObject)
     return fail(Code::kInvalidArgument, fmt::format("blob {} has {} bytes; S3 takes at most {}",
                                                     digest.text(), digest.size, kMaxObject));
   return std::make_unique<Writer>(*this, instance, digest);
-}
-
-Status S3BlobStore::checkBatchItem(const BlobBytes& blob) const {
-  const Digest actual = digestOf(blob.bytes);
-  if (actual != blob.digest) return fail(storage::wrongDigest(blob.digest, actual));
-  return {};
-}
-
-std::vector<Status> S3BlobStore::putBatch(const std::string& instance, std::span<const BlobBytes> blobs) {
-  std::vector<Status> statuses(blobs.size());
-  if (Status good = storage::checkInstanceName(instance); !good) {
-    std::fill(statuses.begin(), statuses.end(), good);
-    return statuses;
-  }
-  std::vector<std::size_t> sent;
-  std::vector<Digest> digests;
-  for (std::size_t i = 0; i < blobs.size(); ++i) {
-    statuses[i] = checkBatchItem(blobs[i]);
-    if (!statuses[i] || blobs[i].bytes.empty()) continue;
-    sent.push_back(i);
-    digests.push_back(blobs[i].digest);
-  }
-  if (sent.empty()) return statuses;
-  const auto generations = references_.generations(digests);
-  if (!generations) {
-    for (const std::size_t i : sent) statuses[i] = fail(generations.error());
-    return statuses;
-  }
-  std::vector<Result<std::uint32_t>> stored(sent.size());
-  std::atomic<std::size_t> next = 0;
-  const auto work = [&] {
-    for (std::size_t at = next++; at < sent.size(); at = next++)
-      stored[at] = store(digests[at], Body::of(blobs[sent[at]].bytes), (*generations)[at]);
-  };
-  {
-    std::vector<std::jthread> threads;
-    for (unsigned i = 1; i < std::min<std::size_t>(options_.parallel, sent.size()); ++i)
-      threads.emplace_back(work);
-    work();
-  }
-  std::vector<PlacedBlob> placed;
-  std::vector<std::size_t> placedAt;
-  for (std::size_t at = 0; at < sent.size(); ++at) {
-    if (stored[at]) {
-      placed.push_back({digests[at], *stored[at]});
-      placedAt.push_back(sent[at]);
-    } else {
-      statuses[sent[at]] = fail(stored[at].error());
-    }
-  }
-  const auto counts = references_.add(instance, placed, now());
-  for (std::size_t at = 0; at < placed.size(); ++at) {
-    const BlobBytes& blob = blobs[placedAt[at]];
-    if (!counts)
-      statuses[placedAt[at]] = fail(counts.error());
-    else if (!(*counts)[at])
-      statuses[placedAt[at]] = publish(instance, blob.digest, Body::of(blob.bytes));
-  }
-  return statuses;
 }
 
 }  // namespace kiln::s3

@@ -8,7 +8,7 @@
 // Written: hashed as it arrives, sent with its SHA-256, acknowledged by the server, then the reference. Where
 // an object is there already it is read back and hashed before it is trusted. Read: hashed on the way out,
 // 1 MiB behind. What does not hash is read once more before it is condemned, so that damage on the way costs
-// an error (kUnavailable) and no blob. Condemned objects stay where they are (README.md).
+// an error (kUnavailable) and no blob. Swept by what the references know; the bucket is never listed.
 #pragma once
 
 #include <memory>
@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "storage/blob/blob_references.h"
+#include "storage/blob/sweep.h"
 #include "storage/s3/block_memory.h"
 #include "storage/s3/client.h"
 #include "storage/s3/window.h"
@@ -29,13 +30,17 @@ struct S3BlobStoreOptions {
   // server has it.
   std::uint64_t partsFrom = 64 << 20;
   std::uint64_t partBytes = 16 << 20;
-  unsigned parallel = 8;         // requests at once of one putBatch()
+  unsigned parallel = 8;         // requests at once of one putBatch() or sweep()
   std::size_t blocks = 1 << 18;  // of which digests are remembered: 8 MiB for 256 GiB of large blobs
+  // No blob is written, no store is begun, and what is corrupt is not condemned.
+  bool readOnly = false;
+  // Each sweep reads and hashes so many bytes of what it leaves, going on where the last one stopped.
+  std::uint64_t scrubBytes = std::uint64_t{4} << 30;
   const Clock* clock = nullptr;  // null: the system's; must outlive the store
 };
 
 // Thread safe. Errors beyond BlobStore's are those of Client and BlobReferences.
-class S3BlobStore final : public storage::BlobStore {
+class S3BlobStore final : public storage::BlobStore, public storage::BlobSweeper {
  public:
   // Opens the store, or begins one where there is none. kFailedPrecondition: the format is newer, or the
   // bucket's blobs and the references are not of each other. `references` must outlive the store.
@@ -52,6 +57,10 @@ class S3BlobStore final : public storage::BlobStore {
   std::vector<Status> putBatch(const std::string& instance,
                                std::span<const storage::BlobBytes> blobs) override;
 
+  // Objects that it condemned go within the call; those found corrupt go kKeepCorrupt later.
+  Result<storage::SweepReport> sweep(const storage::NeededBlobs& needed,
+                                     const storage::SweepOptions& options) override;
+
   // The key of a blob's object, below the prefix.
   static std::string keyOf(const storage::PlacedBlob& blob);
 
@@ -62,8 +71,8 @@ class S3BlobStore final : public storage::BlobStore {
   Status openMarker();
   TimePoint now() const;
 
-  Result<std::uint32_t> generationOf(const Digest& digest);
-  Status checkBatchItem(const storage::BlobBytes& blob) const;
+  Result<std::uint32_t> begin(const Digest& digest);
+  Status checkWritable(const std::string& instance) const;
   // Has the bytes in an object of a generation that stands, starting with `generation`; which one it became.
   Result<std::uint32_t> store(const Digest& digest, const Body& body, std::uint32_t generation);
   // store(), then the reference, until that counts.
@@ -79,6 +88,11 @@ class S3BlobStore final : public storage::BlobStore {
   Status inspect(const storage::PlacedBlob& blob);
   // stream() of nothing, then inspect() if need be: whether an object that is there already is the blob.
   Status confirm(const storage::PlacedBlob& blob);
+
+  // Removes what was condemned and is due.
+  Status removeDue(const storage::SweepOptions& options);
+  // Reads what the references name, in turn.
+  Status scrub(storage::SweepReport& report);
 
   const S3BlobStoreOptions options_;
   storage::BlobReferences& references_;

@@ -48,7 +48,7 @@ Status S3BlobStore::Writer::write(Bytes bytes) {
 
 Status S3BlobStore::Writer::sendPart() {
   if (upload_.empty()) {
-    KILN_ASSIGN(const std::uint32_t generation, store_.generationOf(digest_));
+    KILN_ASSIGN(const std::uint32_t generation, store_.begin(digest_));
     blob_ = {digest_, generation};
     KILN_ASSIGN(upload_, store_.client_.startParts(keyOf(blob_)));
   }

@@ -15,12 +15,15 @@ class MemoryBlobReferences final : public storage::BlobReferences {
 
   Result<Identity> identity() override {
     const MutexLock lock(mutex_);
-    return Identity{id_, !generations_.empty()};
+    return Identity{id_, !blobs_.empty()};
   }
-  Result<std::vector<std::uint32_t>> generations(std::span<const Digest> digests) override {
+  Result<std::vector<std::uint32_t>> begin(std::span<const Digest> digests, TimePoint now) override {
     const MutexLock lock(mutex_);
     std::vector<std::uint32_t> out;
-    for (const Digest& digest : digests) out.push_back(generationOf(digest));
+    for (const Digest& digest : digests) {
+      blobs_[digest].begun = now;
+      out.push_back(generationOf(digest));
+    }
     return out;
   }
   Result<std::vector<bool>> add(const std::string& instance, std::span<const storage::PlacedBlob> blobs,
@@ -28,7 +31,7 @@ class MemoryBlobReferences final : public storage::BlobReferences {
     const MutexLock lock(mutex_);
     std::vector<bool> out;
     for (const auto& [digest, generation] : blobs) {
-      generations_.try_emplace(digest, 0);
+      blobs_[digest].begun = now;
       out.push_back(generation == generationOf(digest));
       if (out.back()) references_[{instance, digest}] = {generation, ++uploads_, now};
     }
@@ -51,11 +54,73 @@ class MemoryBlobReferences final : public storage::BlobReferences {
     const MutexLock lock(mutex_);
     return Standing{generationOf(digest), uploadsOf(digest)};
   }
-  Result<bool> condemn(const Digest& digest, const Standing& standing) override {
+  Result<bool> condemn(const Digest& digest, const Standing& standing, TimePoint now) override {
     const MutexLock lock(mutex_);
     if (generationOf(digest) != standing.generation || uploadsOf(digest) > standing.uploads) return false;
-    ++generations_[digest];
+    ++blobs_[digest].generation;
+    blobs_[digest].begun = now;
+    condemned_[{digest, standing.generation}] = {now + kKeepCorrupt, true};
     return true;
+  }
+  Result<std::vector<HeldBlob>> list(const std::optional<Digest>& after, std::size_t most) override {
+    const MutexLock lock(mutex_);
+    std::vector<HeldBlob> out;
+    for (const auto& [digest, blob] : blobs_) {
+      if (!blob.begun || (after && !(*after < digest))) continue;
+      if (out.size() == most) break;
+      out.push_back({{digest, blob.generation}, *blob.begun, {}});
+      for (const auto& [key, reference] : references_)
+        if (key.second == digest)
+          out.back().holders.push_back(
+              {key.first, reference.promised, reference.generation == blob.generation});
+    }
+    return out;
+  }
+  Result<Released> release(std::span<const Unneeded> blobs, TimePoint oldest, TimePoint now) override {
+    const MutexLock lock(mutex_);
+    Released out;
+    for (const auto& [digest, instances] : blobs) {
+      for (const std::string& instance : instances) {
+        const auto found = references_.find({instance, digest});
+        if (found == references_.end() || found->second.promised >= oldest) continue;
+        references_.erase(found);
+        ++out.references;
+      }
+      Blob& blob = blobs_[digest];
+      if (uploadsOf(digest) != 0 || !blob.begun || *blob.begun >= oldest) continue;
+      condemned_[{digest, blob.generation++}] = {now, false};
+      blob.begun.reset();
+      out.blobs.push_back(digest);
+    }
+    return out;
+  }
+  Result<std::vector<storage::PlacedBlob>> due(TimePoint now, std::size_t most) override {
+    const MutexLock lock(mutex_);
+    std::vector<storage::PlacedBlob> out;
+    for (const auto& [object, condemned] : condemned_)
+      if (condemned.due <= now && out.size() < most) out.push_back({object.first, object.second});
+    return out;
+  }
+  Status removed(std::span<const storage::PlacedBlob> objects, TimePoint again) override {
+    const MutexLock lock(mutex_);
+    for (const auto& [digest, generation] : objects) {
+      const auto found = condemned_.find({digest, generation});
+      if (found == condemned_.end()) continue;
+      if (found->second.isLast)
+        condemned_.erase(found);
+      else
+        found->second = {again, true};
+    }
+    return {};
+  }
+  Result<std::optional<Digest>> scrubbedTo() override {
+    const MutexLock lock(mutex_);
+    return scrubbed_;
+  }
+  Status scrubTo(const std::optional<Digest>& digest) override {
+    const MutexLock lock(mutex_);
+    scrubbed_ = digest;
+    return {};
   }
 
  private:
@@ -64,9 +129,17 @@ class MemoryBlobReferences final : public storage::BlobReferences {
     std::int64_t upload;
     TimePoint promised;
   };
+  struct Blob {
+    std::uint32_t generation = 0;
+    std::optional<TimePoint> begun;
+  };
+  struct Condemned {
+    TimePoint due;
+    bool isLast;
+  };
   std::uint32_t generationOf(const Digest& digest) const KILN_REQUIRES(mutex_) {
-    const auto found = generations_.find(digest);
-    return found == generations_.end() ? 0 : found->second;
+    const auto found = blobs_.find(digest);
+    return found == blobs_.end() ? 0 : found->second.generation;
   }
   std::int64_t uploadsOf(const Digest& digest) const KILN_REQUIRES(mutex_) {
     std::int64_t most = 0;
@@ -77,7 +150,9 @@ class MemoryBlobReferences final : public storage::BlobReferences {
 
   const std::string id_;
   Mutex mutex_;
-  std::map<Digest, std::uint32_t> generations_ KILN_GUARDED_BY(mutex_);
+  std::map<Digest, Blob> blobs_ KILN_GUARDED_BY(mutex_);
+  std::map<std::pair<Digest, std::uint32_t>, Condemned> condemned_ KILN_GUARDED_BY(mutex_);
+  std::optional<Digest> scrubbed_ KILN_GUARDED_BY(mutex_);
   std::map<std::pair<std::string, Digest>, Reference> references_ KILN_GUARDED_BY(mutex_);
   std::int64_t uploads_ KILN_GUARDED_BY(mutex_) = 0;
 };

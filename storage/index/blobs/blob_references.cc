@@ -46,9 +46,14 @@ Status inStretches(std::span<const T> all, F body) {
 }
 
 // Sorted, so that two transactions lock them in the same order.
-constexpr char kAddBlobs[] =
-    "INSERT INTO blobs (hash, size) SELECT DISTINCT hash, size FROM unnest($1::bytea[], $2::bigint[]) "
-    "AS b (hash, size) ORDER BY hash, size ON CONFLICT DO NOTHING";
+constexpr char kBegin[] =
+    "INSERT INTO blobs (hash, size, begun) SELECT DISTINCT hash, size, $3::timestamptz FROM "
+    "unnest($1::bytea[], $2::bigint[]) AS b (hash, size) ORDER BY hash, size "
+    "ON CONFLICT (hash, size) DO UPDATE SET begun = EXCLUDED.begun WHERE blobs.begun IS NULL OR blobs.begun "
+    "< $4";
+constexpr char kGenerations[] =
+    "SELECT b.generation FROM unnest($1::bytea[], $2::bigint[]) WITH ORDINALITY AS n (hash, size, place) "
+    "JOIN blobs b ON b.hash = n.hash AND b.size = n.size ORDER BY n.place";
 // Whoever condemns waits for the end of this transaction.
 constexpr char kLockBlobs[] =
     "SELECT FROM blobs WHERE (hash, size) IN (SELECT * FROM unnest($1::bytea[], $2::bigint[])) "
@@ -93,15 +98,14 @@ Result<PostgresBlobReferences::Identity> PostgresBlobReferences::identity() {
   });
 }
 
-Result<std::vector<std::uint32_t>> PostgresBlobReferences::generations(std::span<const Digest> digests) {
+// A row stays for ever once it is there, so that each has its generation.
+Result<std::vector<std::uint32_t>> PostgresBlobReferences::begin(std::span<const Digest> digests,
+                                                                 TimePoint now) {
   std::vector<std::uint32_t> out;
   KILN_TRY(inStretches(digests, [&](std::span<const Digest> some) -> Status {
     const Columns columns = columnsOf(some);
-    KILN_ASSIGN(const Rows rows,
-                pool_.execute("SELECT coalesce(b.generation, 0) AS generation FROM unnest($1::bytea[], "
-                              "$2::bigint[]) WITH ORDINALITY AS n (hash, size, place) LEFT JOIN blobs b ON "
-                              "b.hash = n.hash AND b.size = n.size ORDER BY n.place",
-                              {columns.hashes, columns.sizes}));
+    KILN_TRY(pool_.execute(kBegin, {columns.hashes, columns.sizes, now, TimePoint(now - kTouchAfter)}));
+    KILN_ASSIGN(const Rows rows, pool_.execute(kGenerations, {columns.hashes, columns.sizes}));
     KILN_ASSIGN(const auto read,
                 rows.map([](const Row& row) { return row.get<std::uint32_t>("generation"); }));
     out.insert(out.end(), read.begin(), read.end());
@@ -118,7 +122,8 @@ Result<std::vector<bool>> PostgresBlobReferences::add(const std::string& instanc
     Columns columns;
     for (const storage::PlacedBlob& blob : some) columns.add(blob.digest, blob.generation);
     const auto added = pool_.transact([&](Connection& connection) -> Result<std::vector<bool>> {
-      KILN_TRY(connection.execute(kAddBlobs, {columns.hashes, columns.sizes}));
+      KILN_TRY(
+          connection.execute(kBegin, {columns.hashes, columns.sizes, now, TimePoint(now - kTouchAfter)}));
       KILN_TRY(connection.execute(kLockBlobs, {columns.hashes, columns.sizes}));
       KILN_TRY(connection.execute(kAddReferences,
                                   {columns.hashes, columns.sizes, columns.generations, instance, now}));
@@ -165,11 +170,11 @@ Result<PostgresBlobReferences::Standing> PostgresBlobReferences::standing(const 
 }
 
 // Two statements, so that the second sees the reference of whoever held the row.
-Result<bool> PostgresBlobReferences::condemn(const Digest& digest, const Standing& standing) {
+Result<bool> PostgresBlobReferences::condemn(const Digest& digest, const Standing& standing, TimePoint now) {
   return pool_.transact([&](Connection& connection) -> Result<bool> {
     const std::vector<std::vector<std::uint8_t>> hash{{digest.hash.begin(), digest.hash.end()}};
     const std::vector<std::int64_t> size{static_cast<std::int64_t>(digest.size)};
-    KILN_TRY(connection.execute(kAddBlobs, {hash, size}));
+    KILN_TRY(connection.execute(kBegin, {hash, size, now, TimePoint(now - kTouchAfter)}));
     KILN_TRY(connection.execute("SELECT FROM blobs WHERE hash = $1 AND size = $2 FOR UPDATE",
                                 {hashParam(digest), digest.size}));
     KILN_ASSIGN(
@@ -178,7 +183,11 @@ Result<bool> PostgresBlobReferences::condemn(const Digest& digest, const Standin
                            "generation = $3 AND NOT EXISTS (SELECT FROM blob_references WHERE hash = $1 AND "
                            "size = $2 AND upload > $4)",
                            {hashParam(digest), digest.size, standing.generation, standing.uploads}));
-    return rows.affected() == 1;
+    if (rows.affected() != 1) return false;
+    KILN_TRY(connection.execute(
+        "INSERT INTO condemned_objects (hash, size, generation, due, is_last) VALUES ($1, $2, $3, $4, true)",
+        {hashParam(digest), digest.size, standing.generation, TimePoint(now + kKeepCorrupt)}));
+    return true;
   });
 }
 

@@ -28,8 +28,7 @@ class S3Harness final : public storage::BlobStoreHarness {
   // Past the store and any proxy.
   Client direct() const { return Client(server_.options(prefix_)); }
   std::string key(const Digest& digest) {
-    const auto generations = references_.generations(std::span(&digest, 1));
-    return S3BlobStore::keyOf({digest, generations->front()});
+    return S3BlobStore::keyOf({digest, references_.standing(digest)->generation});
   }
   bool hasObject(const std::string& key) const { return direct().head(key).has_value(); }
 
