@@ -55,7 +55,10 @@ Result<GarbageReport> GarbageCollector::collect(Duration grace, bool dryRun) {
                                 {"removedBlobs", std::to_string(report->swept.removedBlobs)},
                                 {"removedBytes", std::to_string(report->swept.removedBytes)},
                                 {"keptBlobs", std::to_string(report->swept.keptBlobs)},
+                                {"scrubbedBlobs", std::to_string(report->swept.scrubbedBlobs)},
                                 {"damaged", std::to_string(report->damaged.size())}});
+  for (const Digest& blob : report->swept.corrupt)
+    logWarning("a stored blob no longer has its hash", {{"blob", blob.text()}});
   return report;
 }
 

@@ -26,7 +26,9 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--quotas", options.quotas,
                  "quota file: how much each instance may have; read again on SIGHUP");
   app.add_option("--database", options.database, "libpq connection string")->required();
-  app.add_option("--store", options.store, "directory of the blob store")->required();
+  app.add_option("--store", options.store,
+                 "the blob store: a directory, or s3://BUCKET/PREFIX?endpoint=URL&... (storage/s3/README.md)")
+      ->required();
   app.add_option("--signer", options.signer, "unix:/path of kiln-signer")->required();
   app.add_option(
          "--log-key", options.logKeys,

@@ -70,7 +70,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
                   "the coordinator is starting and its database is not ready yet; try again shortly",
                   {}});
   telemetry::addProcessMetrics(*registry_);
-  telemetry::addDiskMetrics(*registry_, "store", options.store);
+  if (!storage::isShared(options.store)) telemetry::addDiskMetrics(*registry_, "store", options.store);
   postgres::addPoolMetrics(*registry_, pool_);
   addCallMetrics(*registry_, calls_);
   farm_.admissions.trustRoot = options.trustRoot;

@@ -55,8 +55,11 @@ Result<Inputs> readInputs(const Options& options) {
   KILN_ASSIGN(auto policies, service::InstancePolicies::load(options.trustRoot, options.policies));
   KILN_ASSIGN(auto access, loadAccess(options));
   KILN_ASSIGN(auto quotas, loadQuotas(options));
-  KILN_ASSIGN(std::shared_ptr<storage::LocalBlobStore> blobs,
-              storage::LocalBlobStore::open({.directory = options.store}));
+  KILN_ASSIGN(std::shared_ptr<storage::FarmStore> blobs,
+              storage::FarmStore::open(
+                  {.place = options.store,
+                   .database = {.conninfo = options.database, .applicationName = "kiln-coordinator blobs"}})
+                  .map_error([](const Error& error) { return error.in("--store"); }));
   return Inputs{.workerAuthority = std::move(workerAuthority),
                 .logKeys = std::move(logKeys),
                 .sandboxPolicies = std::move(sandboxPolicies),

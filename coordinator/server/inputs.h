@@ -11,7 +11,7 @@
 #include "manifest/base/digest.h"
 #include "signing/keys/certificate.h"
 #include "signing/log/verifier_key.h"
-#include "storage/blob/local_blob_store.h"
+#include "storage/farm_store/farm_store.h"
 
 namespace kiln::server {
 
@@ -22,7 +22,7 @@ struct Inputs {
   service::InstancePolicies policies;
   access::AccessRules access;
   quota::QuotaRules quotas;
-  std::shared_ptr<storage::LocalBlobStore> blobs;
+  std::shared_ptr<storage::FarmStore> blobs;
 };
 
 // Reads all of it and opens the store. Errors name the option and its file.

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "manifest/base/digest.h"
+#include "storage/farm_store/farm_store.h"
 #include "storage/postgres/conninfo.h"
 #include "storage/remote/channel.h"
 
@@ -83,11 +84,7 @@ Status checkOptions(const Options& options) {
   if (auto fits = storage::checkSocketPath(options.signer); !fits) return fail(fits.error().in("--signer"));
   if (auto database = postgres::checkConninfo(options.database); !database)
     return fail(database.error().in("--database"));
-  if (options.store.starts_with("s3://"))
-    return fail(Code::kUnimplemented,
-                "--store: a farm on S3 is not served yet, whose garbage nobody would collect and whose "
-                "signer reads a "
-                "directory; give a directory");
+  if (auto store = storage::checkStorePlace(options.store); !store) return fail(store.error().in("--store"));
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
   for (const std::string& policy : options.sandboxPolicies)
     if (auto digest = Digest::parse(policy, 0); !digest) return fail(digest.error().in("--sandbox-policy"));

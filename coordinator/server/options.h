@@ -25,7 +25,7 @@ struct Options {
   std::string access;                 // the access file: what callers over TLS may do
   std::string quotas;                 // the quota file; "" for none
   std::string database;               // libpq conninfo
-  std::string store;                  // directory of the CAS
+  std::string store;                  // directory of the CAS, or s3://BUCKET/PREFIX
   std::string signer;                 // "unix:/path" of kiln-signer
   std::vector<std::string> logKeys;   // verifier keys that the log has or had, .vkey files
   std::string logTiles;               // directory of kiln-log's files, served below /log/; "" for none

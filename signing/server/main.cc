@@ -14,12 +14,12 @@
 #include "manifest/base/usage.h"
 #include "signing/keys/files.h"
 #include "signing/server/key_commands.h"
-#include "signing/server/lazy_blob_store.h"
 #include "signing/server/local_signer.h"
 #include "signing/server/logged_records.h"
 #include "signing/server/metered_signer.h"
 #include "signing/server/server.h"
 #include "signing/token/key_location.h"
+#include "storage/farm_store/farm_store.h"
 #include "storage/postgres/conninfo.h"
 #include "storage/postgres/database_health.h"
 #include "storage/postgres/pool_metrics.h"
@@ -39,6 +39,7 @@ struct ServeOptions {
 // Whether it could sign: what was signed is looked up first, and what a statement rests on is in the store.
 Status checkHealth(postgres::DatabaseHealth& database, const std::string& store) {
   if (const Status answers = database.check(); !answers) return fail(answers.error().in("the database"));
+  if (storage::isShared(store)) return {};
   if (::access(store.c_str(), R_OK | X_OK) != 0) return fail(errnoError(errno, "the store " + store));
   return {};
 }
@@ -61,9 +62,14 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   postgres::Pool database({.conninfo = options.database, .applicationName = "kiln-signer"},
                           kDatabaseSessions);
   LoggedRecords records(database, LegacyRecords(options.records), key.publicKey(), clock);
-  LazyBlobStore store(options.store);
+  KILN_ASSIGN(const auto store,
+              storage::FarmStore::open(
+                  {.place = options.store,
+                   .readOnly = true,
+                   .database = {.conninfo = options.database, .applicationName = "kiln-signer blobs"}})
+                  .map_error([](const Error& error) { return error.in("--store"); }));
   std::string keyId = key.publicKey().id();
-  LocalSigner signer(std::move(key), std::move(authority), records, store, clock, options.trustRoot);
+  LocalSigner signer(std::move(key), std::move(authority), records, *store, clock, options.trustRoot);
   const auto registry = std::make_shared<telemetry::Registry>();
   telemetry::addProcessMetrics(*registry);
   postgres::addPoolMetrics(*registry, database);
@@ -87,7 +93,11 @@ CLI::App* addServe(CLI::App& app, ServeOptions& options) {
   serving->add_option("--listen", options.listen, "unix:/path of the socket")->required();
   serving->add_option("--key", options.key, "the artifact key: a PEM file of mode 0600, or a PKCS#11 URI")
       ->required();
-  serving->add_option("--store", options.store, "the farm's blob store, opened read-only")->required();
+  serving
+      ->add_option(
+          "--store", options.store,
+          "the farm's blob store, a directory or s3://BUCKET/PREFIX as the coordinator has it; only read")
+      ->required();
   serving->add_option("--worker-ca", options.workerCa, "certificate of the worker authority")->required();
   serving
       ->add_option("--database", options.database,

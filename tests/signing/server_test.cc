@@ -10,9 +10,7 @@
 #include "signing/log/verifier_key.h"
 #include "signing/receipt/worker_identity.h"
 #include "signing/server/key_commands.h"
-#include "signing/server/lazy_blob_store.h"
 #include "signing/token/key_location.h"
-#include "storage/blob/local_blob_store.h"
 #include "tests/signing/farm_fixture.h"
 #include "tests/support/soft_token.h"
 
@@ -94,17 +92,6 @@ TEST(SignerServer, ListensOnUnixSocketsOnly) {
   EXPECT_EQ(SignerServer::start("127.0.0.1:0", farm.signer).error().code, Code::kInvalidArgument);
   EXPECT_EQ(SignerServer::start("unix:/nonexistent/dir/s.sock", farm.signer).error().code,
             Code::kUnavailable);
-}
-
-TEST(LazyBlobStore, AppearsWhenTheFarmStoresItsFirstBlob) {
-  testing_support::TempDirectory directory;
-  LazyBlobStore late(directory / "store");
-  EXPECT_EQ(storage::getBlob(late, "default", digestOf("x"), 10).error().code, Code::kFailedPrecondition);
-  auto real = storage::LocalBlobStore::open({.directory = directory / "store"}).value();
-  ASSERT_TRUE(storage::putBlob(*real, "default", asBytes("x")));
-  EXPECT_EQ(storage::getBlob(late, "default", digestOf("x"), 10).value(), "x");
-  EXPECT_EQ(late.findMissing("default", std::array{digestOf("y")})->size(), 1u);
-  EXPECT_EQ(late.beginWrite("default", digestOf("y")).error().code, Code::kPermissionDenied);
 }
 
 TEST(KeyCommands, MakeWhatAFarmNeeds) {

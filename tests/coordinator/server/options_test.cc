@@ -73,10 +73,12 @@ TEST(Options, AStoreInABucketIsRefusedByName) {
   options.store = "store";
   EXPECT_TRUE(checkOptions(options));
   options.store = "s3://bucket/prefix";
+  EXPECT_TRUE(checkOptions(options));
+  options.store = "s3://No/prefix";
   const Status refused = checkOptions(options);
   ASSERT_FALSE(refused) << "a directory of that name";
-  EXPECT_EQ(refused.error().code, Code::kUnimplemented);
-  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("--store"), HasSubstr("directory")));
+  EXPECT_EQ(refused.error().code, Code::kInvalidArgument);
+  EXPECT_THAT(refused.error().message, AllOf(HasSubstr("--store"), HasSubstr("bucket")));
 }
 
 TEST(Options, CallersWithoutACertificateComeOverLoopbackByName) {
