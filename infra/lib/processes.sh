@@ -1,5 +1,5 @@
 # The processes of a farm on one machine: their state, start and stop. Sourced by infra/up.
-# Needs: root, bin, dir, workers, coordinators; with emulated=yes, workers have an emulated GPU.
+# Needs: root, bin, dir, workers, coordinators; with emulated=yes, workers have an emulated GPU; store, the URL of a bucket or nothing.
 
 # Who the farm is as a builder: what keys/builder-id says, put there before the farm's first start, else a URN of its own.
 # A farm from before there was that file stays who its trust root says it is, so that its old bundles keep verifying.
@@ -94,8 +94,43 @@ want_whole_restore() {
   }
 }
 
+# Where the blobs lie is settled at the first start: a farm is not moved by an option.
+want_same_store() {
+  local known=""
+  [ ! -e "$dir/store.url" ] || known=$(head -n 1 "$dir/store.url")
+  [ -z "$store" ] || [ "$store" = "$known" ] || { [ -z "$known" ] && [ ! -e "$dir/store/format" ]; } || {
+    echo "up: the blobs of the farm in $dir lie in ${known:-$dir/store}, and --store does not move them" >&2
+    exit 2
+  }
+}
+
+# The bucket's URL, and its keys if they were given.
+keep_store() {
+  [ -z "$store" ] || { echo "$store" >"$dir/store.url.new" && mv "$dir/store.url.new" "$dir/store.url"; }
+  [ -n "$store" ] && [ -n "${AWS_ACCESS_KEY_ID:-}" ] || return 0
+  (
+    umask 077
+    {
+      echo "[default]"
+      echo "aws_access_key_id = $AWS_ACCESS_KEY_ID"
+      echo "aws_secret_access_key = ${AWS_SECRET_ACCESS_KEY:-}"
+      [ -z "${AWS_SESSION_TOKEN:-}" ] || echo "aws_session_token = $AWS_SESSION_TOKEN"
+    } >"$dir/keys/s3.credentials.new"
+  )
+  mv "$dir/keys/s3.credentials.new" "$dir/keys/s3.credentials"
+}
+
+farm_store() { if [ -e "$dir/store.url" ]; then head -n 1 "$dir/store.url"; else echo "$dir/store"; fi; }
+
+# What comes in front of a program that uses the store: the farm's own keys for its bucket, if it has any.
+with_store_keys() {
+  [ ! -e "$dir/keys/s3.credentials" ] ||
+    printf '%s\0' env -u AWS_ACCESS_KEY_ID "AWS_SHARED_CREDENTIALS_FILE=$dir/keys/s3.credentials"
+}
+
 make_state() {
   want_whole_restore
+  want_same_store
   want_keys_of_root
   chmod 711 "$dir"
   (umask 077 && mkdir -p "$dir"/{keys,keys/workers,run,store,trust} "$(socket_dir)")
@@ -107,6 +142,7 @@ make_state() {
   [ -O "$sock" ] && [ ! -L "$sock" ] || { echo "up: $sock belongs to somebody else; remove it or use another --dir" >&2; exit 8; }
   chmod 700 "$sock"
   set_builder_id
+  keep_store
   local signer=$bin/kiln-signer
   [ -e "$dir/keys/signer.uri" ] || [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
   [ -e "$dir/keys/log.vkey" ] || make_log_key
@@ -157,10 +193,11 @@ endpoints() {
 
 # coordinator NAME: one of those that share the database and the store.
 coordinator() {
-  local quotas=() http=http${1#coordinator}
+  local quotas=() keys=() http=http${1#coordinator}
+  mapfile -d '' -t keys < <(with_store_keys)
   [ ! -e "$dir/quotas.json" ] || quotas=(--quotas "$dir/quotas.json")
-  service "$1" "$bin/kiln-coordinator" --listen "unix:$sock/$1.sock" \
-    --database "{database}" --store "$dir/store" --signer "unix:$sock/signer.sock" \
+  service "$1" ${keys[@]+"${keys[@]}"} "$bin/kiln-coordinator" --listen "unix:$sock/$1.sock" \
+    --database "{database}" --store "$(farm_store)" --signer "unix:$sock/signer.sock" \
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} \
@@ -168,8 +205,10 @@ coordinator() {
 }
 
 services() {
-  service signer "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
-    --store "$dir/store" --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
+  local keys=()
+  mapfile -d '' -t keys < <(with_store_keys)
+  service signer ${keys[@]+"${keys[@]}"} "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
+    --store "$(farm_store)" --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
     --trust-root "$dir/trust/root.json" --metrics "$(metrics_of signer)"
   service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log" --metrics "$(metrics_of log)"
   local name

@@ -22,6 +22,9 @@ inline constexpr char kBackupState[] = "state";         // the farm's files that
 // Whoever brings a backup back places nothing else either: some of these are run.
 bool belongsInBackup(std::string_view path);
 
+// In a farm's directory: the URL of the bucket that its blobs lie in. Without it they lie in store/.
+inline constexpr char kStoreUrl[] = "store.url";
+
 // In a farm's directory while a restore into it is not whole: its database may be loaded already.
 inline constexpr char kRestoreUnfinished[] = "restore.unfinished";
 

@@ -45,14 +45,11 @@ class Backup {
       : request_(request), directory_(std::move(directory)) {}
 
   Result<BackupDocument> make() {
-    const std::string store = request_.farm + "/store";
-    KILN_ASSIGN(const auto directory, StoreDirectory::open(store, true));
-    KILN_ASSIGN(const UniqueFd noSweep, directory->lockNames(StoreDirectory::Sharing::kShared));
-    const std::string dump = at(kBackupDump);
-    KILN_TRY(request_.dumpDatabase(dump));
-    KILN_ASSIGN(out_.database, digestOfFile(dump));
-    KILN_TRY(addReferences(store));
-    KILN_TRY(addBlobs(store));
+    std::error_code error;
+    if (fs::exists(request_.farm + "/" + kStoreUrl, error))
+      KILN_TRY(addDump());
+    else
+      KILN_TRY(addDumpAndStore(request_.farm + "/store"));
     KILN_TRY(addState());
     out_.createdOn = request_.now;
     out_.program = request_.program;
@@ -65,6 +62,21 @@ class Backup {
 
  private:
   std::string at(const std::string& path) const { return directory_.path() + "/" + path; }
+
+  Status addDump() {
+    const std::string dump = at(kBackupDump);
+    KILN_TRY(request_.dumpDatabase(dump));
+    KILN_ASSIGN(out_.database, digestOfFile(dump));
+    return {};
+  }
+
+  Status addDumpAndStore(const std::string& store) {
+    KILN_ASSIGN(const auto directory, StoreDirectory::open(store, true));
+    KILN_ASSIGN(const UniqueFd noSweep, directory->lockNames(StoreDirectory::Sharing::kShared));
+    KILN_TRY(addDump());
+    KILN_TRY(addReferences(store));
+    return addBlobs(store);
+  }
 
   // Before the blobs: a reference is made after its blob, so each one read here finds its bytes there.
   Status addReferences(const std::string& store) {

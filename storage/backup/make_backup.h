@@ -2,12 +2,13 @@
 //
 //   backup.json         what follows, written last
 //   database.dump       PostgreSQL's, of one snapshot, taken first
-//   store/              the blob store: blobs/, refs/, format
+//   store/              the blob store: blobs/, refs/, format; not there if the blobs lie in a bucket
 //   state/              all else of the farm's directory but what a start makes anew
 //
 // Every blob that the dump names is there: blobs are durable before rows name them, and none is removed while
 // the backup holds the store's lock against sweeps. What came later than the dump is there too, and does no
-// harm.
+// harm. A bucket is not copied: state/store.url names it, and keeping what the dump names is up to the
+// bucket's own versions or replication.
 #pragma once
 
 #include <functional>

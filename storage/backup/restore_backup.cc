@@ -32,6 +32,7 @@ class Restore {
       : request_(request), document_(std::move(document)) {
     std::ranges::copy_if(document_.files, std::back_inserter(files_),
                          [](const BackupFile& file) { return belongsInBackup(file.path); });
+    hasStore_ = std::ranges::find(files_, kStoreUrl, &BackupFile::path) == files_.end();
   }
 
   Status run() {
@@ -102,7 +103,7 @@ class Restore {
     for (const BackupFile& file : files_)
       if (std::string top = file.path.substr(0, file.path.find('/')); out.empty() || out.back() != top)
         out.push_back(std::move(top));
-    out.emplace_back("store");
+    if (hasStore_) out.emplace_back("store");
     return out;
   }
 
@@ -124,8 +125,8 @@ class Restore {
     staged_ = place;
     store_ = place + "/store";
     KILN_TRY(placeState());
-    KILN_TRY(placeBlobs());
-    KILN_TRY(placeReferences());
+    if (hasStore_) KILN_TRY(placeBlobs());
+    if (hasStore_) KILN_TRY(placeReferences());
     return syncFileSystem(staged_);
   }
 
@@ -195,6 +196,7 @@ class Restore {
   const RestoreRequest& request_;
   const BackupDocument document_;
   std::vector<BackupFile> files_;  // of the document, those to place
+  bool hasStore_ = true;           // not if the blobs lie in a bucket
   std::string staged_, store_;     // where they come together
 };
 

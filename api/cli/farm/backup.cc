@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <fstream>
 
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
@@ -35,6 +36,14 @@ std::string inWords(const storage::BackupDocument& document) {
                      rfc3339(document.createdOn));
 }
 
+// What of a farm's blobs no backup holds.
+void noteBucket(const std::string& farm) {
+  std::string url;
+  if (std::ifstream file(farm + "/" + storage::kStoreUrl); file && std::getline(file, url))
+    note("the blobs stay in the bucket " + printable(url.substr(0, url.find('?'))) +
+         ": its versions or a replica must keep what this database names, and only one farm may use it");
+}
+
 Status backup(Context& context, const Options& options) {
   const SystemClock clock;
   storage::BackupRequest request;
@@ -57,6 +66,7 @@ Status backup(Context& context, const Options& options) {
     printLine("backed up " + inWords(document) + " to " + options.out);
     printLine("its digest is " + document.digest().text());
   }
+  noteBucket(options.farm);
   if (!options.withKeys) note("without keys/: keep the farm's private keys elsewhere, or give --with-keys");
   if (document.damaged.empty()) return {};
   for (const std::string& blob : document.damaged) note("damaged, and not in the backup: " + blob);
@@ -89,6 +99,7 @@ Status restore(Context& context, const Options& options) {
     printJson(summary(document));
   else
     printLine("restored " + inWords(document) + " to " + options.farm);
+  noteBucket(options.farm);
   return {};
 }
 

@@ -17,7 +17,9 @@
 #include "api/cli/farm/doctor_processes.h"
 #include "compiler_core/runtime/device/device_info.h"
 #include "manifest/base/counted.h"
+#include "manifest/base/printable.h"
 #include "manifest/base/run_program.h"
+#include "storage/backup/document.h"
 
 namespace kiln::cli {
 namespace {
@@ -157,6 +159,14 @@ bool checkCoordinators(Report& report, client::Client& client, const std::string
   return true;
 }
 
+// Where the blobs of the farm in this folder lie, if in a bucket.
+std::string bucketOf(const std::string& farm) {
+  std::string url;
+  std::ifstream file(farm + "/" + storage::kStoreUrl);
+  if (farm.empty() || !file || !std::getline(file, url)) return "";
+  return "; they lie in " + printable(url.substr(0, url.find('?')));
+}
+
 void checkFarm(Report& report, const Context& context, const std::string& farm) {
   const auto client = context.connect();
   const std::string up = "run " + upCommand(farm);
@@ -175,7 +185,7 @@ void checkFarm(Report& report, const Context& context, const std::string& farm) 
   report.ok("workers", fmt::format("{} live of {}", live, workers->size()));
   const BlobFinding blobs = checkStoredBlobs(**client);
   if (!blobs.isSound) return report.missing("stored blobs", blobs.detail, blobs.next);
-  report.ok("stored blobs", blobs.detail);
+  report.ok("stored blobs", blobs.detail + bucketOf(farm));
 }
 
 void checkTrust(Report& report, const Context& context, const std::string& farm) {

@@ -185,6 +185,20 @@ TEST_F(BackupTest, WhatIsNoFileInABackupIsRefusedAndNotWaitedFor) {
   EXPECT_TRUE(restore());
 }
 
+// What the bucket keeps is not copied, and nothing is looked for in the folder.
+TEST_F(BackupTest, OfAFarmOnABucketHoldsNoBlobs) {
+  store_.reset();
+  fs::remove_all(farm() + "/store");
+  std::ofstream(farm() + "/store.url") << "s3://bucket/farm\n";
+  const auto made = makeBackup(request());
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ(made->blobs, 0u);
+  const auto back = restore();
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(readGolden(restored() + "/store.url"), "s3://bucket/farm\n");
+  EXPECT_FALSE(fs::exists(restored() + "/store"));
+}
+
 TEST_F(BackupTest, AFailedRestoreLeavesThePlaceAsItWas) {
   ASSERT_TRUE(makeBackup(request()));
   fs::create_directories(restored() + "/pg/data");

@@ -42,7 +42,9 @@ class References : public ::testing::TestWithParam<bool> {
   }
   std::vector<std::string> listed(const std::optional<Digest>& after = {}, std::size_t most = 100) {
     std::vector<std::string> out;
-    for (const auto& held : references_->list(after, most).value()) {
+    const auto page = references_->list(after, most);
+    EXPECT_TRUE(page) << page.error().message;
+    for (const auto& held : *page) {
       out.push_back(held.blob.digest.hex().substr(0, 4) + "." + std::to_string(held.blob.generation));
       for (const auto& holder : held.holders) out.back() += (holder.counts ? " " : " -") + holder.instance;
     }
