@@ -4,6 +4,7 @@
 
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
+#include "coordinator/planning/expectations.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/planning/proof.h"
 #include "storage/index/jobs/job_changes.h"
@@ -61,7 +62,9 @@ Result<bool> applyInDatabase(const Clock& clock, const Leasing& leasing, Connect
                              const jobs::Step& step) {
   if (const auto* queue = std::get_if<jobs::QueueRuns>(&step)) {
     const TimePoint now = clock.now();
-    KILN_TRY(index::addRuns(connection, makeRuns(snapshot, delivery, queue->runs, now)));
+    std::vector<index::RunRecord> runs = makeRuns(snapshot, delivery, queue->runs, now);
+    KILN_TRY(setExpected(connection, runs));
+    KILN_TRY(index::addRuns(connection, runs));
     // Who is to confirm a failure is not waited for where there is nobody.
     KILN_TRY(leasing.queue.failAbandoned(connection, now >= leasing.graceUntil, snapshot.job.key));
     return true;

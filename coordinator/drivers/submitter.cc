@@ -10,6 +10,7 @@
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/planning/admitted_toolchain.h"
+#include "coordinator/planning/expectations.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/recall/recalls.h"
 #include "coordinator/scheduler/requirements.h"
@@ -244,6 +245,7 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
     jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
     if (const auto* queue = std::get_if<jobs::QueueRuns>(&step))
       snapshot.runs = makeRuns(snapshot, submission.delivery, queue->runs, snapshot.job.submitted);
+    KILN_TRY(setExpected(*connection, snapshot.runs));
   }
   Status stored = connection->transact([&](Connection& c) -> Status {
     KILN_TRY(index::insertJob(c, snapshot));

@@ -7,6 +7,7 @@
 #include <array>
 
 #include "coordinator/jobs/action_builder.h"
+#include "coordinator/jobs/estimate.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/planning/proof.h"
 #include "storage/index/artifacts/artifact_repository.h"
@@ -175,6 +176,7 @@ std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const
     if (run.kind == index::ActionKind::kTune)
       run.timeLimitSeconds = std::min(run.timeLimitSeconds,
                                       static_cast<int>(delivery.tuning->budgetSeconds) + kTuneMarginSeconds);
+    run.subject = jobs::subjectOf(snapshot, one.action);
     run.queued = now;
     runs.push_back(std::move(run));
   }

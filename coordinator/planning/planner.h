@@ -55,7 +55,7 @@ Status appendActions(
 Status storePlan(const Planning& planning, const index::JobSnapshot& snapshot, const Plan& plan,
                  const std::function<Status(postgres::Connection&)>& more);
 
-// A queued run for each that is wanted.
+// A queued run for each that is wanted, without what is expected of it.
 std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
                                        const std::vector<jobs::NewRun>& wanted, TimePoint now);
 

@@ -24,14 +24,14 @@ using postgres::Rows;
 // -1 for none, $11 and $12 the same of all others. Kinds 4 and 7 are checks and tunes, which want devices.
 constexpr char kLanes[] = R"sql(
 WITH RECURSIVE lanes AS (
-  (SELECT priority, instance, kind, target, emulated, toolchain_hash, queued, id FROM runs WHERE state = 0
-    ORDER BY priority, instance, kind, target, emulated, toolchain_hash, queued, id LIMIT 1)
+  (SELECT priority, instance, kind, target, emulated, toolchain_hash, rank, id FROM runs WHERE state = 0
+    ORDER BY priority, instance, kind, target, emulated, toolchain_hash, rank, id LIMIT 1)
   UNION ALL
   SELECT next.* FROM lanes l CROSS JOIN LATERAL (
-    SELECT r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.queued, r.id FROM runs r
+    SELECT r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.rank, r.id FROM runs r
     WHERE r.state = 0 AND (r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash)
       > (l.priority, l.instance, l.kind, l.target, l.emulated, l.toolchain_hash)
-    ORDER BY r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.queued, r.id LIMIT 1) next),
+    ORDER BY r.priority, r.instance, r.kind, r.target, r.emulated, r.toolchain_hash, r.rank, r.id LIMIT 1) next),
 running AS (SELECT instance, count(*) AS runs FROM runs WHERE state = 1 GROUP BY instance)
 SELECT l.* FROM lanes l LEFT JOIN running n ON n.instance = l.instance
 LEFT JOIN unnest($8::text[], $9::integer[], $10::integer[]) AS q(instance, weight, most) ON q.instance = l.instance
@@ -41,7 +41,7 @@ WHERE l.kind = ANY($1::smallint[])
     CASE WHEN l.kind NOT IN (4, 7) THEN $3::text[] WHEN l.emulated THEN $5::text[] ELSE $4::text[] END)
   AND (coalesce(q.most, $12::integer) < 0 OR coalesce(n.runs, 0) < coalesce(q.most, $12::integer))
 ORDER BY l.priority DESC, coalesce(n.runs, 0)::double precision / coalesce(q.weight, $11::integer),
-  l.queued - CASE WHEN l.toolchain_hash = ANY($6::bytea[]) THEN make_interval(secs => $7::double precision)
+  l.rank - CASE WHEN l.toolchain_hash = ANY($6::bytea[]) THEN make_interval(secs => $7::double precision)
     ELSE interval '0' END, l.id, l.instance)sql";
 
 Param hashes(const std::vector<Digest>& digests) {
@@ -131,7 +131,7 @@ WHERE r.state = 0 AND r.priority = $1 AND r.instance = $2 AND r.kind = $3 AND r.
   AND NOT (r.avoid_worker = $8::text || '/' || $7::text AND r.avoid_until > $10::timestamptz){}
   AND NOT ({})
   AND {}
-ORDER BY r.queued, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql",
+ORDER BY r.rank, r.id LIMIT 1 FOR UPDATE OF r SKIP LOCKED)sql",
                         others, kRunsElsewhere, kEligibilitySql);
   return out;
 }

@@ -1,6 +1,9 @@
-// Lanes: the queued runs that ask the same of a worker, oldest first. A worker can take any run of a lane or
-// none, as far as kind, target and instance go. So it is decided per lane, of which there are few, and not
-// per run, of which there may be millions: a loose scan of the index runs_lanes goes from lane to lane.
+// Lanes: the queued runs that ask the same of a worker, by rank. A worker can take any run of a lane or none,
+// as far as kind, target and instance go. So it is decided per lane, of which there are few, and not per run,
+// of which there may be millions: a loose scan of the index runs_by_lane goes from lane to lane.
+//
+// A run's rank is the time when it was queued less the time that it is expected to take: of those queued at
+// one time the longest goes first, and none waits for ever behind longer ones that come later.
 #pragma once
 
 #include <memory>
@@ -38,7 +41,7 @@ struct LaneFilter {
 };
 
 // The lanes that pass, those first from which a run is to be taken first: by priority, then by how little of
-// their instance is running for its weight, then by the age of their oldest run. An instance that runs as
+// their instance is running for its weight, then by the rank of their first run. An instance that runs as
 // much as it may has no lane; two leases given at one moment may go beyond that by one.
 Result<std::vector<Lane>> lanesFor(postgres::Connection& connection, const LaneFilter& filter);
 
@@ -57,7 +60,7 @@ struct Taker {
   std::optional<TimePoint> newSince;
 };
 
-// (T) Locks the oldest run of the lane that the worker may take, passing over those that others are leasing,
+// (T) Locks the first run of the lane that the worker may take, passing over those that others are leasing,
 // and those that wait for the same action, which runs for another job of their instance.
 Result<std::optional<index::RunRecord>> lockNext(postgres::Connection& connection, const Lane& lane,
                                                  const Taker& taker);

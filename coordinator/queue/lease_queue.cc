@@ -7,6 +7,7 @@
 #include "coordinator/queue/lanes.h"
 #include "coordinator/queue/retry_policy.h"
 #include "storage/index/fleet/farm_repository.h"
+#include "storage/index/jobs/duration_repository.h"
 #include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
 #include "storage/index/rows/run_codec.h"
@@ -298,6 +299,8 @@ Result<bool> LeaseQueue::complete(Connection& connection, const LeaseKey& key,
       "r.state "
       "= 0 AND r.job_id <> $3 AND j.reuse FOR UPDATE OF r SKIP LOCKED)",
       {run->instance, index::hashParam(run->action), run->jobId, clock_.now() + kLookFirst}));
+  if (result.exitCode == 0)
+    KILN_TRY(index::recordDuration(connection, *run, seconds(result.recorded - result.leased)));
   KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kGood, clock_.now()));
   return true;
 }

@@ -65,13 +65,13 @@ class LeaseQueue {
   LeaseQueue(const Clock& clock, Settings settings) : clock_(clock), settings_(settings) {}
 
   // (T) Leases the next run: highest priority first, then the instance that runs the least for its weight,
-  // then the longest queued. Never two runs of one job's action to one worker, nor one whose evidence already
-  // counts; keeps the number of distinct operators reachable. A check or tune gets devices that no other
-  // lease of the worker holds, and holds them (RunRecord::devices); a tune gets a worker that does nothing
-  // else, and keeps it so. Equal actions of one instance run once for all the jobs that wait for them. A
-  // worker that has not proven itself gets few, one whose leases ended badly what nobody else could take
-  // (reputation.h), one that has a lease nothing new that an idle one could take. Nothing if there is none
-  // for this worker.
+  // then the one expected to take longest, to which an earlier time in the queue counts second for second.
+  // Never two runs of one job's action to one worker, nor one whose evidence already counts; keeps the number
+  // of distinct operators reachable. A check or tune gets devices that no other lease of the worker holds,
+  // and holds them (RunRecord::devices); a tune gets a worker that does nothing else, and keeps it so. Equal
+  // actions of one instance run once for all the jobs that wait for them. A worker that has not proven itself
+  // gets few, one whose leases ended badly what nobody else could take (reputation.h), one that has a lease
+  // nothing new that an idle one could take. Nothing if there is none for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
 
   // Extends the lease, not beyond its time limit and the overhead, and records the stage. False if the report
@@ -97,7 +97,8 @@ class LeaseQueue {
   Result<std::vector<index::RunRecord>> leasedTo(postgres::Connection& connection,
                                                  const Identity& worker) const;
 
-  // (T) Ends the lease with a result, which is stored with it. False if it is stale by now.
+  // (T) Ends the lease with a result, which is stored with it, and counts how long a success took. False if
+  // it is stale by now.
   Result<bool> complete(postgres::Connection& connection, const LeaseKey& key,
                         const index::ResultRecord& result) const;
 

@@ -2,7 +2,7 @@
 
 namespace kiln::queue {
 
-// Each half has a partial index of its own: runs_lanes holds what the first one reads.
+// Each half has a partial index of its own: runs_by_lane holds what the first one counts.
 Result<std::vector<Depth>> queueDepth(postgres::Connection& connection) {
   KILN_ASSIGN(
       postgres::Rows rows,

@@ -118,7 +118,8 @@ void compareWorkers(int runs, int workers) {
              percentile(all, 50), percentile(all, 99), alone / 2, runs / dispatching / (alone / 2));
 }
 
-// Copies of one job and its run, each with an action of its own, from number {0} to {1}.
+// Copies of one job and its run, each with an action of its own, from number {0} to {1}, expected to take up
+// to ten minutes.
 constexpr const char* kCopies[] = {
     R"sql(INSERT INTO jobs SELECT (jsonb_populate_record(j, jsonb_build_object('instance', 'i' || n % 50, 'id', 'c' || n,
       'idempotency_key', 'c' || n))).* FROM jobs j, generate_series({0}, {1}) n WHERE j.id = 'job0')sql",
@@ -126,7 +127,8 @@ constexpr const char* kCopies[] = {
       sha256(n::text::bytea)))).* FROM actions a, generate_series({0}, {1}) n WHERE a.instance = 'default')sql",
     R"sql(INSERT INTO runs SELECT (jsonb_populate_record(r, jsonb_build_object('instance', 'i' || n % 50, 'id', 'r' || n,
       'job_id', 'c' || n, 'action_hash', sha256(n::text::bytea), 'priority', n % 3, 'target', 'cpu:level' || n % 4,
-      'queued', r.queued + n * interval '1 millisecond'))).* FROM runs r, generate_series({0}, {1}) n
+      'queued', r.queued + n * interval '1 millisecond', 'rank', r.queued + n * interval '1 millisecond'
+      - (n * 37 % 600) * interval '1 second'))).* FROM runs r, generate_series({0}, {1}) n
       WHERE r.id = 'job0-r0')sql"};
 constexpr int kCopiesAtOnce = 5000;  // well within the time that a statement may take
 

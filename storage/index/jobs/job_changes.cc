@@ -46,16 +46,31 @@ Status addRuns(Connection& connection, const std::vector<RunRecord>& runs) {
     GitSource git = run.git.value_or(GitSource{});
     KILN_TRY(connection.execute(
         "INSERT INTO runs (instance, id, job_id, action_hash, action_size, kind, target, toolchain_hash, "
-        "git_url, "
-        "git_commit, git_path, priority, operators_wanted, excluded_workers, counted_operators, time_limit, "
-        "state, "
-        "queued, emulated) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, "
-        "$17, "
-        "$18, $19)",
-        {run.instance, run.id, run.jobId, hashParam(run.action), run.action.size, static_cast<int>(run.kind),
-         run.target, hashParam(run.toolchainDigest), git.url, git.commit, git.path, run.priority,
-         run.operatorsWanted, run.excludedWorkers, run.countedOperators, run.timeLimitSeconds,
-         static_cast<int>(run.state), run.queued, run.emulated}));
+        "git_url, git_commit, git_path, priority, operators_wanted, excluded_workers, counted_operators, "
+        "time_limit, state, queued, emulated, subject, magnitude, expected) VALUES ($1, $2, $3, $4, $5, $6, "
+        "$7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22)",
+        {run.instance,
+         run.id,
+         run.jobId,
+         hashParam(run.action),
+         run.action.size,
+         static_cast<int>(run.kind),
+         run.target,
+         hashParam(run.toolchainDigest),
+         git.url,
+         git.commit,
+         git.path,
+         run.priority,
+         run.operatorsWanted,
+         run.excludedWorkers,
+         run.countedOperators,
+         run.timeLimitSeconds,
+         static_cast<int>(run.state),
+         run.queued,
+         run.emulated,
+         hashParam(run.subject.content),
+         run.subject.magnitude,
+         run.expectedSeconds}));
   }
   return {};
 }

@@ -102,6 +102,29 @@ struct JobRecord {
   std::uint64_t revision = 0;
 };
 
+// Runs of one kind and target take about the same time where these are equal, and somewhat alike where the
+// magnitude is.
+struct Subject {
+  Digest content;     // the model; of a fetch the repository. Its size is 0
+  int magnitude = 0;  // the binary logarithm of the bytes of all sources
+  bool operator==(const Subject&) const = default;
+};
+
+// What decides how long a run takes.
+struct WorkKind {
+  ActionKind kind = ActionKind::kCompile;
+  std::string target;
+  Subject subject;
+  bool operator==(const WorkKind&) const = default;
+};
+
+// How long it is going to take, from runs of the same instance that ended well.
+struct Expectation {
+  double seconds = 0;
+  int runs = 0;               // that it was learnt from
+  bool ofTheSubject = false;  // and not of others of about its size
+};
+
 // One builder's share of an action.
 struct RunRecord {
   std::string instance, id, jobId;
@@ -116,6 +139,8 @@ struct RunRecord {
   std::vector<std::string> countedOperators;  // of that evidence
   int timeLimitSeconds = 3600;
   bool emulated = false;  // a check or tune that wants an emulated device
+  Subject subject;
+  double expectedSeconds = 0;  // as known when it was queued; the longer one of a lane goes first
   RunState state = RunState::kQueued;
   TimePoint queued;
   int attempts = 0;

@@ -20,6 +20,8 @@ RunRecord runAt(const postgres::Row& row) {
   run.countedOperators = row.get<std::vector<std::string>>("counted_operators");
   run.timeLimitSeconds = row.get<int>("time_limit");
   run.emulated = row.get<bool>("emulated");
+  run.subject = {hashAt(row, "subject"), row.get<int>("magnitude")};
+  run.expectedSeconds = row.get<double>("expected");
   run.state = static_cast<RunState>(row.get<int>("state"));
   run.queued = row.get<TimePoint>("queued");
   run.attempts = row.get<int>("attempts");

@@ -208,13 +208,19 @@ const std::vector<Table>& tables() {
          "epoch "
          "worker operator expires stage avoid_worker avoid_until error_code error_message revision emulated "
          "worker_key deadline "
-         "devices contested not_before",
+         "devices contested not_before subject magnitude expected rank",
          Who::kElsewhere,
          "the queue: what comes of it is held against the worker's receipt (receipt_test) and, published, "
          "against receipts by the signer"}},
        Who::kElsewhere,
        nullptr,
        "likewise"},
+      {"durations",
+       {{"instance kind target magnitude subject seconds runs", Who::kHarmless,
+         "in which order runs are handed out; what comes of them is the same"}},
+       Who::kHarmless,
+       nullptr,
+       "learnt again"},
       {"attempts",
        {{"instance run_id epoch worker operator leased ended outcome error error_code", Who::kHarmless,
          "a record of what went wrong; nothing is decided by it"},

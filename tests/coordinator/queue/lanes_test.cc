@@ -21,7 +21,7 @@ LaneFilter all() {
 
 class Lanes : public FleetTest {
  protected:
-  // So many runs more, each of a job of its own, all of one lane.
+  // So many runs more, each of a job of its own, all of one lane; of 13 different lengths.
   void queue(int runs, const std::string& instance = "default", int priority = 0,
              const std::string& target = "cpu:x86-64-v3", TimePoint queued = kStart) {
     for (int i = 0; i < runs; ++i) {
@@ -29,6 +29,7 @@ class Lanes : public FleetTest {
       index::JobSnapshot job = jobWithRuns(name, name, 1, instance, queued + std::chrono::microseconds(i));
       job.runs[0].priority = priority;
       job.runs[0].target = target;
+      job.runs[0].expectedSeconds = 13 - i % 13;
       insert(job);
     }
   }
@@ -119,6 +120,61 @@ TEST_F(Lanes, AnInstanceThatRunsAsMuchAsItMayHasNoLane) {
   EXPECT_EQ(lanes(under(R"("instances": {"a": {"running": 1}})")), b);
   EXPECT_EQ(lanes(under(R"("default": {"running": 1}, "instances": {"a": {"running": 2}})")), a);
   EXPECT_TRUE(lanes(under(R"("default": {"running": 0})")).empty());
+}
+
+class LongestFirst : public FleetTest {
+ protected:
+  void queueOne(const std::string& name, double expected, TimePoint queued = kStart, int priority = 0) {
+    index::JobSnapshot job = jobWithRuns(name, name, 1, "default", queued);
+    job.runs[0].expectedSeconds = expected;
+    job.runs[0].priority = priority;
+    insert(job);
+  }
+  std::string order() {
+    std::string out;
+    for (const char* worker : {"w1", "w2", "w3", "w4", "w5"})
+      if (const auto run = acquire(worker)) out += (out.empty() ? "" : " ") + run->jobId;
+    return out;
+  }
+};
+
+TEST_F(LongestFirst, OfThoseQueuedTogether) {
+  queueOne("short", 5);
+  queueOne("long", 600);
+  queueOne("middle", 60);
+  EXPECT_EQ(order(), "long middle short");
+}
+
+TEST_F(LongestFirst, EqualOnesInTheOrderOfTheQueue) {
+  queueOne("third", 60, kStart + seconds(2));
+  queueOne("first", 60);
+  queueOne("second", 60, kStart + seconds(1));
+  EXPECT_EQ(order(), "first second third");
+}
+
+TEST_F(LongestFirst, PriorityGoesBefore) {
+  queueOne("long", 600);
+  queueOne("urgent", 1, kStart, 1);
+  EXPECT_EQ(order(), "urgent long");
+}
+
+TEST_F(LongestFirst, NoneWaitsForEverBehindLongerOnesThatComeLater) {
+  queueOne("short", 5);
+  queueOne("longer", 65, kStart + seconds(59));
+  queueOne("late", 65, kStart + seconds(61));
+  EXPECT_EQ(order(), "longer short late");
+}
+
+// As a coordinator of the release before queues it.
+TEST_F(LongestFirst, ARunWithoutExpectationHasARank) {
+  queueOne("new", 0, kStart + seconds(1));
+  ASSERT_TRUE(connection_.execute(
+      "INSERT INTO runs (instance, id, job_id, action_hash, action_size, kind, target, toolchain_hash, "
+      "priority, operators_wanted, time_limit, state, queued) SELECT instance, 'old', job_id, "
+      "action_hash, action_size, kind, target, toolchain_hash, priority, operators_wanted, time_limit, "
+      "state, "
+      "queued - interval '1 second' FROM runs"));
+  EXPECT_EQ(acquire("w1")->id, "old");
 }
 
 TEST_F(Lanes, OfALaneTheOldestGoesFirstPastThoseThatOthersHold) {
