@@ -17,6 +17,7 @@
 
 #include "api/gateway/route.h"
 #include "api/gateway/tls.h"
+#include "manifest/artifact/oci_layout.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
@@ -28,10 +29,11 @@ namespace kiln::gateway {
 using serving::ConnectionLimiter;
 using serving::ConnectionLimits;
 
-// A published artifact and the bundles about it, with their sizes.
+// A published artifact and what refers to it, with the sizes.
 struct PublishedArtifact {
   Digest artifact;  // its OCI image manifest
   std::vector<Digest> bundles;
+  std::vector<Referrer> others = {};  // of other types than bundles, each about `artifact`
 };
 
 // What may be pulled. Thread safe; called on the gateway's handler threads. `hash` has size 0: sizes are what
@@ -41,13 +43,13 @@ class ArtifactLookup {
   virtual ~ArtifactLookup() = default;
   // The OCI image manifest of a published artifact, with its size.
   virtual Result<Digest> findManifest(const std::string& instance, const Digest& hash) = 0;
-  // A blob that a published artifact of the instance names: config, layer or bundle, with its size.
+  // A blob that a published artifact of the instance or one of its referrers names, with its size.
   virtual Result<Digest> findBlob(const std::string& instance, const Digest& hash) = 0;
   // What refers to a published artifact.
   virtual Result<PublishedArtifact> findReferrers(const std::string& instance, const Digest& artifact) = 0;
   // The published artifacts that name a blob, the newest first; of very many, only so many.
   virtual Result<std::vector<Digest>> findArtifactsOf(const std::string& instance, const Digest& blob) = 0;
-  // The one bundle, and its artifact, that the OCI manifest `hash` stands for
+  // The one bundle or other referrer, and its artifact, that the OCI manifest `hash` stands for
   // (manifest/artifact/oci_layout.h).
   virtual Result<PublishedArtifact> findReferrer(const std::string& instance, const Digest& hash) = 0;
 };
@@ -92,9 +94,10 @@ struct GatewayBackend {
   std::shared_ptr<prometheus::Registry> metrics;
   // An error answers /healthz with 503, its message stays here. Called on a thread of its own, one at a time.
   std::function<Status()> health;
-  std::shared_ptr<LogFiles> log = {};         // null: nothing is served below /log/
-  std::shared_ptr<RequestGate> gate = {};     // null: all of it for everybody, on loopback only
-  std::shared_ptr<ReleaseGate> release = {};  // null: everything that is published
+  std::shared_ptr<LogFiles> log = {};                       // null: nothing is served below /log/
+  std::shared_ptr<RequestGate> gate = {};                   // null: all of it for everybody, on loopback only
+  std::shared_ptr<ReleaseGate> release = {};                // null: everything that is published
+  std::string unhealthy = "the database is not available";  // what that answer says
 };
 
 struct GatewayOptions {

@@ -90,8 +90,8 @@ std::string Responder::health(const Request& request, const Status& healthy) {
   const unsigned status = healthy ? 200 : 503;
   requests_.Add({{"status", std::to_string(status)}}).Increment();
   return wholeAnswer(clock_->now(), status, "text/plain; charset=utf-8",
-                     healthy ? "ok\n" : "the database is not available\n",
-                     request.method() != http::verb::head, keepsConnection(request));
+                     healthy ? "ok\n" : backend_.unhealthy + "\n", request.method() != http::verb::head,
+                     keepsConnection(request));
 }
 
 Status Responder::admit(const Request& request, const std::string& certificate, const Route& route) const {
@@ -194,7 +194,9 @@ void Responder::manifest(Answer& answer, const Route& route) {
   if (!referrer) return refuse(answer, referrer.error(), route.kind);
   if (const auto may = checkRelease(route.instance, referrer->artifact); !may)
     return refuse(answer, may.error(), route.kind);
-  const auto bytes = makeBundleReferrer(referrer->artifact, referrer->bundles.at(0));
+  const auto bytes = referrer->bundles.empty()
+                         ? makeReferrer(referrer->others.at(0))
+                         : makeBundleReferrer(referrer->artifact, referrer->bundles.front());
   if (!bytes) return refuse(answer, bytes.error(), route.kind);
   document(answer, digestOf(*bytes), kOciManifestMediaType, *bytes);
 }
@@ -207,13 +209,23 @@ void Responder::referrers(Answer& answer, const Route& route) {
   if (found)
     if (const auto may = checkRelease(route.instance, found->artifact); !may)
       return refuse(answer, may.error(), route.kind);
-  if (found && (route.artifactType.empty() || route.artifactType == kBundleType)) {
-    for (const Digest& bundle : found->bundles) {
-      const auto bytes = makeBundleReferrer(found->artifact, bundle);
-      if (!bytes) return refuse(answer, bytes.error(), route.kind);
-      entries.push_back({digestOf(*bytes), kBundleType});
-    }
-  }
+  const auto wanted = [&](const std::string& type) {
+    return found && (route.artifactType.empty() || route.artifactType == type);
+  };
+  const auto add = [&](const Result<std::string>& bytes, const std::string& type) -> Status {
+    if (!bytes) return fail(bytes.error());
+    entries.push_back({digestOf(*bytes), type});
+    return {};
+  };
+  if (wanted(kBundleType))
+    for (const Digest& bundle : found->bundles)
+      if (const auto added = add(makeBundleReferrer(found->artifact, bundle), kBundleType); !added)
+        return refuse(answer, added.error(), route.kind);
+  if (found)
+    for (const Referrer& other : found->others)
+      if (wanted(other.artifactType))
+        if (const auto added = add(makeReferrer(other), other.artifactType); !added)
+          return refuse(answer, added.error(), route.kind);
   const auto index = makeReferrersIndex(entries);
   if (!index) return refuse(answer, index.error(), route.kind);
   if (!route.artifactType.empty()) answer.head.set("OCI-Filters-Applied", "artifactType");

@@ -1,7 +1,7 @@
 #include "coordinator/server/web.h"
 
+#include "api/gateway/log_files.h"
 #include "coordinator/web/http_gate.h"
-#include "coordinator/web/log_files.h"
 #include "coordinator/web/published_blobs.h"
 #include "coordinator/web/releases.h"
 
@@ -11,7 +11,7 @@ namespace {
 gateway::GatewayBackend backendOf(const Options& options, FarmServices& services,
                                   postgres::DatabaseHealth& health) {
   std::shared_ptr<gateway::LogFiles> log;
-  if (!options.logTiles.empty()) log = std::make_shared<LogFilesOnDisk>(options.logTiles);
+  if (!options.logTiles.empty()) log = std::make_shared<gateway::LogFilesOnDisk>(options.logTiles);
   return {.artifacts = std::make_shared<PublishedBlobs>(services.pool()),
           .blobs = services.inputs().blobs,
           .metrics = services.registry(),

@@ -1,8 +1,8 @@
-#include "coordinator/web/log_files.h"
+#include "api/gateway/log_files.h"
 
 #include "signing/log/checkpoint.h"
 
-namespace kiln::server {
+namespace kiln::gateway {
 namespace {
 
 // Without the directory's name, which is nobody's business.
@@ -27,4 +27,4 @@ Result<std::string> LogFilesOnDisk::tile(const std::string& path) {
   return hidden(tiles_.read(tile), kMissing);
 }
 
-}  // namespace kiln::server
+}  // namespace kiln::gateway
