@@ -52,10 +52,9 @@ Result<v1::Artifact> indexEntry(Client& client, const std::string& digest) {
   return artifact;
 }
 
-Result<node::ArtifactRef> findArtifact(Client& client, const std::string& digest) {
+Result<node::ArtifactRef> partsOf(Client& client, const v1::Artifact& artifact) {
   node::ArtifactRef ref;
   ref.instance = client.instance();
-  KILN_ASSIGN(const auto artifact, indexEntry(client, digest));
   KILN_ASSIGN(ref.artifact, answered(artifact.manifest(), "the artifact"));
   for (const auto& bundle : artifact.bundles()) {
     KILN_ASSIGN(const Digest each, answered(bundle, "a bundle"));
@@ -65,6 +64,12 @@ Result<node::ArtifactRef> findArtifact(Client& client, const std::string& digest
     KILN_ASSIGN(const Digest root, answered(artifact.fixtures(), "the fixtures"));
     KILN_ASSIGN(ref.fixtures, listFixtures(client, root));
   }
+  return ref;
+}
+
+Result<node::ArtifactRef> findArtifact(Client& client, const std::string& digest) {
+  KILN_ASSIGN(const auto artifact, indexEntry(client, digest));
+  KILN_ASSIGN(node::ArtifactRef ref, partsOf(client, artifact));
   KILN_ASSIGN(ref.recalls, client.recalls());
   return ref;
 }

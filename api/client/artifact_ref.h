@@ -10,6 +10,10 @@ namespace kiln::client {
 // said. `digest` and errors are as in findArtifact().
 Result<v1::Artifact> indexEntry(Client& client, const std::string& digest);
 
+// What an entry says where the parts of the artifact are, without recalls. kDataLoss (exitCode 5) if it names
+// no digests or fixtures that are no tree.
+Result<node::ArtifactRef> partsOf(Client& client, const v1::Artifact& artifact);
+
 // `digest` is "sha256:<64 hex>", or the first 12 digits or more of one: the farm then says which it means,
 // and kInvalidArgument where it could mean several. kNotFound if the instance has none; kDataLoss (exitCode
 // 5) if the index answers with another artifact or with fixtures that are no tree.

@@ -150,17 +150,50 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
   return verdict;
 }
 
-Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
-                                         const Clock& clock) {
+namespace {
+
+// What is needed of an artifact before its files: its own manifest and the bundles, with the recalls that
+// came along taken in.
+Result<signing::VerifyRequest> requestFor(storage::BlobStore& store, const ArtifactRef& ref,
+                                          std::string& artifactJson, Trust& trust) {
   signing::VerifyRequest request;
-  KILN_ASSIGN(const auto artifactJson,
+  KILN_ASSIGN(artifactJson,
               readSmall(store, ref.instance, ref.artifact, kMaxOciManifestBytes, "artifact.json"));
   request.artifactJson = artifactJson;
   request.artifact = ref.artifact;
   KILN_ASSIGN(auto bundles, offeredBundles(store, ref));
   for (OfferedBundle& bundle : bundles) request.bundles.push_back(std::move(bundle.text));
   KILN_TRY(trust.learnCarried(ref.recalls));
+  return request;
+}
+
+}  // namespace
+
+Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
+                                         const Clock& clock) {
+  std::string artifactJson;
+  KILN_ASSIGN(auto request, requestFor(store, ref, artifactJson, trust));
   KILN_ASSIGN(auto verdict, judgeStatements(request, store, ref.instance, trust, clock));
+  KILN_TRY(trust.learn(verdict));
+  return verdict;
+}
+
+Result<signing::Verdict> verifyOffered(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
+                                       const Clock& clock) {
+  if (ref.fixtures.size() > kMaxFixtureFiles + 1)
+    return fail(verificationFailed("more fixtures are offered than an artifact may have"));
+  std::string artifactJson;
+  KILN_ASSIGN(auto request, requestFor(store, ref, artifactJson, trust));
+  if (!ref.fixtures.empty()) {
+    KILN_ASSIGN(request.fixtures, offeredFixtures(store, ref));
+  }
+  // As in fetchArtifact(): nothing of the files is asked for before.
+  KILN_TRY(judgeStatements(request, store, ref.instance, trust, clock));
+  request.statementsOnly = false;
+  KILN_ASSIGN(auto verdict,
+              judge(request, trust, clock, [&](const ArtifactFile& file, const storage::ByteSink& sink) {
+                return store.read(ref.instance, file.digest, 0, 0, sink);
+              }));
   KILN_TRY(trust.learn(verdict));
   return verdict;
 }

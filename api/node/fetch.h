@@ -38,4 +38,10 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
 Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
                                          const Clock& clock);
 
+// All that fetchArtifact() checks, without a directory: every blob is read from `store` and verified, the
+// files and fixtures once they are found to be signed. For whoever keeps the blobs himself, as a store that
+// `store` writes what it reads to. `trust` learns. Errors as of fetchArtifact().
+Result<signing::Verdict> verifyOffered(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
+                                       const Clock& clock);
+
 }  // namespace kiln::node

@@ -12,15 +12,32 @@ namespace kiln::signing {
 namespace {
 
 constexpr std::size_t kMaxCredential = 1 << 20;
+constexpr std::size_t kMaxRefusal = 64 << 10;
+constexpr long kSlowBytesPerSecond = 1 << 10, kSlowSeconds = 30;
+
+using Sink = std::function<Status(Bytes)>;
 
 struct Body {
   std::string text;
   std::size_t limit = 0;
   bool tooLong = false;
+  const Sink* sink = nullptr;  // of an answer with 200
+  CURL* curl = nullptr;
+  Status taken = {};  // what the sink said
 };
+
+bool goesToSink(const Body& body) {
+  long status = 0;
+  if (body.sink) curl_easy_getinfo(body.curl, CURLINFO_RESPONSE_CODE, &status);
+  return status == 200;
+}
 
 std::size_t take(char* data, std::size_t size, std::size_t count, void* to) {
   Body& body = *static_cast<Body*>(to);
+  if (goesToSink(body)) {
+    body.taken = (*body.sink)(Bytes(reinterpret_cast<const std::uint8_t*>(data), size * count));
+    return body.taken ? size * count : 0;  // 0 ends the transfer
+  }
   if (size * count > body.limit - body.text.size()) {
     body.tooLong = true;
     return 0;  // ends the transfer
@@ -76,19 +93,27 @@ tl::unexpected<Error> failed(const std::string& url, CURLcode code, const char* 
   return fail(Code::kUnavailable, url + ": " + printable(detail));
 }
 
-Result<HttpAnswer> perform(const std::string& url, const std::string* post, std::size_t limit,
+// A whole answer within ten seconds, or, into a sink, one that goes on.
+void setPatience(CURL* curl, bool streaming) {
+  curl_easy_setopt(curl, streaming ? CURLOPT_CONNECTTIMEOUT : CURLOPT_TIMEOUT, 10L);
+  if (!streaming) return;
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_LIMIT, kSlowBytesPerSecond);
+  curl_easy_setopt(curl, CURLOPT_LOW_SPEED_TIME, kSlowSeconds);
+}
+
+Result<HttpAnswer> perform(const std::string& url, const std::string* post, Body body,
                            const HttpCredentials& credentials) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(), curl_easy_cleanup);
   if (ready != CURLE_OK || !curl) return fail(Code::kInternal, "libcurl does not start");
-  Body body{{}, limit};
+  body.curl = curl.get();
   char detail[CURL_ERROR_SIZE] = "";
   curl_easy_setopt(curl.get(), CURLOPT_ERRORBUFFER, detail);
   curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
   curl_easy_setopt(curl.get(), CURLOPT_PROTOCOLS_STR, "http,https");
   curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");
   curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
-  curl_easy_setopt(curl.get(), CURLOPT_TIMEOUT, 10L);
+  setPatience(curl.get(), body.sink != nullptr);
   curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, take);
   curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &body);
   if (url.starts_with("https:")) KILN_TRY(setCredentials(curl.get(), credentials));
@@ -97,6 +122,7 @@ Result<HttpAnswer> perform(const std::string& url, const std::string* post, std:
     curl_easy_setopt(curl.get(), CURLOPT_POSTFIELDS, post->c_str());
   }
   const CURLcode done = curl_easy_perform(curl.get());
+  if (!body.taken) return fail(body.taken.error());
   if (body.tooLong) return fail(Code::kResourceExhausted, url + ": the answer is too long");
   if (done != CURLE_OK) return failed(url, done, detail, credentials);
   HttpAnswer answer;
@@ -108,11 +134,16 @@ Result<HttpAnswer> perform(const std::string& url, const std::string* post, std:
 }  // namespace
 
 Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit, const HttpCredentials& credentials) {
-  return perform(url, nullptr, limit, credentials);
+  return perform(url, nullptr, {.limit = limit}, credentials);
 }
 
 Result<HttpAnswer> httpPost(const std::string& url, const std::string& body, std::size_t limit) {
-  return perform(url, &body, limit, {});
+  return perform(url, &body, {.limit = limit}, {});
+}
+
+Result<HttpAnswer> httpStream(const std::string& url, const std::function<Status(Bytes)>& sink,
+                              const HttpCredentials& credentials) {
+  return perform(url, nullptr, {.limit = kMaxRefusal, .sink = &sink}, credentials);
 }
 
 }  // namespace kiln::signing

@@ -1,8 +1,11 @@
-// The little HTTP that following a log needs, over libcurl: plain http and https, no redirects, no proxy.
+// The little HTTP that following a log and pulling from a mirror need, over libcurl: plain http and https, no
+// redirects, no proxy.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 
 namespace kiln::signing {
@@ -28,5 +31,11 @@ struct HttpCredentials {
 Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit,
                            const HttpCredentials& credentials = {});
 Result<HttpAnswer> httpPost(const std::string& url, const std::string& body, std::size_t limit);
+// As httpGet, but the body of an answer with status 200 goes to `sink` as it comes, however long: an error of
+// the sink ends the transfer and is returned. Of any other answer the body is kept, 64 KiB of it at most.
+// kUnavailable also for an answer that is cut, or brings less than 1 KiB/s for 30 s; for the whole there is
+// no limit of time.
+Result<HttpAnswer> httpStream(const std::string& url, const std::function<Status(Bytes)>& sink,
+                              const HttpCredentials& credentials = {});
 
 }  // namespace kiln::signing
