@@ -1,0 +1,140 @@
+#include "api/mirror/records.h"
+
+#include "manifest/json/reader.h"
+
+namespace kiln::mirror {
+namespace {
+
+constexpr char kVersion[] = "kiln/v1";
+constexpr std::size_t kMaxEntries = 1'000'000;
+constexpr JsonLimits kLimits{.bytes = 256u << 20};
+
+Json digestJson(const Digest& digest) {
+  return {{"digest", digest.text()}, {"size", std::to_string(digest.size)}};
+}
+
+Json listJson(const std::vector<Digest>& digests) {
+  Json out = Json::array();
+  for (const Digest& digest : digests) out.push_back(digestJson(digest));
+  return out;
+}
+
+// Calls `take` with a reader of each object in the array `name`.
+template <class Take>
+Status eachOf(ObjectReader& reader, std::string_view name, Take take) {
+  KILN_ASSIGN(const Json* array, reader.array(name));
+  if (array->size() > kMaxEntries) return badMember(reader.path(name), "has too many entries");
+  for (std::size_t i = 0; i < array->size(); ++i) {
+    KILN_ASSIGN(ObjectReader entry,
+                ObjectReader::open((*array)[i], reader.path(name) + "[" + std::to_string(i) + "]"));
+    KILN_TRY(take(entry));
+    KILN_TRY(entry.finish());
+  }
+  return {};
+}
+
+Status readDigests(ObjectReader& reader, std::string_view name, std::vector<Digest>& out) {
+  return eachOf(reader, name, [&](ObjectReader& entry) -> Status {
+    KILN_ASSIGN(const Digest digest, entry.digest());
+    out.push_back(digest);
+    return {};
+  });
+}
+
+Result<TimePoint> readTime(ObjectReader& reader, std::string_view name) {
+  KILN_ASSIGN(const std::string text, reader.string(name));
+  auto time = parseRfc3339(text);
+  if (!time) return badMember(reader.path(name), time.error().message);
+  return time;
+}
+
+// All that is written here is valid UTF-8 or was made printable, so that it has a canonical form.
+std::string written(const Json& json) {
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string ArtifactRecord::text() const {
+  Json files = Json::array();
+  for (const FixtureFile& file : fixtures) {
+    Json one = digestJson(file.digest);
+    one["path"] = file.path;
+    files.push_back(std::move(one));
+  }
+  return written({{"apiVersion", kVersion},
+                  {"kind", "MirroredArtifact"},
+                  {"artifact", digestJson(artifact)},
+                  {"files", listJson(this->files)},
+                  {"bundles", listJson(bundles)},
+                  {"fixtures", std::move(files)}});
+}
+
+Result<ArtifactRecord> ArtifactRecord::parse(std::string_view text) {
+  KILN_ASSIGN(const Json json, parseStrictJson(text, kLimits));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, ""));
+  ArtifactRecord out;
+  KILN_TRY(reader.expect("apiVersion", kVersion));
+  KILN_TRY(reader.expect("kind", "MirroredArtifact"));
+  KILN_ASSIGN(ObjectReader artifact, reader.object("artifact"));
+  KILN_ASSIGN(out.artifact, artifact.digest());
+  KILN_TRY(artifact.finish());
+  KILN_TRY(readDigests(reader, "files", out.files));
+  KILN_TRY(readDigests(reader, "bundles", out.bundles));
+  KILN_TRY(eachOf(reader, "fixtures", [&](ObjectReader& entry) -> Status {
+    FixtureFile file;
+    KILN_ASSIGN(file.path, entry.string("path"));
+    KILN_ASSIGN(file.digest, entry.digest());
+    out.fixtures.push_back(std::move(file));
+    return {};
+  }));
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+std::string State::text() const {
+  Json refusals = Json::array(), again = Json::array();
+  for (const auto& [artifact, why] : refused) refusals.push_back({{"artifact", artifact}, {"why", why}});
+  for (const auto& [artifact, until] : lookAgain)
+    again.push_back({{"artifact", artifact}, {"until", rfc3339(until)}});
+  return written({{"apiVersion", kVersion},
+                  {"kind", "MirrorState"},
+                  {"generation", std::to_string(generation)},
+                  {"asked", rfc3339(asked)},
+                  {"walked", walked},
+                  {"pageToken", pageToken},
+                  {"looked", std::to_string(looked)},
+                  {"tiles", std::to_string(tiles)},
+                  {"basis", basis},
+                  {"refused", std::move(refusals)},
+                  {"lookAgain", std::move(again)}});
+}
+
+Result<State> State::parse(std::string_view text) {
+  KILN_ASSIGN(const Json json, parseStrictJson(text, kLimits));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, ""));
+  State out;
+  KILN_TRY(reader.expect("apiVersion", kVersion));
+  KILN_TRY(reader.expect("kind", "MirrorState"));
+  KILN_ASSIGN(out.generation, reader.unsigned64("generation"));
+  KILN_ASSIGN(out.asked, readTime(reader, "asked"));
+  KILN_ASSIGN(out.walked, reader.boolean("walked"));
+  KILN_ASSIGN(out.pageToken, reader.string("pageToken"));
+  KILN_ASSIGN(out.looked, reader.unsigned64("looked"));
+  KILN_ASSIGN(out.tiles, reader.unsigned64("tiles"));
+  KILN_ASSIGN(out.basis, reader.string("basis"));
+  KILN_TRY(eachOf(reader, "refused", [&](ObjectReader& entry) -> Status {
+    KILN_ASSIGN(const std::string artifact, entry.string("artifact"));
+    KILN_ASSIGN(out.refused[artifact], entry.string("why"));
+    return {};
+  }));
+  KILN_TRY(eachOf(reader, "lookAgain", [&](ObjectReader& entry) -> Status {
+    KILN_ASSIGN(const std::string artifact, entry.string("artifact"));
+    KILN_ASSIGN(out.lookAgain[artifact], readTime(entry, "until"));
+    return {};
+  }));
+  KILN_TRY(reader.finish());
+  return out;
+}
+
+}  // namespace kiln::mirror
