@@ -7,6 +7,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <fstream>
 
 #include "storage/postgres/connection.h"
 
@@ -22,7 +23,7 @@ constexpr char kScript[] = KILN_SOURCE_DIR "/infra/postgres";
 
 }  // namespace
 
-PostgresServer::PostgresServer() {
+PostgresServer::PostgresServer(Durability durability) : durability_(durability) {
   startKeeper();
   start();
 }
@@ -56,7 +57,8 @@ void PostgresServer::startKeeper() {
 }
 
 std::string PostgresServer::run(const std::string& command) {
-  std::string line = fmt::format("'{}' {} '{}' --no-sync", kScript, command, directory_ / "pg");
+  std::string line = fmt::format("'{}' {} '{}'{}", kScript, command, directory_ / "pg",
+                                 durability_ == Durability::kOff ? " --no-sync" : "");
   FILE* pipe = ::popen(line.c_str(), "re");
   if (!pipe) giveUp("popen");
   std::string output;
@@ -73,6 +75,13 @@ void PostgresServer::start() {
 
 void PostgresServer::stop() {
   run("stop");
+}
+
+int PostgresServer::pid() const {
+  std::ifstream file(directory_ / "pg/data/postmaster.pid");
+  int pid = -1;
+  file >> pid;
+  return pid;
 }
 
 std::string PostgresServer::createDatabase() {

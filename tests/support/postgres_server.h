@@ -7,11 +7,13 @@
 
 namespace kiln::testing_support {
 
-// Not thread safe. Ends with the test program, even when that is killed. Durability is off, for speed.
+enum class Durability { kOff, kOn };  // whether a commit waits for the disk
+
+// Not thread safe. Ends with the test program, even when that is killed.
 class PostgresServer {
  public:
-  // Starts one; aborts the program with the reason if it cannot.
-  PostgresServer();
+  // Starts one; aborts the program with the reason if it cannot. Tests need no durability, and are faster so.
+  explicit PostgresServer(Durability durability = Durability::kOff);
   ~PostgresServer();
   PostgresServer(const PostgresServer&) = delete;
   PostgresServer& operator=(const PostgresServer&) = delete;
@@ -28,11 +30,14 @@ class PostgresServer {
   // For fault tests: data survives, sessions end. Both wait and may be repeated.
   void stop();
   void start();
+  // Its first process, which has started all others.
+  int pid() const;
 
  private:
   std::string run(const std::string& command);
   void startKeeper();
 
+  const Durability durability_;
   TempDirectory directory_;
   std::string conninfo_;
   int databases_ = 0;
