@@ -1,5 +1,5 @@
-// Limits the calls in progress by whose they are: each holds a thread while it waits, and all callers share
-// the threads.
+// Limits the calls in progress by whose they are: each holds a thread, or memory, while it waits, and all
+// callers share these.
 #pragma once
 
 #include <cstddef>

@@ -103,9 +103,17 @@ Status Gate::admit(const Credentials& shown, const RpcRule* rule, std::string_vi
 }
 
 Result<CallLimiter::Permit> Gate::permit(const Credentials& shown) const {
+  return permitOf(calls_, shown);
+}
+
+Result<CallLimiter::Permit> Gate::permitWorker(const Credentials& shown) const {
+  return permitOf(workerCalls_, shown);
+}
+
+Result<CallLimiter::Permit> Gate::permitOf(CallLimiter& calls, const Credentials& shown) const {
   KILN_ASSIGN(const Identity who, identify(shown));
   if (std::holds_alternative<LocalUser>(who)) return CallLimiter::Permit();
-  return calls_.acquire({describe(who), tenantsOf(who, *rules()), shown.address});
+  return calls.acquire({describe(who), tenantsOf(who, *rules()), shown.address});
 }
 
 Result<InstanceSet> Gate::admitWorker(const Credentials& shown, const std::string& certificatePem) const {

@@ -19,8 +19,10 @@
 
 namespace kiln::access {
 
-// Calls in progress, but for the local user's.
+// Calls in progress, but for the local user's and those of workers: each may hold a thread.
 inline constexpr std::size_t kMaxCalls = 1536;
+// Calls of workers, which hold memory alone.
+inline constexpr std::size_t kMaxWorkerCalls = 32'768;
 
 // What a caller shows.
 struct Credentials {
@@ -54,6 +56,8 @@ class Gate {
   // Held while a call goes on. kResourceExhausted if the caller, all that are of its instances or operator,
   // or all from its address have too many; the farm's own user may have any.
   Result<CallLimiter::Permit> permit(const Credentials& shown) const;
+  // The same for a worker's call, which counts beside all others.
+  Result<CallLimiter::Permit> permitWorker(const Credentials& shown) const;
 
   // The instances that a worker serves which presents `certificatePem` in its call. kPermissionDenied unless
   // that is what it shows: over a network, the same name, operator and key as in its TLS certificate.
@@ -61,10 +65,11 @@ class Gate {
 
  private:
   std::shared_ptr<const AccessRules> rules() const;
+  Result<CallLimiter::Permit> permitOf(CallLimiter& calls, const Credentials& shown) const;
 
   const Clock& clock_;
   const signing::Certificate& workerAuthority_;
-  mutable CallLimiter calls_{kMaxCalls};
+  mutable CallLimiter calls_{kMaxCalls}, workerCalls_{kMaxWorkerCalls};
   mutable Mutex mutex_;
   std::shared_ptr<const AccessRules> rules_ KILN_GUARDED_BY(mutex_);
 };

@@ -13,8 +13,8 @@ constexpr int kTriesForMore = 2;
 
 }  // namespace
 
-ChangeFeed::WorkWatch::WorkWatch(ChangeFeed& feed, Interest interest)
-    : feed_(feed), interest_(std::move(interest)) {
+ChangeFeed::WorkWatch::WorkWatch(ChangeFeed& feed, Interest interest, std::function<void()> told)
+    : feed_(feed), interest_(std::move(interest)), told_(std::move(told)) {
   const MutexLock lock(feed_.mutex_);
   place_ = feed_.waiting_.insert(feed_.waiting_.begin(), this);
 }
@@ -34,10 +34,8 @@ void ChangeFeed::WorkWatch::looked(bool got) {
   feed_.tell(*by->work, got ? kTriesForMore : by->tries - 1, this);
 }
 
-bool ChangeFeed::WorkWatch::wait(std::chrono::milliseconds timeout) {
+bool ChangeFeed::WorkWatch::looks() {
   const MutexLock lock(feed_.mutex_);
-  told_.waitFor(feed_.mutex_, timeout,
-                [&]() KILN_REQUIRES(feed_.mutex_) { return feed_.closed_ || news_.has_value(); });
   wokenBy_ = std::exchange(news_, std::nullopt);
   return wokenBy_.has_value();
 }
@@ -50,7 +48,7 @@ void ChangeFeed::tell(const Work& work, int tries, const WorkWatch* except) {
   });
   if (found == waiting_.end()) return;
   (*found)->news_ = WorkWatch::News{work, tries};
-  (*found)->told_.notifyAll();
+  (*found)->told_();
   waiting_.splice(waiting_.end(), waiting_, found);
 }
 
@@ -98,7 +96,7 @@ void ChangeFeed::publishAll() {
     const MutexLock lock(mutex_);
     for (WorkWatch* one : waiting_) {
       one->news_ = WorkWatch::News{};
-      one->told_.notifyAll();
+      one->told_();
     }
     for (auto& [key, watched] : jobs_) ++watched.changes;
   }
@@ -109,7 +107,7 @@ void ChangeFeed::close() {
   {
     const MutexLock lock(mutex_);
     closed_ = true;
-    for (WorkWatch* one : waiting_) one->told_.notifyAll();
+    for (WorkWatch* one : waiting_) one->told_();
   }
   changed_.notifyAll();
 }

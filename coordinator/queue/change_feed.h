@@ -1,9 +1,10 @@
 // Wakes those who wait for the queue or for one job. PostgreSQL's notifications come in through publish*();
-// they are hints, so every wait also ends after its timeout and callers look at the tables again.
+// they are hints, so whoever waits also looks at the tables by itself now and then.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <list>
 #include <map>
 #include <optional>
@@ -22,13 +23,15 @@ class ChangeFeed {
   // whether it got something, and the news goes on to others if there may be more, or if it was not for it.
   class WorkWatch {
    public:
-    WorkWatch(ChangeFeed& feed, Interest interest);
+    // `told` is called when there is news, and when the feed is closed: with the feed's mutex held, by
+    // whoever brings it, so it must not wait, nor come back to the feed.
+    WorkWatch(ChangeFeed& feed, Interest interest, std::function<void()> told);
     ~WorkWatch();
     WorkWatch(const WorkWatch&) = delete;
+    // Begins a look at the tables; true if there was news since the last one.
+    bool looks();
     // Has looked at the tables, and got something or not.
     void looked(bool got);
-    // Waits for news, until the feed is closed or `timeout` has passed; true if there was some.
-    bool wait(std::chrono::milliseconds timeout);
 
    private:
     friend class ChangeFeed;
@@ -39,9 +42,9 @@ class ChangeFeed {
 
     ChangeFeed& feed_;
     const Interest interest_;
-    Condition told_;
-    std::optional<News> news_;     // since the last wait; guarded by feed_.mutex_
-    std::optional<News> wokenBy_;  // of the last wait; of the waiting thread alone
+    const std::function<void()> told_;
+    std::optional<News> news_;     // since the last look; guarded by feed_.mutex_
+    std::optional<News> wokenBy_;  // of the last look; of whoever looks alone
     std::list<WorkWatch*>::iterator place_;
   };
 

@@ -8,7 +8,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/recalls.h"
 #include "coordinator/rpc/rpc.h"
-#include "coordinator/rpc/worker_address.h"
+#include "coordinator/rpc/synchronize_call.h"
 #include "coordinator/view/device_view.h"
 #include "coordinator/view/job_view.h"
 #include "manifest/base/printable.h"
@@ -20,41 +20,12 @@ namespace {
 
 using index::RunRecord;
 using postgres::Connection;
-using std::chrono::milliseconds;
 
-constexpr int kMaxSlots = 256;
-constexpr int kMaxListed = 1024;  // targets, toolchains, reports
+constexpr int kMaxListed = 1024;  // targets, toolchains
 constexpr std::size_t kMaxStage = 160;
 constexpr std::size_t kMaxDescription = 256 << 10;  // stored and shown to everybody who lists the fleet
 constexpr std::size_t kMaxText = 1024;              // a target, a toolchain
 constexpr std::size_t kMaxFact = 16 << 10;
-constexpr milliseconds kHold{5000};           // of an idle worker's call
-constexpr milliseconds kDeadlineMargin{500};  // an answer this long before the caller gives up
-constexpr milliseconds kBusyContact{200};     // a worker that runs something: progress and free slots
-constexpr milliseconds kIdleContact{10};
-
-void setDuration(google::protobuf::Duration* out, milliseconds value) {
-  out->set_seconds(value.count() / 1000);
-  out->set_nanos(static_cast<std::int32_t>(value.count() % 1000 * 1'000'000));
-}
-
-v1::Lease toLease(const RunRecord& run) {
-  v1::Lease lease;
-  lease.set_id(run.id);
-  lease.set_epoch(run.epoch);
-  lease.set_instance(run.instance);
-  lease.set_kind(static_cast<v1::ActionKind>(run.kind));
-  *lease.mutable_action() = toProto(run.action);
-  if (run.expires) setTimestamp(lease.mutable_expires(), *run.expires);
-  if (run.git) {
-    lease.mutable_git()->set_url(run.git->url);
-    lease.mutable_git()->set_commit(run.git->commit);
-    lease.mutable_git()->set_path(run.git->path);
-  }
-  lease.mutable_time_limit()->set_seconds(run.timeLimitSeconds);
-  for (const std::string& device : run.devices) lease.add_devices(device);
-  return lease;
-}
 
 std::string cleanStage(const std::string& stage) {
   std::string out;
@@ -91,15 +62,6 @@ Status checkDescription(const v1::WorkerDescription& description) {
 }
 
 }  // namespace
-
-struct WorkerService::Caller {
-  signing::Certificate certificate;
-  v1::WorkerDescription description;  // name and operator as in the certificate
-  queue::Claim claim;
-  std::string peerAddress;
-
-  const queue::Identity& identity() const { return claim.worker; }
-};
 
 Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescription& description) const {
   auto certificate = signing::Certificate::fromPem(description.certificate_pem());
@@ -169,8 +131,18 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
                     std::chrono::duration_cast<std::chrono::seconds>(lease).count()));
   }
   const MutexLock lock(mutex_);
-  remembered_[known] = {seen, now};
+  Remembered& remembered = remembered_[known];
+  remembered.description = seen;
+  remembered.stored = now;
   return {};
+}
+
+std::shared_ptr<WorkerService::Call> WorkerService::replaceWaiting(const Caller& caller,
+                                                                   const std::shared_ptr<Call>& call) {
+  const MutexLock lock(mutex_);
+  const auto found = remembered_.find({caller.identity().operatorName, caller.identity().name});
+  if (found == remembered_.end()) return nullptr;
+  return std::exchange(found->second.waiting, call).lock();
 }
 
 Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
@@ -234,53 +206,17 @@ Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slo
   return runs;
 }
 
-Status WorkerService::handOut(grpc::ServerContext& context, const Caller& caller,
-                              const v1::SynchronizeRequest& request, v1::SynchronizeResponse& response) {
-  int slots = request.draining() ? 0 : std::clamp(request.worker().slots(), 0, kMaxSlots);
-  const auto timeout = std::min<std::chrono::system_clock::duration>(
-      kHold, context.deadline() - kDeadlineMargin - std::chrono::system_clock::now());
-  const auto until = std::chrono::steady_clock::now() + timeout;
-  std::vector<RunRecord> runs;
-  const queue::Claim& claim = caller.claim;
-  std::vector<std::string> deviceTargets = queue::servedBy(claim.devices, false);
-  for (std::string& target : queue::servedBy(claim.devices, true)) deviceTargets.push_back(std::move(target));
-  queue::ChangeFeed::WorkWatch watch(
-      leasing_.feed, {claim.kinds, claim.targets, std::move(deviceTargets), claim.worker.instances});
-  for (;;) {
-    // A caller that is gone would hold what it is given until the lease ends.
-    if (context.IsCancelled() || leasing_.feed.closed()) break;
-    const std::size_t before = runs.size();
-    KILN_ASSIGN(runs, fill(caller, slots));
-    watch.looked(runs.size() > before);
-    bool idle = runs.empty() && slots > 0 && request.leases().empty();
-    auto left = std::chrono::duration_cast<milliseconds>(until - std::chrono::steady_clock::now());
-    if (!idle || left <= milliseconds(0)) break;
-    watch.wait(left);
-  }
-  for (const RunRecord& run : runs) *response.add_run() = toLease(run);
-  bool waits = runs.empty() && slots > 0;
-  milliseconds contact = waits ? kIdleContact : kBusyContact;
-  setDuration(response.mutable_next_contact(), contact);
-  return {};
-}
-
-grpc::Status WorkerService::Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
-                                        v1::SynchronizeResponse* response) {
+grpc::ServerUnaryReactor* WorkerService::Synchronize(grpc::CallbackServerContext* context,
+                                                     const v1::SynchronizeRequest* request,
+                                                     v1::SynchronizeResponse* response) {
   return synchronize(*context, *request, *response, std::nullopt);
 }
 
-grpc::Status WorkerService::synchronize(grpc::ServerContext& context, const v1::SynchronizeRequest& request,
-                                        v1::SynchronizeResponse& response,
-                                        std::optional<std::vector<std::string>> instances) {
-  if (request.leases_size() > kMaxListed)
-    return {grpc::StatusCode::INVALID_ARGUMENT, "too many lease reports"};
-  auto caller = identify(request.worker());
-  if (!caller) return toGrpc(caller.error());
-  caller->claim.worker.instances = std::move(instances);
-  caller->peerAddress = peerAddress(context.peer());
-  if (Status status = remember(*caller, request.draining()); !status) return toGrpc(status.error());
-  if (Status status = takeReports(*caller, request, response); !status) return toGrpc(status.error());
-  return toGrpc(handOut(context, *caller, request, response));
+grpc::ServerUnaryReactor* WorkerService::synchronize(grpc::CallbackServerContext& context,
+                                                     const v1::SynchronizeRequest& request,
+                                                     v1::SynchronizeResponse& response,
+                                                     std::optional<std::vector<std::string>> instances) {
+  return Call::begin(*this, {context, request, response}, std::move(instances));
 }
 
 grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest* request,

@@ -1,7 +1,11 @@
 // kiln.v1.WorkerService and FleetService.
 #pragma once
 
+#include <grpcpp/support/server_callback.h>
+
+#include <boost/asio/thread_pool.hpp>
 #include <map>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -19,8 +23,8 @@
 namespace kiln::service {
 
 // A worker is who its certificate says, operator and key included, and calls from one address at a time; what
-// it reports is checked by Completion. Thread safe.
-class WorkerService final : public v1::WorkerService::Service {
+// it reports is checked by Completion. A call that waits for work holds memory and no thread. Thread safe.
+class WorkerService final : public v1::WorkerService::CallbackService {
  public:
   WorkerService(const Stores& stores, const Signatory& signatory, const Leasing& leasing,
                 const Observers& observers, const RecallSource& recalls, JobDriver& driver)
@@ -31,15 +35,20 @@ class WorkerService final : public v1::WorkerService::Service {
         driver_(driver),
         completion_({stores, signatory, recalls}, leasing, observers) {}
 
-  grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
-                           v1::SynchronizeResponse* response) override;
+  grpc::ServerUnaryReactor* Synchronize(grpc::CallbackServerContext* context,
+                                        const v1::SynchronizeRequest* request,
+                                        v1::SynchronizeResponse* response) override;
   // The same for a worker that serves only `instances`; nullopt: every instance.
-  grpc::Status synchronize(grpc::ServerContext& context, const v1::SynchronizeRequest& request,
-                           v1::SynchronizeResponse& response,
-                           std::optional<std::vector<std::string>> instances);
+  grpc::ServerUnaryReactor* synchronize(grpc::CallbackServerContext& context,
+                                        const v1::SynchronizeRequest& request,
+                                        v1::SynchronizeResponse& response,
+                                        std::optional<std::vector<std::string>> instances);
 
  private:
+  static constexpr int kMaxSlots = 256;
+
   struct Caller;
+  class Call;  // synchronize_call.h
 
   Result<Caller> identify(const v1::WorkerDescription& description) const;
   // Stores the description if it changed or is due again. kFailedPrecondition while the same worker speaks
@@ -47,16 +56,17 @@ class WorkerService final : public v1::WorkerService::Service {
   Status remember(const Caller& caller, bool draining);
   Status takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
                      v1::SynchronizeResponse& response);
-  Status handOut(grpc::ServerContext& context, const Caller& caller, const v1::SynchronizeRequest& request,
-                 v1::SynchronizeResponse& response);
   // Whether it may have new leases: not where it was recalled.
   bool mayLease(const Caller& caller);
+  // From now on `call` is the one that waits for this worker. The one before, which it has given up.
+  std::shared_ptr<Call> replaceWaiting(const Caller& caller, const std::shared_ptr<Call>& call);
   // Leases new runs while the worker has free slots.
   Result<std::vector<index::RunRecord>> fill(const Caller& caller, int slots);
 
   struct Remembered {
     Digest description;
     TimePoint stored;
+    std::weak_ptr<Call> waiting;
   };
 
   const Stores& stores_;
@@ -70,6 +80,10 @@ class WorkerService final : public v1::WorkerService::Service {
   std::map<std::pair<std::string, std::string>, Remembered> remembered_ KILN_GUARDED_BY(mutex_);
   // Likewise: why they get no leases, as it was logged.
   std::map<std::pair<std::string, std::string>, std::string> withheld_ KILN_GUARDED_BY(mutex_);
+  // Where calls are worked on; the last, so that these end first. Results are rehashed on threads of their
+  // own: that may take minutes, in which everybody else is served.
+  static constexpr std::size_t kThreads = 16, kResultThreads = 16;
+  boost::asio::thread_pool threads_{kThreads}, resultThreads_{kResultThreads};
 };
 
 // Thread safe.

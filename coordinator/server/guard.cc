@@ -18,4 +18,9 @@ Status Door::takePermit(const grpc::ServerContext& context) const {
   return calls.keep(context, std::move(permit));
 }
 
+Status Door::takeWorkerPermit(const grpc::CallbackServerContext& context) const {
+  KILN_ASSIGN(access::CallLimiter::Permit permit, gate.permitWorker(access::credentialsOf(context)));
+  return calls.keep(context, std::move(permit));
+}
+
 }  // namespace kiln::server

@@ -36,6 +36,8 @@ struct Door {
 
   // The caller's share of the calls, until this one has ended. kResourceExhausted if it has too many.
   Status takePermit(const grpc::ServerContext& context) const;
+  // The same for a worker's call, which holds no thread.
+  Status takeWorkerPermit(const grpc::CallbackServerContext& context) const;
 };
 
 // Thread safe as the service itself. `inner` must outlive it.

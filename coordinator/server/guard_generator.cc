@@ -14,8 +14,9 @@ namespace {
 
 namespace pb = google::protobuf;
 
-constexpr std::array<std::string_view, 2> kNotGenerated = {
+constexpr std::array<std::string_view, 3> kNotGenerated = {
     "kiln.v1.SignerService",         // kiln-signer's own socket
+    "kiln.v1.WorkerService",         // guarded_services.h: answered by callbacks
     "google.bytestream.ByteStream",  // guarded_blobs.h: the instance stands inside the resource name
 };
 

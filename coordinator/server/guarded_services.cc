@@ -11,15 +11,21 @@ grpc::Status GuardedJobs::SubmitJob(ServerContext* context, const v1::SubmitJobR
   return who ? jobs_.submit(*request, *response, access::describe(*who)) : toGrpc(who.error());
 }
 
-grpc::Status GuardedWorkers::Synchronize(ServerContext* context, const v1::SynchronizeRequest* request,
-                                         v1::SynchronizeResponse* response) {
+grpc::ServerUnaryReactor* GuardedWorkers::Synchronize(grpc::CallbackServerContext* context,
+                                                      const v1::SynchronizeRequest* request,
+                                                      v1::SynchronizeResponse* response) {
+  const auto refuse = [context](const Error& error) {
+    grpc::ServerUnaryReactor* reactor = context->DefaultReactor();
+    reactor->Finish(toGrpc(error));
+    return reactor;
+  };
   const auto instances =
       door_.gate.admitWorker(access::credentialsOf(*context), request->worker().certificate_pem());
   if (!instances)
-    return toGrpc(logged(fail(instances.error()), *context, "kiln.v1.WorkerService/Synchronize"));
-  if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
-  if (instances->all) return workers_.synchronize(*context, *request, *response, std::nullopt);
-  return workers_.synchronize(*context, *request, *response, instances->names);
+    return refuse(logged(fail(instances.error()), *context, "kiln.v1.WorkerService/Synchronize").error());
+  if (const Status permit = door_.takeWorkerPermit(*context); !permit) return refuse(permit.error());
+  return workers_.synchronize(*context, *request, *response,
+                              instances->all ? std::nullopt : std::optional(instances->names));
 }
 
 GuardedServices::GuardedServices(const Door& door, const Services& services)

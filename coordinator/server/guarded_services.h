@@ -20,15 +20,17 @@ class GuardedJobs final : public GuardedJobService {
   service::JobService& jobs_;
 };
 
-// A worker calls as itself and gets work of the instances in which it is one.
-class GuardedWorkers final : public GuardedWorkerService {
+// A worker calls as itself and gets work of the instances in which it is one. Answered by callbacks, so that
+// whoever waits holds no thread.
+class GuardedWorkers final : public v1::WorkerService::CallbackService {
  public:
-  GuardedWorkers(const Door& door, service::WorkerService& inner)
-      : GuardedWorkerService(door, inner), workers_(inner) {}
-  grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
-                           v1::SynchronizeResponse* response) override;
+  GuardedWorkers(const Door& door, service::WorkerService& inner) : door_(door), workers_(inner) {}
+  grpc::ServerUnaryReactor* Synchronize(grpc::CallbackServerContext* context,
+                                        const v1::SynchronizeRequest* request,
+                                        v1::SynchronizeResponse* response) override;
 
  private:
+  const Door door_;
   service::WorkerService& workers_;
 };
 

@@ -19,61 +19,70 @@ Interest compiles(const std::string& target = "cpu:x86-64-v3") {
   return {{index::ActionKind::kCompile}, {target}, {}, {}};
 }
 
-constexpr milliseconds kNow{0};
+void ignore() {}
 
-TEST(ChangeFeed, NewsBetweenALookAndTheWaitAreNotMissed) {
+TEST(ChangeFeed, NewsOfALookAreForTheNextOne) {
   ChangeFeed feed;
-  WorkWatch watch(feed, compiles());
+  WorkWatch watch(feed, compiles(), ignore);
+  EXPECT_FALSE(watch.looks());
   feed.publishWork(kCompile);
-  EXPECT_TRUE(watch.wait(hours(1)));
+  watch.looked(false);
+  EXPECT_TRUE(watch.looks());
+  EXPECT_FALSE(watch.looks());
 }
 
-TEST(ChangeFeed, NewsWakeAWaitingWorker) {
+TEST(ChangeFeed, AWaitingWorkerIsToldOnceUntilItLooks) {
   ChangeFeed feed;
-  WorkWatch watch(feed, compiles());
-  auto woken = std::async(std::launch::async, [&] { return watch.wait(hours(1)); });
+  int told = 0;
+  WorkWatch watch(feed, compiles(), [&] { ++told; });
   feed.publishWork(kCompile);
-  EXPECT_TRUE(woken.get());
+  feed.publishWork(kCompile);
+  EXPECT_EQ(told, 1);
+  EXPECT_TRUE(watch.looks());
+  feed.publishWork(kCompile);
+  EXPECT_EQ(told, 2);
 }
 
 TEST(ChangeFeed, ARunWakesOneWorkerThatCouldTakeIt) {
   ChangeFeed feed;
-  WorkWatch other(feed, compiles("cpu:aarch64")), first(feed, compiles()), second(feed, compiles());
+  WorkWatch other(feed, compiles("cpu:aarch64"), ignore), first(feed, compiles(), ignore),
+      second(feed, compiles(), ignore);
   feed.publishWork(kCompile);
-  EXPECT_EQ(first.wait(kNow) + second.wait(kNow), 1);
-  EXPECT_FALSE(other.wait(kNow));
+  EXPECT_EQ(first.looks() + second.looks(), 1);
+  EXPECT_FALSE(other.looks());
 }
 
 TEST(ChangeFeed, TwoRunsWakeTwoWorkers) {
   ChangeFeed feed;
-  WorkWatch first(feed, compiles()), second(feed, compiles()), third(feed, compiles());
+  WorkWatch first(feed, compiles(), ignore), second(feed, compiles(), ignore),
+      third(feed, compiles(), ignore);
   feed.publishWork(kCompile);
   feed.publishWork(kCompile);
-  EXPECT_EQ(first.wait(kNow) + second.wait(kNow) + third.wait(kNow), 2);
+  EXPECT_EQ(first.looks() + second.looks() + third.looks(), 2);
 }
 
 // A transaction that queues several runs of one kind tells of them once.
 TEST(ChangeFeed, WhoTookSomethingHasAnotherLookForMore) {
   ChangeFeed feed;
-  WorkWatch second(feed, compiles()), first(feed, compiles());
+  WorkWatch second(feed, compiles(), ignore), first(feed, compiles(), ignore);
   feed.publishWork(kCompile);
-  ASSERT_TRUE(first.wait(kNow));
+  ASSERT_TRUE(first.looks());
   first.looked(true);
-  ASSERT_TRUE(second.wait(kNow));
+  ASSERT_TRUE(second.looks());
   second.looked(false);
-  EXPECT_TRUE(first.wait(kNow)) << "one more, since the second may not have been able to";
+  EXPECT_TRUE(first.looks()) << "one more, since the second may not have been able to";
   first.looked(false);
-  EXPECT_FALSE(second.wait(kNow));
+  EXPECT_FALSE(second.looks());
 }
 
 TEST(ChangeFeed, WhatAWorkerHasNoUseForGoesOnToOthersButNotForEver) {
   ChangeFeed feed;
-  WorkWatch first(feed, compiles()), second(feed, compiles());
+  WorkWatch first(feed, compiles(), ignore), second(feed, compiles(), ignore);
   feed.publishWork(kCompile);
   int told = 0;
   for (int i = 0; i < 20; ++i)
     for (WorkWatch* one : {&first, &second})
-      if (one->wait(kNow)) {
+      if (one->looks()) {
         ++told;
         one->looked(false);
       }
@@ -82,15 +91,15 @@ TEST(ChangeFeed, WhatAWorkerHasNoUseForGoesOnToOthersButNotForEver) {
 
 TEST(ChangeFeed, NewsOfAWorkerThatIsGoneGoOn) {
   ChangeFeed feed;
-  WorkWatch stays(feed, compiles());
+  WorkWatch stays(feed, compiles(), ignore);
   for (const bool awake : {false, true}) {
     {
-      WorkWatch gone(feed, compiles());  // told first: it stands first
+      WorkWatch gone(feed, compiles(), ignore);  // told first: it stands first
       feed.publishWork(kCompile);
-      if (awake) EXPECT_TRUE(gone.wait(kNow));
-      EXPECT_FALSE(stays.wait(kNow));
+      if (awake) EXPECT_TRUE(gone.looks());
+      EXPECT_FALSE(stays.looks());
     }
-    EXPECT_TRUE(stays.wait(kNow)) << awake;
+    EXPECT_TRUE(stays.looks()) << awake;
     stays.looked(true);
   }
 }
@@ -108,27 +117,24 @@ TEST(ChangeFeed, WakesTheWatchersOfThatJob) {
 TEST(ChangeFeed, ALossWakesEveryone) {
   ChangeFeed feed;
   ChangeFeed::JobWatch watch(feed, {"default", "a"});
-  WorkWatch worker(feed, compiles("cpu:aarch64"));
+  WorkWatch worker(feed, compiles("cpu:aarch64"), ignore);
   std::uint64_t mark = watch.mark();
   feed.publishAll();
   watch.wait(mark, hours(1));
-  worker.wait(hours(1));
+  EXPECT_TRUE(worker.looks());
 }
 
 TEST(ChangeFeed, ClosingEndsWaits) {
   ChangeFeed feed;
   ChangeFeed::JobWatch watch(feed, {"default", "a"});
   auto woken = std::async(std::launch::async, [&] { watch.wait(watch.mark(), hours(1)); });
-  WorkWatch worker(feed, compiles());
+  int told = 0;
+  WorkWatch worker(feed, compiles(), [&] { ++told; });
   feed.close();
   woken.get();
-  worker.wait(hours(1));
+  EXPECT_EQ(told, 1);
+  EXPECT_FALSE(worker.looks());
   EXPECT_TRUE(feed.closed());
-}
-
-TEST(ChangeFeed, AWaitEndsByItself) {
-  ChangeFeed feed;
-  WorkWatch(feed, compiles()).wait(milliseconds(1));
 }
 
 TEST(ChangeFeed, ManyThreads) {
@@ -139,9 +145,9 @@ TEST(ChangeFeed, ManyThreads) {
       for (int n = 0; n < 200; ++n) {
         ChangeFeed::JobWatch watch(feed, {"default", std::to_string(i % 2)});
         feed.publishJob({"default", std::to_string(n % 2)});
-        WorkWatch worker(feed, compiles());
+        WorkWatch worker(feed, compiles(), ignore);
         feed.publishWork(kCompile);
-        worker.wait(milliseconds(0));
+        worker.looks();
         worker.looked(n % 3 == 0);
         watch.wait(watch.mark(), milliseconds(0));
       }

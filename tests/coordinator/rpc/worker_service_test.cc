@@ -1,6 +1,9 @@
 // What Synchronize remembers of a worker and when it gives out leases, and what the fleet's list shows.
 #include "coordinator/rpc/worker_service.h"
 
+#include <algorithm>
+#include <filesystem>
+#include <future>
 #include <thread>
 
 #include "storage/index/fleet/worker_repository.h"
@@ -66,6 +69,63 @@ TEST_F(WorkerServiceTest, ACallerThatIsGoneIsGivenNothing) {
   EXPECT_EQ(rows("attempts WHERE worker = 'gone'"), 0u);
 }
 
+// A call that waits, until it is answered.
+struct WaitingCall {
+  WaitingCall(v1::WorkerService::Stub& stub, const v1::WorkerDescription& worker) {
+    *request.mutable_worker() = worker;
+    stub.async()->Synchronize(&context, &request, &response,
+                              [this](grpc::Status status) { promise.set_value(status); });
+  }
+  bool answered() const { return answer.wait_for(seconds(0)) == std::future_status::ready; }
+
+  grpc::ClientContext context;
+  v1::SynchronizeRequest request;
+  v1::SynchronizeResponse response;
+  std::promise<grpc::Status> promise;
+  std::future<grpc::Status> answer = promise.get_future();
+};
+using WaitingCalls = std::vector<std::unique_ptr<WaitingCall>>;
+
+// Or who calls often enough keeps what comes from others, and all the memory.
+TEST_F(WorkerServiceTest, OneCallOfAWorkerWaits) {
+  auto one = worker("w1");
+  auto stub = v1::WorkerService::NewStub(channel_);
+  WaitingCalls calls;
+  for (int i = 0; i < 50; ++i) calls.push_back(std::make_unique<WaitingCall>(*stub, one->description));
+  const auto open = [&] {
+    return std::ranges::count_if(calls, [](const auto& call) { return !call->answered(); });
+  };
+  while (open() > 1) std::this_thread::yield();
+  EXPECT_EQ(open(), 1) << "which has not waited for as long as it may";
+  feed_.close();
+  for (const auto& call : calls) EXPECT_TRUE(call->answer.get().ok());
+}
+
+std::ptrdiff_t threads() {
+  return std::distance(std::filesystem::directory_iterator("/proc/self/task"), {});
+}
+
+TEST_F(WorkerServiceTest, WorkersThatWaitHoldNoThreadsAndOthersAreServed) {
+  constexpr std::size_t kWorkers = 200;
+  auto stub = v1::WorkerService::NewStub(channel_);
+  auto other = worker("other");
+  const std::ptrdiff_t before = threads();
+  WaitingCalls calls;
+  while (calls.size() < kWorkers) {
+    testing_support::FakeWorker one(channel_, *blobs_, authority_, directory_.path(),
+                                    "w" + std::to_string(calls.size()), "op", clock_.now());
+    one.description.clear_targets();
+    one.description.clear_kinds();
+    calls.push_back(std::make_unique<WaitingCall>(*stub, one.description));
+  }
+  while (rows("fleet") < kWorkers) std::this_thread::yield();
+  EXPECT_LT(threads() - before, 50);
+  submitted(request("k1"));
+  EXPECT_FALSE(other->poll().empty());
+  feed_.close();
+  for (const auto& call : calls) EXPECT_TRUE(call->answer.get().ok());
+}
+
 TEST_F(WorkerServiceTest, AStoppingCoordinatorGivesNothing) {
   auto one = worker("w1");
   submitted(request("k1"));
@@ -93,11 +153,12 @@ TEST_F(WorkerServiceTest, AReportThatCanNameNoLeaseLosesNoneBesideIt) {
 }
 
 // Forwards calls as the gate of a server does for a worker that serves one instance.
-class OneInstance final : public v1::WorkerService::Service {
+class OneInstance final : public v1::WorkerService::CallbackService {
  public:
   explicit OneInstance(WorkerService& inner) : inner_(inner) {}
-  grpc::Status Synchronize(grpc::ServerContext* context, const v1::SynchronizeRequest* request,
-                           v1::SynchronizeResponse* response) override {
+  grpc::ServerUnaryReactor* Synchronize(grpc::CallbackServerContext* context,
+                                        const v1::SynchronizeRequest* request,
+                                        v1::SynchronizeResponse* response) override {
     return inner_.synchronize(*context, *request, *response, {{"other"}});
   }
 
