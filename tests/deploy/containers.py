@@ -67,14 +67,14 @@ class Bundle:
     def close(self):
         shutil.rmtree(self.home, ignore_errors=True)
 
-    def crun(self, *arguments, seccomp=None, masked=False, mounts=()):
+    def crun(self, *arguments, seccomp=None, masked=False, mounts=(), environment=()):
         """Runs a command as the image's user with a read-only root and no capability; `masked`: with runtimes' usual /proc."""
         outside = HOST_USER if os.geteuid() == 0 else os.geteuid()
         one_id = [{"containerID": USER, "hostID": outside, "size": 1}]
         spec = {
             "ociVersion": "1.0.2", "hostname": "pod", "root": {"path": "rootfs", "readonly": True},
-            "process": {"user": {"uid": USER, "gid": USER}, "args": list(arguments), "env": self.image.config["config"]["Env"],
-                        "cwd": "/", "noNewPrivileges": True, "capabilities": {}},
+            "process": {"user": {"uid": USER, "gid": USER}, "args": list(arguments), "cwd": "/", "noNewPrivileges": True, "capabilities": {},
+                        "env": [*self.image.config["config"]["Env"], *environment]},
             "mounts": [{"destination": "/proc", "type": "proc", "source": "proc"},
                        {"destination": "/dev", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "mode=755", "size=65536k"]},
                        {"destination": "/tmp", "type": "tmpfs", "source": "tmpfs", "options": ["nosuid", "nodev", "mode=1777"]},

@@ -5,9 +5,11 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 
 #include "manifest/base/run_program.h"
+#include "worker/sandbox/confinement.h"
 
 namespace kiln::sandbox {
 namespace {
@@ -22,14 +24,6 @@ std::string firstLine(const std::string& path) {
 bool exists(const char* path) {
   return access(path, F_OK) == 0;
 }
-
-bool inContainer() {
-  return exists("/.dockerenv") || exists("/run/.containerenv");
-}
-
-constexpr const char* kContainerRemedy =
-    "this is a container whose seccomp or AppArmor profile blocks namespaces: start it with "
-    "--security-opt seccomp=unconfined --security-opt apparmor=unconfined";
 
 Check bubblewrap(const Host& host) {
   Check check{"bubblewrap", Verdict::kMissing, "", "apt-get install bubblewrap (0.8.0 or later)"};
@@ -50,8 +44,15 @@ Check bubblewrap(const Host& host) {
   return check;
 }
 
-Check userNamespaces() {
+Check userNamespaces(const Confinement& confinement, const Remedies& remedies) {
   Check check{"user namespaces", Verdict::kOk, "allowed", ""};
+  if (confinement.users != 0) {
+    check = {"user namespaces", Verdict::kMissing,
+             "a new one is refused: " + std::string(strerror(confinement.users)), remedies.users};
+  } else if (confinement.mounts != 0) {
+    check = {"user namespaces", Verdict::kMissing,
+             "mounts within one are refused: " + std::string(strerror(confinement.mounts)), remedies.mounts};
+  }
   const auto blocked = [&](const char* file, const char* value, const std::string& remedy) {
     if (firstLine(file) != value) return;
     check = {"user namespaces", Verdict::kMissing, std::string(file) + " is " + value, remedy};
@@ -64,7 +65,7 @@ Check userNamespaces() {
 }
 
 // The whole chain at once: a shell from the host's /usr that must end with a status of our choice.
-Check trial(const Sandbox& sandbox, int slot) {
+Check trial(const Sandbox& sandbox, int slot, const Remedies& remedies) {
   Check check{"trial run", Verdict::kMissing, "", ""};
   Command command;
   command.arguments = {"/bin/sh", "-c", "exit 7"};
@@ -81,12 +82,11 @@ Check trial(const Sandbox& sandbox, int slot) {
   check.detail =
       !run ? run.error().message
            : "the trial command ended with " + std::to_string(run->exitCode) + " " + run->why + run->err;
-  const bool denied = check.detail.find("ermi") != std::string::npos;  // "No permissions", "not permitted"
-  if (denied && inContainer()) {
-    check.remedy = kContainerRemedy;
-  } else if (denied) {
-    check.remedy =
-        "allow user namespaces (see above); in a container start it with --security-opt seccomp=unconfined";
+  // With --disable-userns bubblewrap writes below /proc/sys, which runtimes mount read-only.
+  if (check.detail.find("/proc") != std::string::npos) {
+    check.remedy = remedies.proc;
+  } else if (check.detail.find("ermi") != std::string::npos) {  // "No permissions", "not permitted"
+    check.remedy = remedies.users;
   } else {
     check.remedy =
         "run the worker where bubblewrap works: a plain Debian host, or a container with namespaces allowed";
@@ -94,12 +94,12 @@ Check trial(const Sandbox& sandbox, int slot) {
   return check;
 }
 
-Check memoryLimit(const Host& host) {
+Check memoryLimit(const Host& host, const Remedies& remedies) {
   if (host.cgroups.memory()) return {"memory limit", Verdict::kOk, host.cgroups.describe(), ""};
   return {"memory limit", Verdict::kWarning,
           "no control group for memory (" + host.cgroups.describe() +
               "): only each process is limited, not their sum",
-          "run the worker as root, or as a systemd service with Delegate=yes on a host with cgroup v2"};
+          remedies.memory};
 }
 
 Check processLimit(const Host& host) {
@@ -108,23 +108,23 @@ Check processLimit(const Host& host) {
   return {"process limit", Verdict::kOk, "RLIMIT_NPROC", ""};
 }
 
-Check killedWorkers(const Host& host) {
+Check killedWorkers(const Host& host, const Remedies& remedies) {
   if (host.ownPids)
     return {"killed worker", Verdict::kOk,
             "the kernel ends everything that it ran: a pid namespace of its own", ""};
-  return {"killed worker", Verdict::kWarning,
-          "no pid namespace with a /proc of its own: a sandbox whose bubblewrap is killed within its first "
-          "milliseconds may stay, where there is a control group until the next start",
-          "run the worker as root, or where nothing is mounted over parts of /proc (in a container: "
-          "--security-opt systempaths=unconfined)"};
+  return {
+      "killed worker", Verdict::kWarning,
+      "no pid namespace with a /proc of its own: a sandbox whose bubblewrap is killed within its first "
+      "milliseconds may stay, where there is a control group until the next start; checks and tunes, which "
+      "see a /proc, do not start",
+      remedies.proc};
 }
 
-Check identity(const Host& host) {
+Check identity(const Host& host, const Remedies& remedies) {
   const std::uint32_t uid = host.actionUid(0);
   const std::string range = "actions run as host uid " + std::to_string(uid);
   if (geteuid() != 0) {
-    return {"host uid", Verdict::kWarning, range + ", which is also the worker's",
-            "run the worker as root, so that every slot gets an unprivileged uid of its own"};
+    return {"host uid", Verdict::kWarning, range + ", which is also the worker's", remedies.account};
   }
   for (std::uint32_t slot = 0; slot < 64; ++slot) {
     if (const passwd* user = getpwuid(host.uidBase + slot)) {
@@ -188,12 +188,15 @@ Probe probe(const Sandbox& sandbox, int slot) {
   Probe result;
   result.checks.push_back(bubblewrap(host));
   const bool present = result.usable();
-  result.checks.push_back(userNamespaces());
-  if (present) result.checks.push_back(trial(sandbox, slot));
-  result.checks.push_back(memoryLimit(host));
+  const Confinement confinement = readConfinement();
+  const Remedies remedies = remediesFor(confinement);
+  result.checks.push_back({"container", Verdict::kOk, confinement.describe(), ""});
+  result.checks.push_back(userNamespaces(confinement, remedies));
+  if (present) result.checks.push_back(trial(sandbox, slot, remedies));
+  result.checks.push_back(memoryLimit(host, remedies));
   result.checks.push_back(processLimit(host));
-  result.checks.push_back(killedWorkers(host));
-  result.checks.push_back(identity(host));
+  result.checks.push_back(killedWorkers(host, remedies));
+  result.checks.push_back(identity(host, remedies));
   return result;
 }
 
