@@ -305,6 +305,17 @@ Result<std::vector<v1::ListWorkersResponse::Worker>> Client::workers() {
   return std::vector<v1::ListWorkersResponse::Worker>(response.workers().begin(), response.workers().end());
 }
 
+Result<v1::Queue> Client::queue() {
+  v1::GetQueueRequest request;
+  request.set_instance(options_.instance);
+  return call<v1::Queue>(stubs_->fleet, &v1::FleetService::Stub::GetQueue, request);
+}
+
+Result<v1::ListQueuesResponse> Client::queues() {
+  return call<v1::ListQueuesResponse>(stubs_->fleet, &v1::FleetService::Stub::ListQueues,
+                                      v1::ListQueuesRequest());
+}
+
 Result<v1::CollectGarbageResponse> Client::collectGarbage(std::chrono::seconds grace, bool dryRun) {
   constexpr std::chrono::hours kTimeout{24};
   v1::CollectGarbageRequest request;

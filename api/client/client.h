@@ -79,6 +79,10 @@ class Client {
   Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& toolchainDigest,
                                      const std::optional<Digest>& lock, bool makeDefault);
   Result<std::vector<v1::ListWorkersResponse::Worker>> workers();
+  // What waits and what runs, in this instance.
+  Result<v1::Queue> queue();
+  // The same of all instances; kPermissionDenied for who is not an admin in all of them.
+  Result<v1::ListQueuesResponse> queues();
 
   // Collects garbage; waits for as long as that takes. Zero stands for the farm's own grace period.
   Result<v1::CollectGarbageResponse> collectGarbage(std::chrono::seconds grace, bool dryRun);

@@ -39,6 +39,8 @@ constexpr RpcRule kRules[] = {
 
     {"kiln.v1.WorkerService/Synchronize", Scope::kWorker, {kWorker}},
     {"kiln.v1.FleetService/ListWorkers", Scope::kInstance, kReaders},
+    {"kiln.v1.FleetService/GetQueue", Scope::kInstance, kReaders},
+    {"kiln.v1.FleetService/ListQueues", Scope::kFarm, {kAdmin}},
 
     {"kiln.v1.MaintenanceService/CollectGarbage", Scope::kFarm, {kAdmin}},
     {"kiln.v1.MaintenanceService/AddTombstone", Scope::kInstance, {kAdmin}},

@@ -219,32 +219,4 @@ grpc::ServerUnaryReactor* WorkerService::synchronize(grpc::CallbackServerContext
   return Call::begin(*this, {context, request, response}, std::move(instances));
 }
 
-grpc::Status FleetService::ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest* request,
-                                       v1::ListWorkersResponse* response) {
-  auto connection = stores_.database.acquire();
-  if (!connection) return toGrpc(connection.error());
-  auto workers = index::listWorkersOf(**connection, request->instance());
-  if (!workers) return toGrpc(workers.error());
-  TimePoint now = stores_.clock.now();
-  auto held = queue::heldBack(**connection, now);
-  if (!held) return toGrpc(held.error());
-  for (const index::WorkerRecord& worker : *workers) {
-    v1::ListWorkersResponse::Worker* out = response->add_workers();
-    if (!out->mutable_description()->ParseFromString(worker.description)) out->clear_description();
-    out->mutable_description()->set_name(worker.name);
-    out->mutable_description()->set_operator_(worker.operatorName);
-    setTimestamp(out->mutable_last_contact(), worker.lastContact);
-    out->set_draining(worker.draining);
-    out->set_lost(now - worker.lastContact > queue_.settings().lease);
-    const std::vector<std::string> here{request->instance()};
-    auto runs = queue_.leasedTo(**connection, {worker.name, worker.operatorName, worker.key, here});
-    if (!runs) return toGrpc(runs.error());
-    for (const RunRecord& run : *runs) out->add_running(run.action.hex());
-    for (const queue::HeldBack& one : *held)
-      if (one.worker == worker.name && one.operatorName == worker.operatorName)
-        setTimestamp(out->mutable_held_back_until(), one.until);
-  }
-  return grpc::Status::OK;
-}
-
 }  // namespace kiln::service

@@ -1,4 +1,4 @@
-// kiln.v1.WorkerService and FleetService.
+// kiln.v1.WorkerService.
 #pragma once
 
 #include <grpcpp/support/server_callback.h>
@@ -84,18 +84,6 @@ class WorkerService final : public v1::WorkerService::CallbackService {
   // own: that may take minutes, in which everybody else is served.
   static constexpr std::size_t kThreads = 16, kResultThreads = 16;
   boost::asio::thread_pool threads_{kThreads}, resultThreads_{kResultThreads};
-};
-
-// Thread safe.
-class FleetService final : public v1::FleetService::Service {
- public:
-  FleetService(const Stores& stores, const queue::LeaseQueue& queue) : stores_(stores), queue_(queue) {}
-  grpc::Status ListWorkers(grpc::ServerContext* context, const v1::ListWorkersRequest* request,
-                           v1::ListWorkersResponse* response) override;
-
- private:
-  const Stores& stores_;
-  const queue::LeaseQueue& queue_;
 };
 
 }  // namespace kiln::service

@@ -53,7 +53,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       recallLogger_(recallLogger(options, pool_, clock_, growth_)),
       jobs_(farm_.planning, farm_.admissions, farm_.leasing, farm_.observers, driver_),
       workers_(farm_.stores, farm_.signatory, farm_.leasing, farm_.observers, farm_.recalls, driver_),
-      fleet_(farm_.stores, farm_.leasing.queue),
+      fleet_(farm_.stores, farm_.leasing),
       artifacts_(pool_),
       toolchains_(farm_.admissions),
       audits_(farm_.stores),

@@ -15,6 +15,7 @@
 #include "coordinator/rpc/artifact_service.h"
 #include "coordinator/rpc/attestation_service.h"
 #include "coordinator/rpc/audit_service.h"
+#include "coordinator/rpc/fleet_service.h"
 #include "coordinator/rpc/maintenance_service.h"
 #include "coordinator/rpc/recall_service.h"
 #include "coordinator/rpc/toolchain_service.h"

@@ -9,6 +9,7 @@
 #include "coordinator/recall/recalls.h"
 #include "coordinator/rpc/artifact_service.h"
 #include "coordinator/rpc/audit_service.h"
+#include "coordinator/rpc/fleet_service.h"
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/maintenance_service.h"
 #include "coordinator/rpc/toolchain_service.h"
@@ -206,7 +207,7 @@ class FarmTest : public ::testing::Test {
   JobService jobs_{farm_.planning, farm_.admissions, farm_.leasing, farm_.observers, driver_};
   WorkerService workers_{farm_.stores,    farm_.signatory, farm_.leasing,
                          farm_.observers, farm_.recalls,   driver_};
-  FleetService fleet_{farm_.stores, farm_.leasing.queue};
+  FleetService fleet_{farm_.stores, farm_.leasing};
   ArtifactService artifacts_{pool_};
   ToolchainService toolchains_{farm_.admissions};
   AuditService audits_{farm_.stores};
