@@ -18,10 +18,10 @@ namespace {
 
 // Every command, in the order of `kiln --help`.
 constexpr void (*kCommands[])(CLI::App&, Context&) = {
-    addBuild, addInspect, addFetch,   addVerify, addShow,    addProvenance, addAffected,
-    addAudit, addExport,  addRebuild, addDiff,   addWarmup,  addCheck,      addRun,
-    addJobs,  addWatch,   addCancel,  addLogs,   addWorkers, addToolchain,  addAttest,
-    addTrust, addLog,     addRecall,  addGc,     addBackup,  addRestore,    addDoctor};
+    addBuild,  addInspect, addFetch,   addVerify,  addShow,      addProvenance, addAffected, addAudit,
+    addExport, addRebuild, addDiff,    addWarmup,  addCheck,     addRun,        addJobs,     addWatch,
+    addCancel, addLogs,    addWorkers, addTop,     addToolchain, addAttest,     addTrust,    addLog,
+    addRecall, addGc,      addBackup,  addRestore, addDoctor};
 
 bool anyCommand(const CLI::App* command) {
   return !command->get_name().empty();

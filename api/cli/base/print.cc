@@ -1,12 +1,11 @@
 #include "api/cli/base/print.h"
 
 #include <fmt/format.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "api/cli/base/terminal_size.h"
 #include "api/cli/base/text_table.h"
 #include "manifest/base/printable.h"
 
@@ -14,14 +13,6 @@ namespace kiln::cli {
 namespace {
 
 constexpr std::size_t kMaxListed = 50;
-constexpr std::size_t kNarrowest = 20;  // of a terminal that lines are fitted to
-
-// Columns of the terminal that stdout is; no limit where it is none.
-std::size_t terminalWidth() {
-  winsize size{};
-  if (::ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) != 0 || size.ws_col < kNarrowest) return std::string::npos;
-  return size.ws_col;
-}
 
 // A list of objects such as the unsupported nodes: one line each, "name=value" in a stable order.
 void printList(const std::string& title, const Json& list) {
@@ -91,7 +82,8 @@ void printError(const Error& error, bool json) {
 }
 
 void printTable(const std::vector<std::vector<std::string>>& rows) {
-  const std::size_t width = terminalWidth();
+  const auto terminal = terminalSize();
+  const std::size_t width = terminal ? terminal->columns : std::string::npos;
   for (const std::string& line : tableLines(rows))
     printLine(kiln::printable(line, line.size() > width ? width - 3 : width));  // a row stays one line
 }

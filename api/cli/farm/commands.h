@@ -6,6 +6,7 @@
 namespace kiln::cli {
 
 void addWorkers(CLI::App& app, Context& context);
+void addTop(CLI::App& app, Context& context);
 void addBackup(CLI::App& app, Context& context);
 void addRestore(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);

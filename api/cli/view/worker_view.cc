@@ -20,11 +20,6 @@ std::string stateOf(const Worker& worker) {
   return worker.has_held_back_until() ? "held back" : "live";
 }
 
-std::string stateWithTime(const Worker& worker) {
-  const std::string state = stateOf(worker);
-  return state == "held back" ? state + " until " + timeText(worker.held_back_until()) : state;
-}
-
 std::string stateOf(const Worker& worker, const v1::Device& device) {
   std::string state = worker.lost() ? "lost" : device.healthy() ? "healthy" : "drained: " + device.reason();
   return device.emulated() ? "emulated, " + state : state;
@@ -118,6 +113,11 @@ Json workerJson(const Worker& worker) {
 
 }  // namespace
 
+std::string workerState(const Worker& worker) {
+  const std::string state = stateOf(worker);
+  return state == "held back" ? state + " until " + timeText(worker.held_back_until()) : state;
+}
+
 Json workersJson(std::span<const Worker> workers) {
   Json list = Json::array();
   for (const Worker& worker : workers) list.push_back(workerJson(worker));
@@ -129,7 +129,7 @@ void printWorkers(std::span<const Worker> workers) {
   Rows devices{{"WORKER", "DEVICE", "NAME", "ARCH", "MEMORY", "DRIVER", "EXECUTES", "STATE"}};
   for (const Worker& worker : workers) {
     const auto& about = worker.description();
-    rows.push_back({about.name(), about.operator_(), stateWithTime(worker),
+    rows.push_back({about.name(), about.operator_(), workerState(worker),
                     fmt::format("{}/{}", worker.running_size(), about.slots()),
                     timeText(worker.last_contact())});
     for (const v1::Device& device : about.devices())

@@ -7,6 +7,7 @@
 
 #include <functional>
 #include <mutex>
+#include <optional>
 
 #include "kiln/v1/artifact.grpc.pb.h"
 #include "kiln/v1/job.grpc.pb.h"
@@ -28,6 +29,8 @@ struct FarmScript {
   std::map<std::string, v1::Artifact> artifacts;
   std::vector<v1::Toolchain> toolchains;
   v1::ListWorkersResponse workers;
+  v1::Queue queue;
+  std::optional<v1::ListQueuesResponse> queues;  // nothing: the caller may not know
   v1::BuilderOutputs outputs;
   v1::JobLogs logs;
   v1::Recalls recalls, published;  // in force, and what the next publication is answered with
@@ -167,6 +170,17 @@ class FakeFleet final : public v1::FleetService::Service {
   grpc::Status ListWorkers(grpc::ServerContext*, const v1::ListWorkersRequest*,
                            v1::ListWorkersResponse* response) override {
     *response = script_.workers;
+    return grpc::Status::OK;
+  }
+  grpc::Status GetQueue(grpc::ServerContext*, const v1::GetQueueRequest* request,
+                        v1::Queue* response) override {
+    *response = script_.queue;
+    return inInstance(request->instance());
+  }
+  grpc::Status ListQueues(grpc::ServerContext*, const v1::ListQueuesRequest*,
+                          v1::ListQueuesResponse* response) override {
+    if (!script_.queues) return {grpc::StatusCode::PERMISSION_DENIED, "not for you"};
+    *response = *script_.queues;
     return grpc::Status::OK;
   }
 

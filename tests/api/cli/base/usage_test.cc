@@ -29,6 +29,7 @@ TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
                                              {"cancel"},
                                              {"logs"},
                                              {"workers"},
+                                             {"top"},
                                              {"gc"},
                                              {"doctor"},
                                              {"export"},
