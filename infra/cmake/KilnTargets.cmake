@@ -60,7 +60,7 @@ function(kiln_test name)
   endif()
   kiln_common(${name} DEPS ${arg_DEPS} GTest::gmock GTest::gtest_main Threads::Threads ${flags})
   if(NOT arg_OPTIMIZED)
-    target_compile_options(${name} PRIVATE -O0)
+    target_compile_options(${name} PRIVATE -O0 -pthread)  # as the precompiled headers are
     target_precompile_headers(${name} REUSE_FROM ${headers})
   endif()
   if(arg_WHOLE)
