@@ -101,13 +101,14 @@ class Baseline(unittest.TestCase):
             program.write_text("#!/bin/sh\n"
                                "echo '[ RUN      ] One.First'; echo m/one >> $KILN_MUTANTS_REACHED\n"
                                "echo '[ RUN      ] One.Second'; echo m/one >> $KILN_MUTANTS_REACHED\n"
-                               "echo m/two >> $KILN_MUTANTS_REACHED; echo '[       OK ] One.Second'\n")
+                               "echo m/two >> $KILN_MUTANTS_REACHED; echo '[       OK ] One.Second (1500 ms)'\n")
             program.chmod(0o755)
             programs = run.baseline(module("tests a_test\nfile x\none drop f();\ntwo drop g();\n"))
             self.assertEqual([one.reached for one in programs], [{"m/one": "One.First", "m/two": "One.Second"}])
+            self.assertEqual([one.took for one in programs], [{"One.Second": 1.5}])
 
     def test_a_list_that_nothing_reaches_is_an_error(self):
-        with unittest.mock.patch.object(run, "baseline", lambda module: [run.Program(["a_test"], 1.0, {})]):
+        with unittest.mock.patch.object(run, "baseline", lambda module: [run.Program(["a_test"], 1.0, {}, {})]):
             with self.assertRaises(mutants.ListError):
                 run.judge(module("tests a_test\nfile x\none drop f();\n"), [], 1)
 

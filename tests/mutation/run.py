@@ -68,6 +68,7 @@ class Program:
     test: list  # the program and its filters
     seconds: float
     reached: dict  # per mutant whose place it reaches, the name of the first test that does
+    took: dict  # per test its seconds
 
 
 def run_test(test, limit, log=None, **environment):
@@ -99,6 +100,11 @@ def first_tests(text):
     return reached
 
 
+def durations(text):
+    """Per test the seconds that GoogleTest prints."""
+    return {name: int(ms) / 1000 for name, ms in re.findall(r"^\[       OK \] (\S+) \((\d+) ms\)$", text, re.MULTILINE)}
+
+
 def baseline(module):
     """The module's Programs. Without a mutant each must pass."""
     out = []
@@ -110,14 +116,15 @@ def baseline(module):
                 passed, seconds = run_test(test, 900, out_and_places, KILN_MUTANTS_REACHED=str(log))
             if not passed:
                 raise listing.ListError(f"{' '.join(test)} fails without any mutant")
-            out.append(Program(test, seconds, first_tests(log.read_text(errors="replace"))))
+            text = log.read_text(errors="replace")
+            out.append(Program(test, seconds, first_tests(text), durations(text)))
     return out
 
 
 def is_noticed(mutant, programs):
     """Whether one of the programs that reach the mutant's place fails with it; the quickest first."""
     reaching = sorted((one for one in programs if mutant.id in one.reached), key=lambda one: one.seconds)
-    firsts = [([one.test[0], one.reached[mutant.id]], one.seconds) for one in reaching if one.reached[mutant.id]]
+    firsts = [([one.test[0], name], one.took.get(name, one.seconds)) for one in reaching if (name := one.reached[mutant.id])]
     return any(not run_test(test, 4 * seconds + 20, KILN_MUTANT=mutant.id)[0]
                for test, seconds in firsts + [(one.test, one.seconds) for one in reaching])
 
