@@ -308,11 +308,11 @@ Result<std::vector<v1::ListWorkersResponse::Worker>> Client::workers() {
 Result<v1::Queue> Client::queue() {
   v1::GetQueueRequest request;
   request.set_instance(options_.instance);
-  return call<v1::Queue>(stubs_->fleet, &v1::FleetService::Stub::GetQueue, request);
+  return call<v1::Queue>(&Stubs::fleet, &v1::FleetService::Stub::GetQueue, request);
 }
 
 Result<v1::ListQueuesResponse> Client::queues() {
-  return call<v1::ListQueuesResponse>(stubs_->fleet, &v1::FleetService::Stub::ListQueues,
+  return call<v1::ListQueuesResponse>(&Stubs::fleet, &v1::FleetService::Stub::ListQueues,
                                       v1::ListQueuesRequest());
 }
 
