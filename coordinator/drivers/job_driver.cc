@@ -10,6 +10,7 @@
 #include "coordinator/jobs/submission.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/planning/proof.h"
+#include "storage/index/fleet/farm_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 
@@ -158,22 +159,35 @@ void JobDriver::lookAtClocks() {
              {{"seconds", std::to_string(std::chrono::duration_cast<std::chrono::seconds>(by).count())}});
 }
 
+TimePoint JobDriver::elapsedNow() const {
+  return options_.steady ? options_.steady->now() : planning_.stores.clock.now();
+}
+
 Status JobDriver::sweep() {
   lookAtClocks();
+  const TimePoint began = elapsedNow();
   if (setFrom_) {
     KILN_TRY(planning_.stores.database.transact(
         [&](Connection& c) { return leasing_.queue.startAnew(c, *setFrom_); }));
     setFrom_.reset();
   }
   if (interrupted_) {
-    KILN_TRY(planning_.stores.database.transact([&](Connection& c) { return leasing_.queue.extendAll(c); }));
+    KILN_TRY(planning_.stores.database.transact([&](Connection& c) -> Status {
+      KILN_TRY(index::openGeneration(c));  // another server may have taken the database over
+      return leasing_.queue.extendAll(c);
+    }));
     fleetKnownFrom_ =
         std::max(leasing_.graceUntil, planning_.stores.clock.now() + leasing_.queue.settings().lease);
     interrupted_ = false;
   }
   const bool fleetKnown = planning_.stores.clock.now() >= fleetKnownFrom_;
-  KILN_ASSIGN(auto expired, planning_.stores.database.transact(
-                                [&](Connection& c) { return leasing_.queue.expire(c, fleetKnown); }));
+  KILN_ASSIGN(auto expired,
+              planning_.stores.database.transact([&](Connection& c) -> Result<std::vector<index::JobKey>> {
+                // What held this up has held up workers' reports as well.
+                if (elapsedNow() - began >= leasing_.queue.settings().lease / 2)
+                  return fail(Code::kUnavailable, "the database was away for a while");
+                return leasing_.queue.expire(c, fleetKnown);
+              }));
   observers_.metrics.leasesExpired(expired.size());
   for (const index::JobKey& key : expired)
     logWarning("lease expired", {{"instance", key.instance}, {"job", key.id}});

@@ -58,6 +58,7 @@ class JobDriver {
   void work();
   void sweepForEver();
   void lookAtClocks();
+  TimePoint elapsedNow() const;  // for lengths of time alone
   Status logHeldBack(postgres::Connection& connection);
   Status sweepJobs(postgres::Connection& connection);
   Status carryOut(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::Step& step);

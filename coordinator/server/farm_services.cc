@@ -5,6 +5,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/logged_recalls.h"
 #include "coordinator/recall/recall_logger.h"
+#include "storage/postgres/conninfo.h"
 #include "storage/postgres/pool_metrics.h"
 #include "storage/telemetry/host_metrics.h"
 
@@ -15,6 +16,12 @@ using std::chrono::seconds;
 
 constexpr char kVersion[] = "0.1.0";
 constexpr std::size_t kDatabaseSessions = 16;
+// Where a standby takes over calls wait for it, for less than clients do.
+constexpr seconds kTakeover{25};
+
+seconds patienceWith(const postgres::ConnectionOptions& database) {
+  return postgres::namesSeveralHosts(database.conninfo) ? kTakeover : seconds(0);
+}
 
 std::unique_ptr<service::RecallLogger> recallLogger(const Options& options, postgres::Pool& database,
                                                     const Clock& clock, service::LogGrowth& growth) {
@@ -28,7 +35,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
                            std::function<void(std::string_view)> reached)
     : database_(std::move(database)),
       inputs_(std::move(inputs)),
-      pool_(database_, kDatabaseSessions),
+      pool_(database_, kDatabaseSessions, patienceWith(database_)),
       unloggedSigner_(signing::connectSigner(options.signer)),
       growth_(pool_),
       signer_(*unloggedSigner_, pool_, growth_, inputs_.logKeys),
@@ -91,6 +98,7 @@ void FarmServices::start() {
 }
 
 void FarmServices::release() {
+  pool_.hurry();
   feed_.close();
   growth_.stop();
 }

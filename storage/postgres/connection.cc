@@ -4,12 +4,11 @@
 #include <libpq-fe.h>
 #include <poll.h>
 
-#include <random>
-#include <thread>
 #include <vector>
 
 #include "storage/postgres/conninfo.h"
 #include "storage/postgres/error.h"
+#include "storage/postgres/patience.h"
 
 namespace kiln::postgres {
 namespace {
@@ -44,11 +43,13 @@ std::string_view firstLine(std::string_view text) {
   return text.substr(0, text.find('\n'));
 }
 
-void pauseBeforeRetry(int attempt) {
-  thread_local std::minstd_rand random{std::random_device{}()};
-  int limit = 1 << attempt;  // 1, 2, 4, … milliseconds
-  std::this_thread::sleep_for(std::chrono::microseconds(random() % (1000u * static_cast<unsigned>(limit))));
+// What runs twice without another effect than once. Of a function that a SELECT calls so much cannot be said
+// in general; ours take numbers of sequences and locks of their session.
+bool onlyReads(std::string_view sql) {
+  return sql.starts_with("SELECT");
 }
+
+constexpr std::string_view kReadOnly = "25006";  // of a server that is a standby by now
 
 }  // namespace
 
@@ -58,6 +59,7 @@ Connection::Connection(Connection&& other) noexcept
       address_(std::move(other.address_)),
       session_(std::exchange(other.session_, nullptr)),
       inTransaction_(other.inTransaction_),
+      isStandby_(other.isStandby_),
       prepared_(std::move(other.prepared_)),
       nextStatement_(other.nextStatement_) {}
 Connection& Connection::operator=(Connection&& other) noexcept {
@@ -65,6 +67,7 @@ Connection& Connection::operator=(Connection&& other) noexcept {
   std::swap(address_, other.address_);
   std::swap(session_, other.session_);
   std::swap(inTransaction_, other.inTransaction_);
+  std::swap(isStandby_, other.isStandby_);
   std::swap(prepared_, other.prepared_);
   std::swap(nextStatement_, other.nextStatement_);
   return *this;
@@ -75,25 +78,40 @@ Connection::~Connection() {
 
 Result<Connection> Connection::open(ConnectionOptions options) {
   Connection connection(std::move(options));
-  KILN_TRY(connection.connect());
+  KILN_TRY(connection.ensureOpen());
   return connection;
 }
 
 void Connection::disconnect() {
   PQfinish(session_);
   session_ = nullptr;
-  inTransaction_ = false;
+  inTransaction_ = isStandby_ = false;
   prepared_.clear();
 }
 
 Status Connection::connect() {
   disconnect();
-  // Later keywords override what conninfo (given as dbname) says; expand_dbname makes libpq parse it.
+  // Later keywords override what conninfo (given as dbname) says; expand_dbname makes libpq parse it. Those
+  // before it are for a machine that is cut off: nobody else would say that it does not answer any more.
   std::string timeout = std::to_string(options_.connectTimeout.count());
-  const char* keywords[] = {"dbname", "fallback_application_name", "connect_timeout", "client_encoding",
+  const char* keywords[] = {"keepalives_idle",
+                            "keepalives_interval",
+                            "keepalives_count",
+                            "tcp_user_timeout",
+                            "dbname",
+                            "fallback_application_name",
+                            "connect_timeout",
+                            "client_encoding",
                             nullptr};
-  const char* values[] = {options_.conninfo.c_str(), options_.applicationName.c_str(), timeout.c_str(),
-                          "UTF8", nullptr};
+  const char* values[] = {"10",
+                          "3",
+                          "3",
+                          "15000",
+                          options_.conninfo.c_str(),
+                          options_.applicationName.c_str(),
+                          timeout.c_str(),
+                          "UTF8",
+                          nullptr};
   session_ = PQconnectdbParams(keywords, values, 1);
   if (!session_) return fail(Code::kResourceExhausted, "PostgreSQL: out of memory");
   const char* host = PQhost(session_);
@@ -121,7 +139,19 @@ Status Connection::connect() {
   return {};
 }
 
+bool Connection::isLost() const {
+  return !session_ || PQstatus(session_) != CONNECTION_OK;
+}
+
 Status Connection::ensureOpen() {
+  const bool inside = inTransaction_;  // a transaction that is lost is over
+  for (Patience patience(options_.patience, options_.hurry);;) {
+    Status opened = openOnce();
+    if (opened || inside || opened.error().code != Code::kUnavailable || !patience.again()) return opened;
+  }
+}
+
+Status Connection::openOnce() {
   if (session_ && PQstatus(session_) == CONNECTION_OK) {
     // An idle session that the server has ended is readable, with a farewell and then the end of the stream:
     // libpq notices here rather than in a statement.
@@ -154,7 +184,8 @@ Error Connection::failure(pg_result* result) {
   if (error.code == Code::kAborted && state &&
       (std::string_view(state) == "0A000" || std::string_view(state) == "26000"))
     prepared_.clear();
-  if (!session_ || PQstatus(session_) != CONNECTION_OK) {
+  if (state && state == kReadOnly) isStandby_ = true;
+  if (isLost()) {
     error.code = Code::kUnavailable;
     error.message =
         "PostgreSQL at " + address_ + " ended the session; is it running? (" + error.message + ")";
@@ -178,7 +209,19 @@ Result<std::string> Connection::prepare(std::string_view sql, std::span<const Pa
 
 Result<Rows> Connection::execute(std::string_view sql, std::span<const Param> params) {
   for (const Param& param : params) KILN_TRY(param.check());
-  KILN_TRY(ensureOpen());
+  const bool inside = inTransaction_;
+  for (Patience patience(options_.patience, options_.hurry);;) {
+    Progress progress = Progress::kNothing;
+    auto rows = executeOnce(sql, params, progress);
+    if (rows || inside || !isLost() || rows.error().code != Code::kUnavailable) return rows;
+    const bool harmless = progress == Progress::kNothing || onlyReads(sql);
+    if (!harmless || !patience.again()) return rows;
+  }
+}
+
+Result<Rows> Connection::executeOnce(std::string_view sql, std::span<const Param> params,
+                                     Progress& progress) {
+  KILN_TRY(openOnce());
   KILN_ASSIGN(std::string name, prepare(sql, params));
   std::vector<const char*> values;
   std::vector<int> lengths, formats;
@@ -190,22 +233,26 @@ Result<Rows> Connection::execute(std::string_view sql, std::span<const Param> pa
     types.push_back(param.isBinary() ? kBytea : 0);
   }
   int count = static_cast<int>(params.size());
+  progress = Progress::kSent;
   ResultOwner result(name.empty() ? PQexecParams(session_, std::string(sql).c_str(), count, types.data(),
                                                  values.data(), lengths.data(), formats.data(), 0)
                                   : PQexecPrepared(session_, name.c_str(), count, values.data(),
                                                    lengths.data(), formats.data(), 0));
-  if (!succeeded(result.get())) return fail(failure(result.get()));
-  return Rows(result.release());
+  if (succeeded(result.get())) return Rows(result.release());
+  Error error = failure(result.get());
+  if (isStandby_) progress = Progress::kNothing;
+  if (isStandby_ && !inTransaction_) disconnect();
+  return fail(std::move(error));
 }
 
 Status Connection::executeScript(const std::string& sql) {
-  KILN_TRY(ensureOpen());
+  KILN_TRY(openOnce());
   ResultOwner result(PQexec(session_, sql.c_str()));
   if (!succeeded(result.get())) return fail(failure(result.get()));
   return {};
 }
 
-Status Connection::attempt(const std::function<Status()>& body, Isolation isolation) {
+Status Connection::attempt(const std::function<Status()>& body, Isolation isolation, Progress& commit) {
   KILN_TRY(executeScript(std::string(beginStatement(isolation))));
   inTransaction_ = true;
   Status status = body();
@@ -213,17 +260,25 @@ Status Connection::attempt(const std::function<Status()>& body, Isolation isolat
   // saying so.
   if (status && session_ && PQtransactionStatus(session_) == PQTRANS_INERROR)
     status = fail(Code::kInternal, "PostgreSQL: a statement of the transaction failed and was ignored");
+  if (status && !isLost()) commit = Progress::kSent;
   Status ended = executeScript(status ? "COMMIT" : "ROLLBACK");
   inTransaction_ = false;
-  if (!ended) disconnect();  // in an unknown state
+  if (!ended || isStandby_) disconnect();  // in an unknown state, or with somebody else than the primary
   return status ? ended : status;
 }
 
 Status Connection::runTransaction(const std::function<Status()>& body, Isolation isolation) {
   if (inTransaction_) return fail(Code::kInternal, "a transaction inside a transaction");
+  Patience patience(options_.patience, options_.hurry);
   for (int number = 0;; ++number) {
-    Status status = attempt(body, isolation);
-    if (status || status.error().code != Code::kAborted || number + 1 == kAttempts) return status;
+    Progress commit = Progress::kNothing;
+    Status status = attempt(body, isolation, commit);
+    if (status) return status;
+    if (status.error().code == Code::kUnavailable && isLost() && commit == Progress::kNothing) {
+      if (!patience.again()) return status;
+      continue;
+    }
+    if (status.error().code != Code::kAborted || number + 1 >= kAttempts) return status;
     pauseBeforeRetry(number);
   }
 }

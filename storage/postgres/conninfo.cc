@@ -71,4 +71,17 @@ Status checkConninfo(const std::string& conninfo) {
   return invalid(refused ? PQerrorMessage(refused.get()) : "out of memory");
 }
 
+bool namesSeveralHosts(const std::string& conninfo) {
+  if (!isConninfo(conninfo)) return false;
+  const Options options(PQconninfoParse(conninfo.c_str(), nullptr));
+  if (!options) return false;
+  for (const PQconninfoOption* option = options.get(); option->keyword; ++option) {
+    const std::string_view keyword = option->keyword;
+    if (option->val && (keyword == "host" || keyword == "hostaddr") &&
+        std::string_view(option->val).find(',') != std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
 }  // namespace kiln::postgres

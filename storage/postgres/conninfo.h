@@ -12,4 +12,8 @@ namespace kiln::postgres {
 // database.
 Status checkConninfo(const std::string& conninfo);
 
+// Whether it names several hosts, as of a primary and those that may take its place. False for one that
+// checkConninfo() refuses.
+bool namesSeveralHosts(const std::string& conninfo);
+
 }  // namespace kiln::postgres

@@ -3,9 +3,22 @@
 #include <fmt/core.h>
 
 namespace kiln::postgres {
+namespace {
 
-Pool::Pool(ConnectionOptions options, std::size_t size)
-    : options_(std::move(options)), size_(size), unopened_(size) {}
+ConnectionOptions patient(ConnectionOptions options, std::chrono::milliseconds patience,
+                          std::shared_ptr<const std::atomic<bool>> hurry) {
+  options.patience = patience;
+  options.hurry = std::move(hurry);
+  return options;
+}
+
+}  // namespace
+
+Pool::Pool(ConnectionOptions options, std::size_t size, std::chrono::milliseconds patience)
+    : options_(std::move(options)),
+      patient_(patient(options_, patience, hurry_)),
+      size_(size),
+      unopened_(size) {}
 
 Pool::Lease::~Lease() {
   if (pool_) pool_->giveBack(std::move(connection_));
@@ -49,7 +62,7 @@ Result<Pool::Lease> Pool::acquire(std::chrono::milliseconds timeout) {
     }
     --unopened_;
   }
-  auto opened = Connection::open(options_);
+  auto opened = Connection::open(patient_);
   if (!opened) {
     {
       const MutexLock lock(mutex_);

@@ -12,7 +12,8 @@ namespace kiln::postgres {
 // Thread safe. Opens connections when first needed and keeps them. Must outlive its leases.
 class Pool {
  public:
-  Pool(ConnectionOptions options, std::size_t size);
+  // `patience`: of its connections, beside what the options say.
+  Pool(ConnectionOptions options, std::size_t size, std::chrono::milliseconds patience = {});
 
   // A connection on loan; goes back to the pool on destruction.
   class Lease {
@@ -35,6 +36,9 @@ class Pool {
   void holdBack(Error why);
   void admit();
 
+  // From now on nobody waits for a server that is away: the program is stopping.
+  void hurry() { *hurry_ = true; }
+
   // kUnavailable if the server is not reachable, or if every connection stays busy for `timeout`.
   Result<Lease> acquire(std::chrono::milliseconds timeout = std::chrono::seconds(10));
 
@@ -47,6 +51,7 @@ class Pool {
     return lease->transact(std::move(body), isolation);
   }
 
+  // As given: for who has a session of their own.
   const ConnectionOptions& options() const { return options_; }
 
   struct Usage {
@@ -60,6 +65,8 @@ class Pool {
   void giveBack(Connection connection) KILN_EXCLUDES(mutex_);
 
   const ConnectionOptions options_;
+  const std::shared_ptr<std::atomic<bool>> hurry_ = std::make_shared<std::atomic<bool>>(false);
+  const ConnectionOptions patient_;  // the same for connections of the pool
   const std::size_t size_;
   Mutex mutex_;
   Condition freed_;

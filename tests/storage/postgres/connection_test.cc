@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <future>
 #include <limits>
 
 #include "storage/postgres/conninfo.h"
@@ -250,6 +251,98 @@ TEST(Connection, ADownServerIsNamedAndFoundAgain) {
   server.start();
   Rows rows = connection.execute("SELECT n FROM t").value();
   EXPECT_TRUE(rows.empty());
+}
+
+// What ends its own session at the first time that it is asked for a number, and is fine at the second.
+constexpr char kEndsOnce[] =
+    "FROM (SELECT nextval('numbers') AS n) s WHERE n > 1 OR pg_terminate_backend(pg_backend_pid())";
+
+class Takeover : public testing::Test {
+ protected:
+  Takeover() { EXPECT_TRUE(connection_.executeScript("CREATE SEQUENCE numbers; CREATE TABLE t (n int)")); }
+  std::int64_t numberOf(const std::string& sql) {
+    return connection_.execute(sql)
+        .value()
+        .first([](const Row& r) { return r.get<std::int64_t>("n"); })
+        .value()
+        .value();
+  }
+  const std::string database_ = PostgresServer::shared().createDatabase();
+  Connection connection_ =
+      Connection::open({.conninfo = database_, .patience = std::chrono::minutes(1)}).value();
+};
+
+TEST_F(Takeover, WhatReadsIsRunAgain) {
+  const auto rows = connection_.execute(std::string("SELECT n ") + kEndsOnce);
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ(rows->size(), 1);
+  Connection hasty = Connection::open({.conninfo = database_}).value();
+  ASSERT_TRUE(hasty.executeScript("ALTER SEQUENCE numbers RESTART"));
+  EXPECT_EQ(hasty.execute(std::string("SELECT n ") + kEndsOnce).error().code, Code::kUnavailable)
+      << "without patience nothing is";
+}
+
+TEST_F(Takeover, WhatMayHaveTakenEffectIsNotRunAgain) {
+  const auto rows = connection_.execute(std::string("INSERT INTO t SELECT n ") + kEndsOnce);
+  ASSERT_FALSE(rows);
+  EXPECT_EQ(rows.error().code, Code::kUnavailable);
+  EXPECT_EQ(numberOf("SELECT nextval('numbers') AS n"), 2) << "it ran a second time";
+}
+
+TEST_F(Takeover, ATransactionThatWasNotCommittedIsRunAgain) {
+  int runs = 0;
+  const Status done = connection_.transact([&](Connection& session) -> Status {
+    ++runs;
+    KILN_TRY(session.execute("INSERT INTO t VALUES (1)"));
+    KILN_TRY(session.execute(std::string("INSERT INTO t SELECT n ") + kEndsOnce));
+    return {};
+  });
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(runs, 2);
+  EXPECT_EQ(numberOf("SELECT count(*) AS n FROM t"), 2) << "of the first run nothing stays";
+}
+
+TEST_F(Takeover, AFailureOfTheBodysOwnIsItsAnswer) {
+  int runs = 0;
+  const Status done = connection_.transact([&](Connection&) -> Status {
+    ++runs;
+    return fail(Code::kUnavailable, "the signer is away");
+  });
+  EXPECT_EQ(done.error().message, "the signer is away");
+  EXPECT_EQ(runs, 1);
+}
+
+// A primary that has become a standby, or one that was taken for a primary.
+TEST_F(Takeover, AServerThatDoesNotWriteIsLeftForOneThatDoes) {
+  const auto readOnly = [&](const std::string& value) {
+    const Status set = connection_.executeScript(
+        "DO $$ BEGIN EXECUTE format('ALTER DATABASE %I SET "
+        "default_transaction_read_only = " +
+        value + "', current_database()); END $$");
+    EXPECT_TRUE(set) << set.error().message;
+  };
+  readOnly("on");
+  Connection hasty = Connection::open({.conninfo = database_}).value();
+  EXPECT_EQ(hasty.execute("INSERT INTO t VALUES (1)").error().code, Code::kUnavailable);
+  Connection patient = Connection::open({.conninfo = database_, .patience = std::chrono::minutes(1)}).value();
+  Connection other = Connection::open({.conninfo = database_, .patience = std::chrono::minutes(1)}).value();
+  auto single = std::async(std::launch::async, [&] { return patient.execute("INSERT INTO t VALUES (1)"); });
+  auto whole = std::async(std::launch::async, [&] {
+    return other.transact([](Connection& session) { return session.execute("INSERT INTO t VALUES (2)"); });
+  });
+  readOnly("off");
+  EXPECT_TRUE(single.get());
+  EXPECT_TRUE(whole.get());
+  EXPECT_TRUE(hasty.execute("INSERT INTO t VALUES (3)")) << "its next session is another one";
+  EXPECT_EQ(numberOf("SELECT count(*) AS n FROM t"), 3);
+}
+
+TEST(Conninfo, OfSeveralHosts) {
+  for (const char* several : {"host=a,b dbname=kiln", "hostaddr=10.0.0.1,10.0.0.2 port=5432",
+                              "postgresql://a:1,b:2/kiln?target_session_attrs=read-write"})
+    EXPECT_TRUE(namesSeveralHosts(several)) << several;
+  for (const char* one : {"host=a dbname=kiln", "postgresql://a/kiln", "dbname=a,b", "", "host=a,b nonsense"})
+    EXPECT_FALSE(namesSeveralHosts(one)) << one;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
+#include <future>
 #include <thread>
 
 #include "storage/postgres/database_health.h"
@@ -102,6 +103,21 @@ TEST(Pool, RecoversFromAServerThatWentAway) {
   EXPECT_EQ(pool.execute("SELECT 1").error().code, Code::kUnavailable);
   server.start();
   EXPECT_TRUE(pool.execute("SELECT 1"));
+}
+
+TEST(Pool, WaitsForAServerThatIsAwayUntilItIsInAHurry) {
+  PostgresServer server;
+  Pool pool({.conninfo = server.conninfo()}, 2, std::chrono::hours(1));
+  ASSERT_TRUE(pool.execute("SELECT 1"));
+  server.stop();
+  auto waits = std::async(std::launch::async, [&] { return pool.execute("SELECT 1"); });
+  EXPECT_EQ(waits.wait_for(std::chrono::milliseconds(300)), std::future_status::timeout);
+  server.start();
+  EXPECT_TRUE(waits.get());
+  server.stop();
+  auto hurries = std::async(std::launch::async, [&] { return pool.execute("SELECT 1"); });
+  pool.hurry();
+  EXPECT_EQ(hurries.get().error().code, Code::kUnavailable);
 }
 
 }  // namespace
