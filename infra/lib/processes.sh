@@ -1,5 +1,6 @@
 # The processes of a farm on one machine: their state, start and stop. Sourced by infra/up.
-# Needs: root, bin, dir, workers, coordinators; with emulated=yes, workers have an emulated GPU; store, the URL of a bucket or nothing.
+# Needs: root, bin, dir, workers; with coordinators, so many of them; with named_database, that one; with emulated=yes, workers
+# have an emulated GPU; store, the URL of a bucket or nothing.
 
 # Who the farm is as a builder: what keys/builder-id says, put there before the farm's first start, else a URN of its own.
 # A farm from before there was that file stays who its trust root says it is, so that its old bundles keep verifying.
@@ -11,6 +12,17 @@ set_builder_id() {
     mv "$file.new" "$file"
   fi
   builder_id=$(head -n 1 "$file")
+}
+
+# Once named, a farm's database stays: the private one has nothing of it, nor it of the private one.
+set_database() {
+  [ -n "${named_database:-}" ] || return 0
+  if [ -d "$dir/pg" ]; then
+    echo "up: the farm in $dir has a PostgreSQL of its own in $dir/pg; kiln backup and kiln restore move it to another" >&2
+    exit 2
+  fi
+  (umask 077 && printf '%s\n' "$named_database" >"$dir/keys/database.new")
+  mv "$dir/keys/database.new" "$dir/keys/database"
 }
 
 # settle_dir: D as the system finds it. Of "link/.." a shell would go by the spelling.
@@ -143,6 +155,7 @@ make_state() {
   chmod 700 "$sock"
   set_builder_id
   keep_store
+  set_database
   local signer=$bin/kiln-signer
   [ -e "$dir/keys/signer.uri" ] || [ -e "$dir/keys/signer.pem" ] || "$signer" make-key --out "$dir/keys/signer.pem"
   [ -e "$dir/keys/log.vkey" ] || make_log_key
@@ -182,7 +195,7 @@ make_log_key() {
 metrics_of() { echo "127.0.0.1:{metrics/$1.port}"; }
 
 # The first has the name that it has where it is alone.
-coordinator_names() { echo coordinator; [ "$coordinators" = 1 ] || seq -f 'coordinator-%g' 2 "$coordinators"; }
+coordinator_names() { echo coordinator; [ "${coordinators:-1}" = 1 ] || seq -f "coordinator-%g" 2 "$coordinators"; }
 
 # Where all of them listen, as kiln and kiln-worker take it.
 endpoints() {
@@ -284,7 +297,7 @@ register_toolchain() {
 
 stop_farm() {
   [ ! -d "$dir/run" ] || supervisor stop
-  "$root/infra/postgres" stop "$dir/pg"
+  [ -e "$dir/keys/database" ] || "$root/infra/postgres" stop "$dir/pg"
   # Of a stopped farm nothing stays outside D.
   [ "$(socket_dir)" = "$dir/sock" ] || rmdir --ignore-fail-on-non-empty "$(socket_dir)" 2>/dev/null || true
 }

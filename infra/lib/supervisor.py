@@ -200,6 +200,22 @@ class Database:
         subprocess.run([self.tool, "stop", str(self.dir)], check=False)
 
 
+class Elsewhere:
+    """PostgreSQL that others run; what is to use it waits for it by itself."""
+
+    def __init__(self, conninfo):
+        self.conninfo = conninfo
+
+    def want(self):
+        pass
+
+    def keep(self, now):
+        return True
+
+    def stop(self):
+        pass
+
+
 class Supervisor:
     def __init__(self, farm):
         self.farm, self.services, self.listed, self.reloads, self.written, self.unwritten = farm, {}, [], 0, None, ""
@@ -210,7 +226,11 @@ class Supervisor:
         for directory in listed["directories"]:  # below /tmp, which a reboot empties
             os.makedirs(directory, mode=0o700, exist_ok=True)
         self.listed = listed["services"]
-        self.database = self.database or Database(listed["postgres"])
+        named = self.farm / "keys/database"
+        if named.exists():
+            self.database = Elsewhere(named.read_text().strip())
+        else:
+            self.database = self.database or Database(listed["postgres"])
         self.database.want()
         names = [entry["name"] for entry in self.listed]
         left = {file.stem for file in (self.farm / "run").glob("*.pid")} - {"supervisor"}  # by an earlier supervisor
