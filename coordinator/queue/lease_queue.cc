@@ -44,6 +44,14 @@ constexpr Duration kLookFirst = std::chrono::seconds(5);
 constexpr char kHeld[] =
     "SELECT unnest(devices) AS device FROM runs WHERE worker = $1 AND operator = $2 AND state = 1";
 
+// Two calls for one worker at once could each lease a sibling: one goes after the other. And until the end of
+// the transaction lanes are read from their front by the index, which is in their order. PostgreSQL expects
+// hardly any run to be one that the worker may take; so it would rather read a whole lane at once, and sort
+// it.
+constexpr char kOneAtATime[] =
+    "SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0)), "
+    "set_config('enable_bitmapscan', 'off', true), set_config('enable_seqscan', 'off', true)";
+
 // The one place that says whose a lease is: $1 to $4 are mine(). A coordinator of the release before gave its
 // leases without a key.
 constexpr char kMine[] =
@@ -201,9 +209,7 @@ Result<std::optional<RunRecord>> LeaseQueue::choose(Connection& connection, cons
 
 Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, const Claim& claim) const {
   const TimePoint now = clock_.now();
-  // Two calls for one worker at once could each lease a sibling: one goes after the other.
-  KILN_TRY(connection.execute("SELECT pg_advisory_xact_lock(hashtextextended('kiln worker ' || $1::text, 0))",
-                              {claim.worker.operatorName + "/" + claim.worker.name}));
+  KILN_TRY(connection.execute(kOneAtATime, {claim.worker.operatorName + "/" + claim.worker.name}));
   KILN_ASSIGN(const std::vector<ClaimedDevice> devices, freeDevices(connection, claim));
   KILN_ASSIGN(auto found, choose(connection, claim, devices));
   if (!found) return found;

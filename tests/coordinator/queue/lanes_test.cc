@@ -204,6 +204,20 @@ TEST_F(Lanes, ALeaseReadsAsManyRowsWithManyRunsAsWithFew) {
   EXPECT_LE(rowsOfALease(), few + 10) << "once PostgreSQL knows how many there are";
 }
 
+// Runs of many lanes came in turns, so that those of one lie apart in the table: PostgreSQL would read them
+// all at once rather than in the order of the index.
+TEST_F(Lanes, ALeaseReadsTheFrontOfALaneWhoseRunsLieApart) {
+  constexpr int kInstances = 20, kRuns = 75;
+  const auto queueOneEach = [&] {
+    for (int i = 0; i < kInstances; ++i) queue(1, "i" + std::to_string(i));
+  };
+  queueOneEach();
+  const std::int64_t few = rowsOfALease();
+  for (int i = 1; i < kRuns; ++i) queueOneEach();
+  ASSERT_TRUE(connection_.execute("ANALYZE"));
+  for (int plans = 0; plans < 8; ++plans) EXPECT_LE(rowsOfALease(), few + 20) << plans;
+}
+
 TEST_F(Lanes, WhatIsSweptReadsNoneOfTheRunsThatNobodyContests) {
   queue(1500);
   const auto sweep = [&](Connection& c) -> Status {
