@@ -236,6 +236,11 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   return std::optional<RunRecord>(std::move(run));
 }
 
+Result<bool> LeaseQueue::isEmpty(Connection& connection) const {
+  KILN_ASSIGN(const Rows rows, connection.execute("SELECT FROM runs WHERE state = 0 LIMIT 1"));
+  return rows.empty();
+}
+
 Result<bool> LeaseQueue::extend(Connection& connection, const LeaseKey& key, const std::string& stage) const {
   KILN_ASSIGN(Rows rows, connection.execute(
                              std::string("UPDATE runs SET expires = least($7, deadline), stage = $8 WHERE ") +

@@ -73,6 +73,8 @@ class LeaseQueue {
   // gets few, one whose leases ended badly what nobody else could take (reputation.h), one that has a lease
   // nothing new that an idle one could take. Nothing if there is none for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;
+  // Whether nothing is queued for anybody: far cheaper to ask than to find that out by acquire().
+  Result<bool> isEmpty(postgres::Connection& connection) const;
 
   // Extends the lease, not beyond its time limit and the overhead, and records the stage. False if the report
   // is stale.

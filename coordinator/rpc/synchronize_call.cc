@@ -15,9 +15,9 @@ using index::RunRecord;
 using std::chrono::milliseconds;
 
 constexpr int kMaxReports = 1024;
-constexpr milliseconds kHold{5000};           // of an idle worker's call
+// An idle worker's call is held for a third of a lease's time, within these.
+constexpr milliseconds kLeastHold{5000}, kMostHold{10'000};
 constexpr milliseconds kDeadlineMargin{500};  // an answer this long before the caller gives up
-constexpr milliseconds kBusyContact{200};     // a worker that runs something: progress and free slots
 constexpr milliseconds kIdleContact{10};
 
 void setDuration(google::protobuf::Duration* out, milliseconds value) {
@@ -62,8 +62,10 @@ WorkerService::Call::Call(WorkerService& service, const Exchange& exchange,
       instances_(std::move(instances)),
       strand_(boost::asio::make_strand(service.threads_.get_executor())),
       timer_(strand_) {
-  const auto timeout = std::min<std::chrono::system_clock::duration>(
-      kHold, exchange.context.deadline() - kDeadlineMargin - std::chrono::system_clock::now());
+  const auto hold = std::clamp<std::chrono::system_clock::duration>(
+      service.leasing_.queue.settings().lease / 3, kLeastHold, kMostHold);
+  const auto timeout =
+      std::min(hold, exchange.context.deadline() - kDeadlineMargin - std::chrono::system_clock::now());
   until_ = std::chrono::steady_clock::now() + timeout;
 }
 
@@ -73,7 +75,7 @@ grpc::ServerUnaryReactor* WorkerService::Call::begin(WorkerService& service, con
   grpc::ServerUnaryReactor* reactor = call->reactor_ = new Reactor(call);
   const bool brings = std::ranges::any_of(exchange.request.leases(), &v1::LeaseReport::has_finished);
   boost::asio::post(brings ? service.resultThreads_ : service.threads_,
-                    [call] { call->run(&Call::takeReports); });
+                    [call] { call->run(&Call::takeResults); });
   return reactor;
 }
 
@@ -90,7 +92,7 @@ void WorkerService::Call::run(Step step) {
   }
 }
 
-void WorkerService::Call::takeReports() {
+void WorkerService::Call::takeResults() {
   const v1::SynchronizeRequest& request = exchange_.request;
   if (request.leases_size() > kMaxReports)
     return finish({grpc::StatusCode::INVALID_ARGUMENT, "too many lease reports"});
@@ -100,7 +102,7 @@ void WorkerService::Call::takeReports() {
   caller->peerAddress = peerAddress(exchange_.context.peer());
   if (const Status known = service_.remember(*caller, request.draining()); !known)
     return finish(toGrpc(known.error()));
-  if (const Status taken = service_.takeReports(*caller, request, exchange_.response); !taken)
+  if (const Status taken = service_.takeResults(*caller, request, exchange_.response); !taken)
     return finish(toGrpc(taken.error()));
   slots_ = request.draining() ? 0 : std::clamp(request.worker().slots(), 0, kMaxSlots);
   caller_ = std::move(*caller);
@@ -127,6 +129,10 @@ void WorkerService::Call::look() {
   auto runs = service_.fill(*caller_, slots_);
   if (!runs) return finish(toGrpc(runs.error()));
   runs_ = std::move(*runs);
+  if (!exchange_.request.leases().empty())
+    if (const Status taken = service_.takeProgress(*caller_, exchange_.request, runs_, exchange_.response);
+        !taken)
+      return finish(toGrpc(taken.error()));
   watch_->looked(runs_.size() > before);
   const bool idle = runs_.empty() && slots_ > 0 && exchange_.request.leases().empty();
   if (!idle || std::chrono::steady_clock::now() >= until_) return answer();
@@ -161,7 +167,7 @@ void WorkerService::Call::timeIsOver() {
 void WorkerService::Call::answer() {
   for (const RunRecord& run : runs_) *exchange_.response.add_run() = toLease(run);
   const bool waits = runs_.empty() && slots_ > 0;
-  setDuration(exchange_.response.mutable_next_contact(), waits ? kIdleContact : kBusyContact);
+  setDuration(exchange_.response.mutable_next_contact(), waits ? kIdleContact : service_.busyContact());
   finish(grpc::Status::OK);
 }
 

@@ -51,8 +51,8 @@ class WorkerService::Call final : public std::enable_shared_from_this<Call> {
   void post(Step step);
   // Answers what ran out of memory, and lives on.
   void run(Step step);
-  // Who calls, and what it reports; not on the strand, which nothing else needs before this is over.
-  void takeReports();
+  // Who calls, and what it has finished; not on the strand, which nothing else needs before this is over.
+  void takeResults();
   // Looks for work, and answers or waits.
   void look();
   void wait();

@@ -20,12 +20,18 @@ namespace {
 
 using index::RunRecord;
 using postgres::Connection;
+using std::chrono::milliseconds;
 
 constexpr int kMaxListed = 1024;  // targets, toolchains
 constexpr std::size_t kMaxStage = 160;
 constexpr std::size_t kMaxDescription = 256 << 10;  // stored and shown to everybody who lists the fleet
 constexpr std::size_t kMaxText = 1024;              // a target, a toolchain
 constexpr std::size_t kMaxFact = 16 << 10;
+constexpr int kExtendAfter = 4;  // a lease that lacks a quarter of its time is extended
+// Of a worker that runs something: progress, cancellations and free slots. A few are answered at once, and
+// many do not take more of a coordinator than this.
+constexpr milliseconds kLeastBusyContact{200};
+constexpr std::size_t kBusyCallsPerSecond = 500;
 
 std::string cleanStage(const std::string& stage) {
   std::string out;
@@ -63,11 +69,9 @@ Status checkDescription(const v1::WorkerDescription& description) {
 
 }  // namespace
 
-Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescription& description) const {
-  auto certificate = signing::Certificate::fromPem(description.certificate_pem());
+Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescription& description) {
+  auto certificate = certificates_.check(description.certificate_pem(), stores_.clock.now());
   if (!certificate) return fail(Code::kUnauthenticated, "worker certificate: " + certificate.error().message);
-  if (Status issued = certificate->checkIssuedBy(leasing_.workerAuthority, stores_.clock.now()); !issued)
-    return fail(Code::kUnauthenticated, "worker certificate: " + issued.error().message);
   KILN_TRY(checkDescription(description));
   Caller caller{std::move(*certificate), description, {}, {}};
   caller.description.set_name(caller.certificate.commonName());
@@ -86,7 +90,6 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
 }
 
 Status WorkerService::remember(const Caller& caller, bool draining) {
-  TimePoint now = stores_.clock.now();
   index::WorkerRecord record;
   record.name = caller.identity().name;
   record.operatorName = caller.identity().operatorName;
@@ -101,69 +104,61 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.kinds = caller.claim.kinds;
   record.slots = std::clamp(caller.description.slots(), 0, kMaxSlots);
   record.draining = draining;
-  record.lastContact = now;
-  std::string all =
-      record.description + (draining ? "1" : "0") + record.key.hex() + record.peerAddress + "\n";
-  if (record.instances)
-    for (const std::string& instance : *record.instances) all += instance + "\n";
-  const Digest seen = digestOf(all);
-  const std::pair known(record.operatorName, record.name);
-  const Duration lease = leasing_.queue.settings().lease;
-  {
-    const MutexLock lock(mutex_);
-    auto found = remembered_.find(known);
-    if (found != remembered_.end() && found->second.description == seen && now >= found->second.stored &&
-        now - found->second.stored < lease / 3)
-      return {};
-  }
-  KILN_ASSIGN(const bool stored, stores_.database.transact([&](Connection& c) {
-    return index::upsertWorker(c, record, now - lease);
-  }));
-  if (!stored) {
-    logWarning("a worker calls from two addresses",
-               {{"worker", record.name}, {"operator", record.operatorName}, {"refused", record.peerAddress}});
-    return fail(
-        Code::kFailedPrecondition,
-        fmt::format("worker {} of operator {} already calls from another address; from here it may once "
-                    "that has been silent for {} s. If nobody else should have its key, revoke its "
-                    "certificate",
-                    record.name, record.operatorName,
-                    std::chrono::duration_cast<std::chrono::seconds>(lease).count()));
-  }
-  const MutexLock lock(mutex_);
-  Remembered& remembered = remembered_[known];
-  remembered.description = seen;
-  remembered.stored = now;
-  return {};
+  record.lastContact = stores_.clock.now();
+  return contacts_.remember(record);
 }
 
 std::shared_ptr<WorkerService::Call> WorkerService::replaceWaiting(const Caller& caller,
                                                                    const std::shared_ptr<Call>& call) {
   const MutexLock lock(mutex_);
-  const auto found = remembered_.find({caller.identity().operatorName, caller.identity().name});
-  if (found == remembered_.end()) return nullptr;
-  return std::exchange(found->second.waiting, call).lock();
+  std::weak_ptr<Call>& waiting = waiting_[{caller.identity().operatorName, caller.identity().name}];
+  return std::exchange(waiting, call).lock();
 }
 
-Status WorkerService::takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
+Status WorkerService::takeResults(const Caller& caller, const v1::SynchronizeRequest& request,
                                   v1::SynchronizeResponse& response) {
   for (const v1::LeaseReport& report : request.leases()) {
     if (!canBeOurs(report)) {
       response.add_forget(report.lease_id());
       continue;
     }
+    if (!report.has_finished()) continue;
     const queue::LeaseKey key{report.lease_id(), report.epoch(), caller.identity()};
-    if (report.has_finished()) {
-      KILN_ASSIGN(const auto jobs, completion_.settle(key, report.finished(), caller.certificate));
-      response.add_forget(report.lease_id());
-      for (const index::JobKey& job : jobs) driver_.wake(job);
-      continue;
+    KILN_ASSIGN(const auto jobs, completion_.settle(key, report.finished(), caller.certificate));
+    response.add_forget(report.lease_id());
+    for (const index::JobKey& job : jobs) driver_.wake(job);
+  }
+  return {};
+}
+
+Status WorkerService::takeProgress(const Caller& caller, const v1::SynchronizeRequest& request,
+                                   const std::vector<RunRecord>& leases, v1::SynchronizeResponse& response) {
+  const Duration lease = leasing_.queue.settings().lease;
+  const TimePoint until = stores_.clock.now() + lease;
+  for (const v1::LeaseReport& report : request.leases()) {
+    if (report.has_finished() || !canBeOurs(report)) continue;
+    const auto held = std::ranges::find_if(leases, [&](const RunRecord& run) {
+      return run.id == report.lease_id() && run.epoch == report.epoch();
+    });
+    bool current = held != leases.end();
+    const std::string stage = cleanStage(report.running().stage());
+    // Most reports say nothing new and come long before the lease ends: they cost no write.
+    if (current &&
+        (stage != held->stage || !held->expires ||
+         std::min(until, held->deadline.value_or(until)) - *held->expires >= lease / kExtendAfter)) {
+      KILN_ASSIGN(auto connection, stores_.database.acquire());
+      const queue::LeaseKey key{report.lease_id(), report.epoch(), caller.identity()};
+      KILN_ASSIGN(current, leasing_.queue.extend(*connection, key, stage));
     }
-    KILN_ASSIGN(auto connection, stores_.database.acquire());
-    KILN_ASSIGN(bool current, leasing_.queue.extend(*connection, key, cleanStage(report.running().stage())));
     if (!current) response.add_forget(report.lease_id());
   }
   return {};
+}
+
+milliseconds WorkerService::busyContact() {
+  const auto most = std::chrono::duration_cast<milliseconds>(leasing_.queue.settings().lease) / 6;
+  const milliseconds fair(1000 * contacts_.workers() / kBusyCallsPerSecond);
+  return std::max(kLeastBusyContact, std::min(fair, most));
 }
 
 bool WorkerService::mayLease(const Caller& caller) {
@@ -191,7 +186,10 @@ Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slo
   const bool mayHaveMore = slots > 0 && mayLease(caller);
   KILN_ASSIGN(auto connection, stores_.database.acquire());
   KILN_ASSIGN(auto runs, leasing_.queue.leasedTo(*connection, caller.identity()));
-  while (mayHaveMore && static_cast<int>(runs.size()) < slots) {
+  if (!mayHaveMore) return runs;
+  // Most looks of an idle fleet end here.
+  KILN_ASSIGN(const bool empty, leasing_.queue.isEmpty(*connection));
+  while (!empty && static_cast<int>(runs.size()) < slots) {
     KILN_ASSIGN(auto run,
                 connection->transact([&](Connection& c) { return leasing_.queue.acquire(c, caller.claim); }));
     if (!run) break;

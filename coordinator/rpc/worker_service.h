@@ -17,6 +17,8 @@
 #include "coordinator/farm/signatory.h"
 #include "coordinator/farm/stores.h"
 #include "coordinator/recall/recall_source.h"
+#include "coordinator/rpc/contacts.h"
+#include "coordinator/rpc/known_certificates.h"
 #include "kiln/v1/worker.grpc.pb.h"
 #include "manifest/base/mutex.h"
 
@@ -33,6 +35,8 @@ class WorkerService final : public v1::WorkerService::CallbackService {
         metrics_(observers.metrics),
         recalls_(recalls),
         driver_(driver),
+        certificates_(leasing.workerAuthority),
+        contacts_(stores, leasing.queue.settings().lease),
         completion_({stores, signatory, recalls}, leasing, observers) {}
 
   grpc::ServerUnaryReactor* Synchronize(grpc::CallbackServerContext* context,
@@ -50,34 +54,36 @@ class WorkerService final : public v1::WorkerService::CallbackService {
   struct Caller;
   class Call;  // synchronize_call.h
 
-  Result<Caller> identify(const v1::WorkerDescription& description) const;
-  // Stores the description if it changed or is due again. kFailedPrecondition while the same worker speaks
-  // from another address.
+  Result<Caller> identify(const v1::WorkerDescription& description);
+  // As Contacts::remember().
   Status remember(const Caller& caller, bool draining);
-  Status takeReports(const Caller& caller, const v1::SynchronizeRequest& request,
+  // Of what has finished.
+  Status takeResults(const Caller& caller, const v1::SynchronizeRequest& request,
                      v1::SynchronizeResponse& response);
+  // Of what is running: extends those of the worker's `leases` that want it, and has it forget what it has
+  // none for.
+  Status takeProgress(const Caller& caller, const v1::SynchronizeRequest& request,
+                      const std::vector<index::RunRecord>& leases, v1::SynchronizeResponse& response);
   // Whether it may have new leases: not where it was recalled.
   bool mayLease(const Caller& caller);
   // From now on `call` is the one that waits for this worker. The one before, which it has given up.
   std::shared_ptr<Call> replaceWaiting(const Caller& caller, const std::shared_ptr<Call>& call);
+  // When a worker that runs something is to call again.
+  std::chrono::milliseconds busyContact();
   // Leases new runs while the worker has free slots.
   Result<std::vector<index::RunRecord>> fill(const Caller& caller, int slots);
-
-  struct Remembered {
-    Digest description;
-    TimePoint stored;
-    std::weak_ptr<Call> waiting;
-  };
 
   const Stores& stores_;
   const Leasing& leasing_;
   Metrics& metrics_;
   const RecallSource& recalls_;
   JobDriver& driver_;
+  KnownCertificates certificates_;
+  Contacts contacts_;
   Completion completion_;
   Mutex mutex_;
-  // By operator and name.
-  std::map<std::pair<std::string, std::string>, Remembered> remembered_ KILN_GUARDED_BY(mutex_);
+  // By operator and name: the call that waits for each.
+  std::map<std::pair<std::string, std::string>, std::weak_ptr<Call>> waiting_ KILN_GUARDED_BY(mutex_);
   // Likewise: why they get no leases, as it was logged.
   std::map<std::pair<std::string, std::string>, std::string> withheld_ KILN_GUARDED_BY(mutex_);
   // Where calls are worked on; the last, so that these end first. Results are rehashed on threads of their

@@ -71,6 +71,35 @@ Result<bool> upsertWorker(Connection& connection, const WorkerRecord& worker, Ti
   return true;
 }
 
+// Times are microseconds since 1970. Who is being written by somebody else is left to them. The table for the
+// release before follows.
+constexpr char kTouch[] = R"sql(
+WITH due AS (
+  SELECT f.operator, f.name, timestamptz 'epoch' + t.at * interval '1 microsecond' AS at
+  FROM unnest($1::text[], $2::text[], $3::text[], $4::bigint[]) AS t(operator, name, place, at)
+  JOIN fleet f ON f.operator = t.operator AND f.name = t.name AND f.place = t.place
+  FOR NO KEY UPDATE OF f SKIP LOCKED),
+before AS (
+  UPDATE workers w SET last_contact = d.at FROM due d WHERE w.name = d.name AND w.operator = d.operator)
+UPDATE fleet f SET last_contact = d.at FROM due d WHERE f.operator = d.operator AND f.name = d.name
+RETURNING f.operator, f.name)sql";
+
+Result<std::vector<std::pair<std::string, std::string>>> touchWorkers(
+    Connection& connection, const std::vector<WorkerContact>& workers) {
+  std::vector<std::string> operators, names, places;
+  std::vector<std::int64_t> times;
+  for (const WorkerContact& worker : workers) {
+    operators.push_back(worker.operatorName);
+    names.push_back(worker.name);
+    places.push_back(worker.place);
+    times.push_back(worker.at.time_since_epoch() / std::chrono::microseconds(1));
+  }
+  KILN_ASSIGN(const Rows rows, connection.execute(kTouch, {operators, names, places, times}));
+  return rows.map([](const Row& row) {
+    return std::pair(row.get<std::string>("operator"), row.get<std::string>("name"));
+  });
+}
+
 Result<std::vector<WorkerRecord>> listWorkers(Connection& connection) {
   KILN_ASSIGN(const Rows rows, connection.execute("SELECT * FROM fleet ORDER BY name, operator"));
   return rows.map(workerAt);

@@ -45,6 +45,54 @@ TEST_F(WorkerServiceTest, AContactIsStoredAgainAfterAThirdOfALease) {
   EXPECT_EQ(lastContact(), first + third);
 }
 
+// Many calls at once are one write.
+TEST_F(WorkerServiceTest, ContactsOfASecondAreStoredTogether) {
+  auto one = worker("w1"), two = worker("w2");
+  const auto stored = [&](const std::string& name) {
+    return rows("fleet WHERE name = '" + name + "' AND last_contact = to_timestamp(" +
+                std::to_string(clock_.now().time_since_epoch() / seconds(1)) + ")");
+  };
+  clock_.advance(seconds(20));
+  ASSERT_TRUE(one->synchronize({}));
+  ASSERT_TRUE(two->synchronize({}));
+  EXPECT_EQ(stored("w1"), 1u);
+  EXPECT_EQ(stored("w2"), 0u) << "just after another";
+  const TimePoint called = clock_.now();
+  clock_.advance(seconds(1));
+  ASSERT_TRUE(one->synchronize({}));
+  EXPECT_EQ(rows("fleet WHERE name = 'w2' AND last_contact = to_timestamp(" +
+                 std::to_string(called.time_since_epoch() / seconds(1)) + ")"),
+            1u)
+      << "as of when it called";
+}
+
+TEST_F(WorkerServiceTest, AnAuthoritysSignatureCountsForAsLongAsTheCertificate) {
+  auto one = worker("w1");
+  clock_.advance(std::chrono::hours(366 * 24));
+  const auto late = one->synchronize({});
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kUnauthenticated);
+}
+
+// Most reports of progress come long before the lease ends and say nothing new.
+TEST_F(WorkerServiceTest, ALeaseIsExtendedOnceItLacksAQuarterOfItsTime) {
+  auto one = worker("w1");
+  submitted(request("k1"));
+  const std::vector<v1::Lease> leases = one->poll();
+  ASSERT_FALSE(leases.empty());
+  const auto leftAfter = [&](seconds time, const std::string& stage) {
+    clock_.advance(time);
+    const auto answer = one->synchronize({testing_support::FakeWorker::running(leases[0], stage)});
+    EXPECT_TRUE(answer && answer->forget().empty() && answer->run_size() > 0);
+    const auto expires = pool_.execute("SELECT expires FROM runs WHERE id = $1", {leases[0].id()});
+    return *expires->first([](const postgres::Row& row) { return row.get<TimePoint>("expires"); }).value() -
+           clock_.now();
+  };
+  EXPECT_EQ(leftAfter(seconds(1), "compiling"), seconds(30)) << "a new stage";
+  EXPECT_EQ(leftAfter(seconds(7), "compiling"), seconds(23));
+  EXPECT_EQ(leftAfter(seconds(1), "compiling"), seconds(30));
+}
+
 // A worker that was killed while its call waited for work.
 TEST_F(WorkerServiceTest, ACallerThatIsGoneIsGivenNothing) {
   auto gone = worker("gone"), here = worker("here");
