@@ -252,6 +252,8 @@ def main(exercise):
         farms.append(Farm(words[1] if words else None, **more))
         return farms[-1]
 
+    # A test that takes too long is asked to end, and its PostgreSQL would go on.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     try:
         exercise(new)
     except Failed as failed:
