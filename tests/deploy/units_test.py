@@ -67,6 +67,20 @@ class Units(unittest.TestCase):
                 if word.startswith("--"):
                     self.assertIn(word.split("=")[0], known, program)
 
+    def test_manifests_and_units_give_the_same_options(self):
+        """What runbooks try out with the units holds for pods as well."""
+        pods = {"kiln-coordinator.service": "base/coordinator.yaml", "kiln-signer.service": "base/coordinator.yaml",
+                "kiln-log.service": "base/log.yaml", "kiln-worker@.service": "workers/pods/worker.yaml"}
+        for unit, manifest in pods.items():
+            program = re.search(r"[a-z-]+", unit).group(0).rstrip("@")
+            text = (ROOT / "infra/deploy/kubernetes" / manifest).read_text()
+            container = text[text.index(f"image: {program}:"):]
+            given = set(re.findall(r"^\s+- (--[a-z-]+)=", container[:container.index("ports:")], re.M))
+            words = re.search(r"^ExecStart=(.*)$", (UNITS / unit).read_text().replace("\\\n", " "), re.M).group(1).split()
+            own = {word.split("=")[0] for word in words if word.startswith("--")}
+            # A cluster reaches the coordinator's HTTP side, and looks at every process.
+            self.assertEqual(given - {"--https", "--metrics"}, own - {"--metrics"}, unit)
+
     def test_every_setting_is_given(self):
         given = set(re.findall(r"^(KILN_\w+)=", (UNITS / "farm.env").read_text() + (UNITS / "worker.env").read_text(), re.M))
         for unit in UNITS.glob("*.service"):

@@ -19,6 +19,7 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[4]
 DEPLOY = ROOT / "infra/deploy"
 BUILDER, OPERATOR, TARGET = "https://farm.example.org/kiln", "kiln-operator", "cpu:x86-64-v3"
+MODELS = {"digits_cnn.onnx": (), "digits_mlp.onnx": ("--profile", "N=1:8:64")}  # with what their builds ask for
 PATIENCE = 300  # seconds; limits for hangs
 
 
@@ -93,11 +94,18 @@ class Farm:
         self.coordinator_certificate()
         self.install_trust()
         self.database = run(ROOT / "infra/postgres", "start", self.home / "pg", "--no-sync").stdout.splitlines()[-1]
+        try:
+            self.make_state(backup)
+        except BaseException:
+            self.close()
+            raise
+
+    def make_state(self, backup):
         if backup:
             run(self.bin / "kiln", "restore", "--from", backup[0], "--digest", backup[1], "--farm", self.state, "--database", self.database)
-        else:
-            for folder in ("store", "log"):
-                (self.state / folder).mkdir(parents=True)
+            return
+        for folder in ("store", "log"):
+            (self.state / folder).mkdir(parents=True)
 
     # Keys and trust, as the page bring_up.md places them.
 
@@ -169,7 +177,10 @@ class Farm:
         self.start("kiln-signer", "kiln-log", "kiln-coordinator", *(f"kiln-worker@{name}" for name in workers))
         wait_for(lambda: self.live() >= set(workers), "every worker has called")
         if not json.loads(self.kiln("toolchain", "list", "--json").stdout).get("toolchains"):
-            self.kiln("toolchain", "add", self.bin.resolve().parent / "toolchain-tree", "--default")
+            tree = self.bin.resolve().parent / "toolchain-tree"
+            if not tree.exists():
+                run(ROOT / "infra/toolchain/build")
+            self.kiln("toolchain", "add", tree, "--default")
 
     # Calls, as the administrator that make-keys made.
 
@@ -193,7 +204,7 @@ class Farm:
 
     def build(self, *options, model="digits_cnn.onnx", target=TARGET):
         """An artifact's digest."""
-        done = self.kiln("build", ROOT / "tests/models" / model, "--target", target, *options)
+        done = self.kiln("build", ROOT / "tests/models" / model, "--target", target, *MODELS[model], *options)
         return re.search(r"^artifact (sha256:[0-9a-f]{64})$", done.stdout, re.M).group(1)
 
     def detached(self, *options):
