@@ -187,7 +187,7 @@ class Farm:
     def environment(self):
         return {**os.environ, "KILN_ENDPOINT": f"127.0.0.1:{self.port}", "KILN_TLS_CA": str(self.keys / "tls-ca.pem"),
                 "KILN_TLS_CERT": str(self.keys / "admin.pem"), "KILN_TLS_KEY": str(self.keys / "admin.key"),
-                "KILN_TRUST_ROOT": str(self.etc / "root.json"), "KILN_POLICY": str(self.home / "own-policy.json"), "KILN_WAIT": "1m"}
+                "KILN_TRUST_ROOT": str(self.etc / "root.json"), "KILN_POLICY": str(self.home / "own-policy.json"), "KILN_WAIT": "5m"}
 
     def kiln(self, *words, code=0):
         policy = self.home / "own-policy.json"
