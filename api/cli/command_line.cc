@@ -8,6 +8,7 @@
 #include "api/cli/base/print.h"
 #include "api/cli/build/commands.h"
 #include "api/cli/farm/commands.h"
+#include "api/cli/mirror/commands.h"
 #include "api/cli/toolchain/commands.h"
 #include "api/cli/trust/commands.h"
 #include "manifest/base/nearest.h"
@@ -18,10 +19,10 @@ namespace {
 
 // Every command, in the order of `kiln --help`.
 constexpr void (*kCommands[])(CLI::App&, Context&) = {
-    addBuild,  addInspect, addFetch,   addVerify,  addShow,      addProvenance, addAffected, addAudit,
-    addExport, addRebuild, addDiff,    addWarmup,  addCheck,     addRun,        addJobs,     addWatch,
-    addCancel, addLogs,    addWorkers, addTop,     addToolchain, addAttest,     addTrust,    addLog,
-    addRecall, addGc,      addBackup,  addRestore, addDoctor};
+    addBuild,  addInspect, addFetch,   addVerify, addShow,      addProvenance, addAffected, addAudit,
+    addExport, addRebuild, addDiff,    addWarmup, addCheck,     addRun,        addJobs,     addWatch,
+    addCancel, addLogs,    addWorkers, addTop,    addToolchain, addAttest,     addTrust,    addLog,
+    addRecall, addMirror,  addGc,      addBackup, addRestore,   addDoctor};
 
 bool anyCommand(const CLI::App* command) {
   return !command->get_name().empty();

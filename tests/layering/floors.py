@@ -29,8 +29,9 @@ FLOORS = {
         "audit": "base view",
         "build": "base view",
         "farm": "base view",
+        "mirror": "audit base",
         "toolchain": "base view",
-        ".": "artifact audit base build farm toolchain trust",
+        ".": "artifact audit base build farm mirror toolchain trust",
     },
     "storage/index": {
         ".": "",
