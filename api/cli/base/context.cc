@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <iterator>
+#include <sstream>
 
 #include "api/cli/base/duration_option.h"
 #include "api/cli/base/print.h"
@@ -90,7 +92,13 @@ Status Context::readEnvironment() {
     const char* text = std::getenv(variable);
     if (value.empty() && text != nullptr) value = text;
   });
-  const bool useful = !asksFarm || !isLocal(endpoint) || log.starts_with("https:");
+  if (const char* text = std::getenv("KILN_MIRRORS"); mirrors.empty() && text != nullptr) {
+    std::istringstream words(text);
+    mirrors.assign(std::istream_iterator<std::string>(words), {});
+  }
+  const auto isHttps = [](const std::string& url) { return url.starts_with("https:"); };
+  const bool useful =
+      !asksFarm || !isLocal(endpoint) || isHttps(log) || std::ranges::any_of(mirrors, isHttps);
   if (given == std::end(credentials) || useful) return {};
   return fail(Code::kInvalidArgument, std::string(given->first) + " is for host:port; at " +
                                           printable(endpoint) +

@@ -1,0 +1,131 @@
+#include "api/cli/artifact/fetch_sources.h"
+
+#include <algorithm>
+#include <functional>
+
+#include "api/cli/base/exit_code.h"
+#include "api/cli/base/print.h"
+#include "api/cli/base/trust_settings.h"
+#include "api/client/artifact_ref.h"
+#include "api/node/fetch.h"
+#include "api/pull/mirror.h"
+#include "api/pull/seen_logs.h"
+
+namespace kiln::cli {
+namespace {
+
+constexpr char kFarm[] = "farm";
+
+// One fetch from any of several sources. What each tells of recalls counts for the next.
+class AnySource {
+ public:
+  AnySource(const Context& context, const std::string& artifact, std::string directory, node::Trust trust)
+      : context_(context), wanted_(artifact), directory_(std::move(directory)), trust_(std::move(trust)) {}
+
+  Result<Fetched> fromFarm(bool alone) {
+    Context context = context_;
+    // Where others can serve, the farm is waited for only if somebody said so.
+    if (!alone && context.wait.empty()) context.wait = kAtOnce;
+    KILN_ASSIGN(const auto client, context.connect());
+    KILN_ASSIGN(const auto ref, client::findArtifact(*client, wanted_));
+    digest_ = ref.artifact;
+    return take(client->blobs(), ref, client->endpoint());
+  }
+
+  Result<Fetched> fromMirror(const std::string& url) {
+    if (!digest_) {
+      auto digest = wanted_.starts_with("sha256:") ? Digest::parse(wanted_, 0)
+                                                   : fail(Code::kInvalidArgument, "is no digest");
+      if (!digest)
+        return fail(Code::kInvalidArgument,
+                    "\"" + wanted_ +
+                        "\": a mirror is asked for sha256:<64 lowercase hex digits>, and the farm, "
+                        "which completes fewer, does not answer");
+      digest_ = *digest;
+    }
+    const std::string instance = context_.instance.empty() ? "default" : context_.instance;
+    const storage::ClientCredentials& tls = context_.tls;
+    KILN_ASSIGN(const auto mirror,
+                pull::Mirror::open(url, instance, {tls.ca, tls.certificate, tls.key, tls.token}));
+    KILN_ASSIGN(auto seen, pull::SeenLogs::open(context_.trustRoot));
+    KILN_ASSIGN(const std::string checkpoint, seen.check(mirror->log(), trust_, SystemClock().now()));
+    KILN_ASSIGN(const auto ref, mirror->find(*digest_));
+    KILN_TRY(pull::checkRecallsFresh(ref.recalls, trust_));
+    auto fetched = take(mirror->blobs(), ref, mirror->url());
+    if (fetched) KILN_TRY(seen.remember(checkpoint));
+    return fetched;
+  }
+
+ private:
+  Result<Fetched> take(storage::BlobStore& blobs, const node::ArtifactRef& ref, const std::string& source) {
+    KILN_TRY(trust_.learnCarried(ref.recalls));
+    Fetched out;
+    out.directory = directory_.empty() ? "kiln-" + ref.artifact.hex().substr(0, 12) : directory_;
+    out.source = source;
+    KILN_ASSIGN(out.verdict, node::fetchArtifact(blobs, ref, out.directory, trust_, SystemClock()));
+    return out;
+  }
+
+  const Context& context_;
+  const std::string& wanted_;
+  const std::string directory_;
+  node::Trust trust_;
+  std::optional<Digest> digest_;  // whole, once it is known
+};
+
+// No source is to blame, so that another one would not help.
+bool isOurs(const Error& error) {
+  return exitCodeOf(error) == kExitUsage || error.code == Code::kResourceExhausted;
+}
+
+// The error that says most about the artifact: what does not verify, then whatever else somebody answered.
+int rank(const Error& error) {
+  if (exitCodeOf(error) == kExitVerification) return 0;
+  if (exitCodeOf(error) == kExitUnavailable) return 2;
+  return error.code == Code::kNotFound ? 3 : 1;
+}
+
+struct Refusal {
+  std::string source;
+  Error error;
+};
+
+Error noneOf(const std::string& artifact, std::vector<Refusal> refusals) {
+  std::string message = "no source serves " + artifact;
+  for (const Refusal& one : refusals) message += "; " + one.source + ": " + one.error.message;
+  const auto told =
+      std::ranges::min_element(refusals, {}, [](const Refusal& one) { return rank(one.error); });
+  Error out = std::move(told->error);
+  out.message = std::move(message);
+  return out;
+}
+
+}  // namespace
+
+void addMirrorOption(CLI::App& command, Context& context) {
+  command
+      .add_option(
+          "--mirror", context.mirrors,
+          "URL of a mirror that is tried where the farm does not serve; may be repeated, and \"farm\" "
+          "among them says when the farm is tried (default: $KILN_MIRRORS, with spaces between)")
+      ->allow_extra_args(false);
+}
+
+Result<Fetched> fetchFromAny(const Context& context, const std::string& artifact, std::string directory) {
+  KILN_ASSIGN(auto trust, loadTrust(context));
+  std::vector<std::string> sources = context.mirrors;
+  const bool placed = std::ranges::find(sources, kFarm) != sources.end();
+  if (sources.empty() || (!placed && !context.endpoint.empty())) sources.insert(sources.begin(), kFarm);
+  AnySource any(context, artifact, std::move(directory), std::move(trust));
+  std::vector<Refusal> refusals;
+  for (const std::string& source : sources) {
+    auto fetched = source == kFarm ? any.fromFarm(sources.size() == 1) : any.fromMirror(source);
+    if (fetched || sources.size() == 1) return fetched;
+    if (isOurs(fetched.error())) return fail(std::move(fetched).error().in(source));
+    note("kiln: not from " + source + ": " + fetched.error().message);
+    refusals.push_back({source, std::move(fetched).error()});
+  }
+  return fail(noneOf(artifact, std::move(refusals)));
+}
+
+}  // namespace kiln::cli
