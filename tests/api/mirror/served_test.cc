@@ -1,0 +1,137 @@
+// A mirror behind the gateway, over real HTTP: what kiln fetch gets of it, and what it does not hand out.
+#include "api/mirror/served.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "api/gateway/log_files.h"
+#include "api/pull/mirror.h"
+#include "manifest/json/json.h"
+#include "tests/api/gateway/http.h"
+#include "tests/api/mirror/mirrored_farm.h"
+#include "tests/support/manual_clock.h"
+
+namespace kiln::mirror {
+namespace {
+
+using testing_support::httpGet;
+
+struct ServedTest : testing::Test, testing_support::MirroredFarm {
+  testing_support::ManualClock clock{SystemClock().now()};
+  std::shared_ptr<prometheus::Registry> metrics = std::make_shared<prometheus::Registry>();
+  std::shared_ptr<Served> served;
+  std::unique_ptr<gateway::Gateway> server;
+
+  void SetUp() override {
+    ASSERT_TRUE(update());
+    start();
+  }
+  void start() {
+    ServeOptions options{place, directory / "root.json", directory / "policy.json", std::nullopt,
+                         std::chrono::hours(1)};
+    served = Served::open(options, clock, *metrics).value();
+    server = gateway::Gateway::start({}, {.artifacts = served,
+                                          .blobs = served->blobs(),
+                                          .metrics = metrics,
+                                          .health = [this] { return served->health(); },
+                                          .log = std::make_shared<gateway::LogFilesOnDisk>(served->log()),
+                                          .release = served,
+                                          .unhealthy = "the mirror is stale"})
+                 .value();
+  }
+  std::string url() const { return "http://127.0.0.1:" + std::to_string(server->port()); }
+  Result<signing::Verdict> fetch(const std::string& to) {
+    KILN_ASSIGN(const auto mirror, pull::Mirror::open(url(), "default", {}));
+    KILN_ASSIGN(const auto ref, mirror->find(artifact.ref.artifact));
+    return node::fetchArtifact(mirror->blobs(), ref, to, trust(), SystemClock());
+  }
+};
+
+TEST_F(ServedTest, ANodeFetchesAllOfAnArtifact) {
+  const auto fetched = fetch(directory / "out");
+  ASSERT_TRUE(fetched) << fetched.error().message;
+  EXPECT_EQ(fetched->artifact, artifact.ref.artifact);
+  for (const char* file :
+       {"program.so", "manifest.json", "fixtures/fixtures.json", "fixtures/default/input_0.npy"})
+    EXPECT_TRUE(std::filesystem::exists(directory / "out" + "/" + file)) << file;
+}
+
+TEST_F(ServedTest, OciClientsFindWhatRefersToIt) {
+  const std::string name = artifact.ref.artifact.text();
+  const auto list = httpGet(url() + "/v2/default/artifacts/referrers/" + name, {});
+  ASSERT_EQ(list.status, 200) << list.body;
+  std::set<std::string> types;
+  for (const Json& entry : parseJson(list.body)->at("manifests")) {
+    types.insert(entry.at("artifactType"));
+    const auto manifest =
+        httpGet(url() + "/v2/default/artifacts/manifests/" + entry.at("digest").get<std::string>(), {});
+    ASSERT_EQ(manifest.status, 200) << manifest.body;
+    EXPECT_EQ(digestOf(manifest.body).text(), entry.at("digest"));
+  }
+  EXPECT_EQ(types, (std::set<std::string>{kBundleType, kFixturesType}));
+  EXPECT_EQ(httpGet(url() + "/v2/other/artifacts/manifests/" + name, {}).status, 404);
+  EXPECT_EQ(httpGet(url() + "/v2/default/artifacts/blobs/" + digestOf("other").text(), {}).status, 404);
+}
+
+TEST_F(ServedTest, WhatIsRecalledIsRefusedOnceTheMirrorKnows) {
+  farm.recallsText = issue("", {artifact.ref.artifact});
+  ASSERT_TRUE(update());
+  const auto refused = fetch(directory / "out");
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kPermissionDenied);
+  EXPECT_NE(refused.error().message.find("wrong weights"), std::string::npos) << refused.error().message;
+  for (const auto& [what, digest] : artifact.blobs())
+    EXPECT_NE(httpGet(url() + "/v2/default/artifacts/blobs/" + digest.text(), {}).status, 200) << what;
+  // The recalls themselves go out.
+  const std::string recalls = digestOf(farm.recallsText).text();
+  EXPECT_EQ(httpGet(url() + "/v2/default/artifacts/blobs/" + recalls, {}).body, farm.recallsText);
+}
+
+TEST_F(ServedTest, OffersTheRecallsWithEachArtifact) {
+  farm.recallsText = issue("", {digestOf("another")});
+  ASSERT_TRUE(update());
+  const auto mirror = pull::Mirror::open(url(), "default", {}).value();
+  EXPECT_EQ(mirror->find(artifact.ref.artifact)->recalls, farm.recallsText);
+}
+
+TEST_F(ServedTest, ARootOrPolicyThatRefusesItHoldsItBack) {
+  std::ofstream(directory / "policy.json") << signing::Policy{node::defaultPolicy()}.toJson().dump();
+  ASSERT_EQ(update()->refused, 0u) << "what is here is not looked at again";
+  EXPECT_EQ(fetch(directory / "out").error().code, Code::kPermissionDenied) << "the root is for development";
+}
+
+TEST_F(ServedTest, ABlobThatIsDamagedIsNotHandedOut) {
+  const Digest weights = artifact.blobs()[3].second;
+  const std::string file = place + "/blobs/blobs/" + weights.hex().substr(0, 2) + "/" + weights.hex();
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  std::ofstream(file, std::ios::in).put('!');
+  EXPECT_NE(httpGet(url() + "/v2/default/artifacts/blobs/" + weights.text(), {}).status, 200);
+  EXPECT_FALSE(fetch(directory / "out"));
+  EXPECT_FALSE(std::filesystem::exists(directory / "out"));
+}
+
+TEST_F(ServedTest, SaysThatItIsStale) {
+  EXPECT_EQ(httpGet(url() + "/healthz", {}).status, 200);
+  clock.advance(std::chrono::hours(2));
+  const auto stale = httpGet(url() + "/healthz", {});
+  EXPECT_EQ(stale.status, 503);
+  EXPECT_EQ(stale.body, "the mirror is stale\n");
+  EXPECT_TRUE(fetch(directory / "out")) << "what is there is served";
+}
+
+TEST_F(ServedTest, CountsWhatItHolds) {
+  const std::string text = httpGet(url() + "/metrics", {}).body;
+  EXPECT_NE(text.find("kiln_mirror_artifacts 1"), std::string::npos) << text;
+}
+
+TEST_F(ServedTest, ADamagedRecordHoldsUpNoOther) {
+  std::ofstream(place + "/artifacts/" + std::string(64, '0') + ".json") << "{";
+  ASSERT_TRUE(update());
+  EXPECT_TRUE(fetch(directory / "out"));
+  EXPECT_EQ(httpGet(url() + "/healthz", {}).status, 503);
+}
+
+}  // namespace
+}  // namespace kiln::mirror
