@@ -157,7 +157,6 @@ class Update {
     const auto taken = intake_.take(artifact, again);
     lookedAt_.insert(name);
     if (!taken && !isRefusal(taken.error())) return fail(taken.error().in(name));
-    untidy_ = untidy_ || !taken || *taken == Taken::kChanged;
     if (!taken) {
       if (taken.error().code == Code::kDataLoss) ++report_.unverified;
       state_.refused[name] = printable(taken.error().message);
@@ -171,9 +170,10 @@ class Update {
     return {};
   }
 
-  // What came with artifacts that were not taken then, and is of no other, goes.
+  // What came with artifacts that were not taken, and is of no other, goes: a minute after it came, at the
+  // next update.
   Status tidy() {
-    if (!untidy_) return {};
+    if (report_.changed == 0 && state_.refused.empty() && !options_.all) return {};
     const std::string& instance = directory_.instance();
     storage::NeededBlobs needed;
     const auto damaged = [&](const Error& error) { options_.tell(error.message); };
@@ -202,7 +202,6 @@ class Update {
   State state_;
   UpdateReport report_;
   std::set<std::string> lookedAt_;  // in this update
-  bool untidy_ = false;             // there may be blobs that no record names
 };
 
 }  // namespace

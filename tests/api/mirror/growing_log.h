@@ -26,8 +26,6 @@ class GrowingLog final : public signing::LogSource {
   // Another history under the same key.
   void forget(std::size_t keep) {
     leaves_.resize(keep);
-    const std::vector<std::string> kept = std::move(leaves_);
-    leaves_ = kept;
     tiles_ = {};
     size_ = 0;
     grow(0);

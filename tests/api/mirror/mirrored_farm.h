@@ -5,6 +5,7 @@
 #include "tests/api/mirror/growing_log.h"
 #include "tests/api/node/lying_store.h"
 #include "tests/api/node/signed_artifact.h"
+#include "tests/support/manual_clock.h"
 #include "tests/support/signed_root.h"
 #include "tests/support/temp_directory.h"
 
@@ -77,6 +78,7 @@ struct MirroredFarm {
   CountingStore counted{lying};
   ScriptedFarm farm{counted};
   GrowingLog log;
+  ManualClock time{SystemClock().now()};
   std::vector<signing::PrivateKey> recallKeys = newKeys(2);
   TempDirectory directory;
   const std::string place = directory / "mirror";
@@ -95,7 +97,7 @@ struct MirroredFarm {
   Result<mirror::UpdateReport> update() {
     KILN_ASSIGN(const auto held, mirror::MirrorDirectory::openForUpdate(place, "default"));
     auto known = trust();
-    return mirror::update(held, farm, known, SystemClock(), options);
+    return mirror::update(held, farm, known, time, options);
   }
   // The next version of recalls.json, with one more recall of these artifacts if there are any.
   std::string issue(const std::string& before, std::vector<Digest> artifacts) const {

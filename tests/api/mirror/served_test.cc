@@ -11,7 +11,6 @@
 #include "manifest/json/json.h"
 #include "tests/api/gateway/http.h"
 #include "tests/api/mirror/mirrored_farm.h"
-#include "tests/support/manual_clock.h"
 
 namespace kiln::mirror {
 namespace {
@@ -19,7 +18,6 @@ namespace {
 using testing_support::httpGet;
 
 struct ServedTest : testing::Test, testing_support::MirroredFarm {
-  testing_support::ManualClock clock{SystemClock().now()};
   std::shared_ptr<prometheus::Registry> metrics = std::make_shared<prometheus::Registry>();
   std::shared_ptr<Served> served;
   std::unique_ptr<gateway::Gateway> server;
@@ -31,7 +29,7 @@ struct ServedTest : testing::Test, testing_support::MirroredFarm {
   void start() {
     ServeOptions options{place, directory / "root.json", directory / "policy.json", std::nullopt,
                          std::chrono::hours(1)};
-    served = Served::open(options, clock, *metrics).value();
+    served = Served::open(options, time, *metrics).value();
     server = gateway::Gateway::start({}, {.artifacts = served,
                                           .blobs = served->blobs(),
                                           .metrics = metrics,
@@ -64,11 +62,11 @@ TEST_F(ServedTest, OciClientsFindWhatRefersToIt) {
   ASSERT_EQ(list.status, 200) << list.body;
   std::set<std::string> types;
   for (const Json& entry : parseJson(list.body)->at("manifests")) {
-    types.insert(entry.at("artifactType"));
+    types.insert(entry.at("artifactType").get<std::string>());
     const auto manifest =
         httpGet(url() + "/v2/default/artifacts/manifests/" + entry.at("digest").get<std::string>(), {});
     ASSERT_EQ(manifest.status, 200) << manifest.body;
-    EXPECT_EQ(digestOf(manifest.body).text(), entry.at("digest"));
+    EXPECT_EQ(digestOf(manifest.body).text(), entry.at("digest").get<std::string>());
   }
   EXPECT_EQ(types, (std::set<std::string>{kBundleType, kFixturesType}));
   EXPECT_EQ(httpGet(url() + "/v2/other/artifacts/manifests/" + name, {}).status, 404);
@@ -114,7 +112,7 @@ TEST_F(ServedTest, ABlobThatIsDamagedIsNotHandedOut) {
 
 TEST_F(ServedTest, SaysThatItIsStale) {
   EXPECT_EQ(httpGet(url() + "/healthz", {}).status, 200);
-  clock.advance(std::chrono::hours(2));
+  time.advance(std::chrono::hours(2));
   const auto stale = httpGet(url() + "/healthz", {});
   EXPECT_EQ(stale.status, 503);
   EXPECT_EQ(stale.body, "the mirror is stale\n");
