@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "coordinator/drivers/submission_limits.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/submission.h"
@@ -187,21 +188,6 @@ Result<std::optional<Digest>> excludeBuilders(storage::BlobStore& blobs, Connect
   return manifest.spec.tuning;
 }
 
-// How long until the next try is of use, where others' runs must end first.
-constexpr int kRetryAfterSeconds = 30;
-
-Status checkQueue(const quota::QuotaRules& quotas, Connection& connection, const std::string& instance) {
-  const auto most = quotas.of(instance).queued;
-  if (!most) return {};
-  KILN_ASSIGN(const int waiting, index::countQueued(connection, instance, *most));
-  if (waiting < *most) return {};
-  return fail(
-      Error{Code::kResourceExhausted,
-            fmt::format("instance {} has {} run{} queued, as many as its quota allows; try again in {} s",
-                        instance, waiting, waiting == 1 ? "" : "s", kRetryAfterSeconds),
-            Json{{"retryAfterSeconds", kRetryAfterSeconds}}.dump()});
-}
-
 // What checkFleet() found, for a rebuild: those who built the artifact do not count, and no other target
 // helps.
 Error withoutOthers(const Error& error, const RebuildRequest& rebuild) {
@@ -239,7 +225,8 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
         !fleet)
       return fail(submission.delivery.rebuild ? withoutOthers(fleet.error(), *submission.delivery.rebuild)
                                               : fleet.error());
-    KILN_TRY(checkQueue(*leasing_.quotas->current(), *connection, submission.instance));
+    KILN_TRY(checkQuota(leasing_.quotas->current()->of(submission.instance), *connection, submission,
+                        snapshot.job.submitted));
     KILN_TRY(checkUploaded(planning_.stores.blobs, submission));
     KILN_TRY(storage::uploadMissing(planning_.stores.blobs, submission.instance, blobs));
     jobs::Step step = jobs::nextStep(snapshot, submission.delivery);

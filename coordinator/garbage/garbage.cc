@@ -5,6 +5,7 @@
 #include "coordinator/farm/advisory_lock.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/garbage/reachable.h"
+#include "coordinator/quota/usage.h"
 #include "storage/index/jobs/root_repository.h"
 
 namespace kiln::service {
@@ -70,9 +71,15 @@ Result<GarbageReport> GarbageCollector::collectAlone(postgres::Connection& conne
                                   postgres::Isolation::kRepeatableRead));
   KILN_ASSIGN(Reached reached, findReachable(stores_.blobs, roots, signersKey(signatory_.signer)));
   observers_.reached(kPointMarked);
+  KILN_ASSIGN(const quota::StoredBytes counted, quota::storedBytes(connection));
   KILN_ASSIGN(
       storage::SweepReport swept,
       store_.sweep(reached.needed, {.grace = grace, .dryRun = dryRun, .reached = observers_.reached}));
+  if (!dryRun) {
+    const quota::StoredBytes found(swept.referredBytes.begin(), swept.referredBytes.end());
+    KILN_TRY(connection.transact(
+        [&](postgres::Connection& c) { return quota::correctStoredBytes(c, found, counted); }));
+  }
   return GarbageReport{.grace = grace,
                        .dryRun = dryRun,
                        .artifacts = reached.artifacts,

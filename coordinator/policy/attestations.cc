@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "coordinator/farm/log.h"
+#include "coordinator/quota/usage.h"
 #include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/artifact/oci.h"
@@ -91,7 +92,7 @@ Status check(const Judging& judging, const signing::TrustRoot& root, const std::
 
 Result<index::BundleRecord> addAttestation(const Judging& judging, const InstancePolicies& trust,
                                            LogIntake& log, const OfferedStatement& offered,
-                                           const index::AttestationLimits& limits) {
+                                           const AttestationRoom& room) {
   if (!trust.hasRoot())
     return fail(Code::kFailedPrecondition,
                 "this farm takes no statements of others: its coordinator was started without --trust-root");
@@ -104,7 +105,9 @@ Result<index::BundleRecord> addAttestation(const Judging& judging, const Instanc
     KILN_ASSIGN(auto connection, judging.stores.database.acquire());
     KILN_ASSIGN(const auto kept, index::findAttestation(*connection, instance, statement.payload));
     if (kept) return *kept;
-    KILN_TRY(index::checkRoom(*connection, instance, about.artifact, offered.bundle.size(), limits));
+    KILN_TRY(index::checkRoom(*connection, instance, about.artifact, offered.bundle.size(), room.kept));
+    KILN_TRY(quota::checkLeft(*connection, room.quota, instance, quota::Resource::kLogEntries,
+                              judging.stores.clock.now()));
   }
   const signing::PublicKey* key = root.findKey(statement.bundle.keyId);  // check() has found it
   KILN_ASSIGN(const std::string logged, log.takeIn(instance, statement.bundle.envelope, *key));
@@ -115,7 +118,7 @@ Result<index::BundleRecord> addAttestation(const Judging& judging, const Instanc
                              judging.stores.clock.now()};
   KILN_TRY(keepBundle(judging.stores.blobs, instance, logged, record));
   KILN_TRY(judging.stores.database.transact([&](postgres::Connection& c) {
-    return index::insertAttestation(c, instance, about.artifact, record, limits);
+    return index::insertAttestation(c, instance, about.artifact, record, room.kept);
   }));
   logInfo("statement of a third party kept", {{"instance", instance},
                                               {"artifact", about.artifact.text()},

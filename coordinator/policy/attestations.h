@@ -2,6 +2,7 @@
 #pragma once
 
 #include "coordinator/policy/instance_policies.h"
+#include "coordinator/quota/quota_rules.h"
 #include "coordinator/recall/judging.h"
 #include "coordinator/signatures/log_intake.h"
 #include "storage/index/artifacts/attestation_repository.h"
@@ -10,6 +11,12 @@
 namespace kiln::service {
 
 inline constexpr std::size_t kMaxAttestationBytes = 4u << 20;
+
+// What an instance may have.
+struct AttestationRoom {
+  quota::Quota quota;  // entries of the log
+  index::AttestationLimits kept;
+};
 
 struct OfferedStatement {
   std::string instance;
@@ -22,6 +29,6 @@ struct OfferedStatement {
 // AttestationService.AddAttestation.
 Result<index::BundleRecord> addAttestation(const Judging& judging, const InstancePolicies& trust,
                                            LogIntake& log, const OfferedStatement& offered,
-                                           const index::AttestationLimits& limits = {});
+                                           const AttestationRoom& room = {});
 
 }  // namespace kiln::service

@@ -10,12 +10,16 @@ namespace {
 constexpr std::size_t kMaxFileBytes = 1 << 20;
 constexpr std::size_t kMaxInstances = 4096;
 constexpr int kMaxWeight = 1000;
-constexpr int kMaxRuns = 10'000'000;
+constexpr std::int64_t kMaxRuns = 10'000'000;
+constexpr std::int64_t kMaxBytes = (std::int64_t{1} << 53) - 1;  // that JSON numbers are exact to
+constexpr std::int64_t kMaxPerDay = 1'000'000'000;
 
-Result<std::optional<int>> limit(ObjectReader& reader, std::string_view name, std::optional<int> otherwise) {
-  if (!reader.has(name)) return otherwise;
-  KILN_ASSIGN(const std::int64_t value, reader.integer(name, 0, kMaxRuns));
-  return std::optional<int>(static_cast<int>(value));
+template <class T>
+Status readLimit(ObjectReader& reader, std::string_view name, std::int64_t most, std::optional<T>& out) {
+  if (!reader.has(name)) return {};
+  KILN_ASSIGN(const std::int64_t value, reader.integer(name, 0, most));
+  out = static_cast<T>(value);
+  return {};
 }
 
 // What it does not say is as in `otherwise`.
@@ -25,8 +29,12 @@ Result<Quota> readQuota(ObjectReader reader, const Quota& otherwise) {
     KILN_ASSIGN(const std::int64_t weight, reader.integer("weight", 1, kMaxWeight));
     out.weight = static_cast<int>(weight);
   }
-  KILN_ASSIGN(out.queued, limit(reader, "queued", otherwise.queued));
-  KILN_ASSIGN(out.running, limit(reader, "running", otherwise.running));
+  KILN_TRY(readLimit(reader, "queued", kMaxRuns, out.queued));
+  KILN_TRY(readLimit(reader, "running", kMaxRuns, out.running));
+  KILN_TRY(readLimit(reader, "storedBytes", kMaxBytes, out.storedBytes));
+  KILN_TRY(readLimit(reader, "uploadedBytesPerHour", kMaxBytes, out.uploadedBytesPerHour));
+  KILN_TRY(readLimit(reader, "logEntriesPerDay", kMaxPerDay, out.logEntriesPerDay));
+  KILN_TRY(readLimit(reader, "gpuMinutesPerDay", kMaxPerDay, out.gpuMinutesPerDay));
   KILN_TRY(reader.finish());
   return out;
 }

@@ -1,6 +1,7 @@
 // The quota file: how much of the farm each instance may have. Form: manifest/schemas/quotas.schema.json.
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,6 +17,11 @@ struct Quota {
   int weight = 1;              // of what runs at a time an instance with twice the weight gets twice as much
   std::optional<int> queued;   // runs that wait; nothing: as many as come
   std::optional<int> running;  // leases at a time
+  // What is counted as it happens (usage.h).
+  std::optional<std::int64_t> storedBytes = {};           // of all blobs that it refers to
+  std::optional<std::int64_t> uploadedBytesPerHour = {};  // by clients
+  std::optional<std::int64_t> logEntriesPerDay = {};
+  std::optional<std::int64_t> gpuMinutesPerDay = {};
   bool operator==(const Quota&) const = default;
 };
 

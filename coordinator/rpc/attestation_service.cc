@@ -17,8 +17,10 @@ v1::Attestation toProto(const index::BundleRecord& record) {
 grpc::Status AttestationService::AddAttestation(grpc::ServerContext*,
                                                 const v1::AddAttestationRequest* request,
                                                 v1::Attestation* response) {
+  const auto quotas = quotas_.current();
   return answer(
-      addAttestation(judging_, trust_, log_, {request->instance(), request->artifact(), request->bundle()}),
+      addAttestation(judging_, trust_, log_, {request->instance(), request->artifact(), request->bundle()},
+                     {.quota = quotas->of(request->instance()), .kept = {}}),
       response, toProto);
 }
 

@@ -9,8 +9,9 @@ namespace kiln::service {
 // Thread safe. What is passed by reference must outlive it.
 class AttestationService final : public v1::AttestationService::Service {
  public:
-  AttestationService(const Judging& judging, const InstancePolicies& trust, LogIntake& log)
-      : judging_(judging), trust_(trust), log_(log) {}
+  AttestationService(const Judging& judging, const InstancePolicies& trust, LogIntake& log,
+                     const quota::Quotas& quotas)
+      : judging_(judging), trust_(trust), log_(log), quotas_(quotas) {}
   grpc::Status AddAttestation(grpc::ServerContext* context, const v1::AddAttestationRequest* request,
                               v1::Attestation* response) override;
 
@@ -18,6 +19,7 @@ class AttestationService final : public v1::AttestationService::Service {
   const Judging& judging_;
   const InstancePolicies& trust_;
   LogIntake& log_;
+  const quota::Quotas& quotas_;
 };
 
 }  // namespace kiln::service

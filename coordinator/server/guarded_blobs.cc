@@ -45,6 +45,14 @@ AskingStore storeFor(const access::Gate& gate, const ServerContext& context, sto
   });
 }
 
+// Over the private socket nobody tells workers from the farm's own user, who has no limit.
+quota::Uploader uploaderOf(const access::Gate& gate, const ServerContext& context) {
+  const auto who = gate.identify(access::credentialsOf(context));
+  const bool isClient = who && (std::holds_alternative<access::CertificateHolder>(*who) ||
+                                std::holds_alternative<access::TokenHolder>(*who));
+  return isClient ? quota::Uploader::kClient : quota::Uploader::kWorker;
+}
+
 }  // namespace
 
 grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::ReadRequest* request,
@@ -65,7 +73,8 @@ grpc::Status GuardedStreams::Write(ServerContext* context,
       !may)
     return toGrpc(may);
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
-  AskingStore store = storeFor(door_.gate, *context, store_, kRpc);
+  quota::CountedStore counted(store_, books_, uploaderOf(door_.gate, *context));
+  AskingStore store = storeFor(door_.gate, *context, counted, kRpc);
   return storage::ByteStreamService(store).Write(context, stream, response);
 }
 grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,
@@ -74,6 +83,15 @@ grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
   AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/QueryWriteStatus");
   return storage::ByteStreamService(store).QueryWriteStatus(context, request, response);
+}
+
+grpc::Status GuardedCas::BatchUpdateBlobs(ServerContext* context,
+                                          const reapi::BatchUpdateBlobsRequest* request,
+                                          reapi::BatchUpdateBlobsResponse* response) {
+  if (const Status status = admit(*context, "BatchUpdateBlobs", request->instance_name()); !status)
+    return toGrpc(status);
+  quota::CountedStore counted(store_, books_, uploaderOf(door_.gate, *context));
+  return storage::CasService(counted).BatchUpdateBlobs(context, request, response);
 }
 
 }  // namespace kiln::server

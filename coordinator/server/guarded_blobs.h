@@ -1,9 +1,13 @@
-// ByteStream behind the gate.
+// The CAS and ByteStream behind the gate, and within the quotas.
 #pragma once
 
+#include "coordinator/quota/counted_store.h"
+
 #include "coordinator/server/guard.h"
+#include "generated_guards.h"  // by guard_generator.h
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "storage/blob/blob_store.h"
+#include "storage/remote/cas_service.h"
 
 namespace kiln::server {
 
@@ -12,7 +16,8 @@ namespace kiln::server {
 // about the instance which is really used.
 class GuardedStreams final : public google::bytestream::ByteStream::Service {
  public:
-  GuardedStreams(const Door& door, storage::BlobStore& store) : door_(door), store_(store) {}
+  GuardedStreams(const Door& door, storage::BlobStore& store, const quota::Books& books)
+      : door_(door), store_(store), books_(books) {}
   grpc::Status Read(grpc::ServerContext* context, const google::bytestream::ReadRequest* request,
                     grpc::ServerWriter<google::bytestream::ReadResponse>* stream) override;
   grpc::Status Write(grpc::ServerContext* context,
@@ -25,6 +30,21 @@ class GuardedStreams final : public google::bytestream::ByteStream::Service {
  private:
   const Door door_;
   storage::BlobStore& store_;
+  const quota::Books books_;
+};
+
+// The other RPCs of the CAS go as the generated guard lets them.
+class GuardedCas final : public GuardedContentAddressableStorage {
+ public:
+  GuardedCas(const Door& door, storage::CasService& inner, storage::BlobStore& store,
+             const quota::Books& books)
+      : GuardedContentAddressableStorage(door, inner), store_(store), books_(books) {}
+  grpc::Status BatchUpdateBlobs(grpc::ServerContext* context, const reapi::BatchUpdateBlobsRequest* request,
+                                reapi::BatchUpdateBlobsResponse* response) override;
+
+ private:
+  storage::BlobStore& store_;
+  const quota::Books books_;
 };
 
 }  // namespace kiln::server

@@ -39,8 +39,8 @@ GuardedServices::GuardedServices(const Door& door, const Services& services)
       audits_(door, services.audits),
       recalls_(door, services.recalls),
       attestations_(door, services.attestations),
-      cas_(door, plainCas_),
-      streams_(door, services.blobs) {}
+      cas_(door, plainCas_, services.blobs, services.books),
+      streams_(door, services.blobs, services.books) {}
 
 std::vector<grpc::Service*> GuardedServices::all() {
   return {&jobs_,   &workers_, &fleet_,        &artifacts_, &toolchains_, &maintenance_,

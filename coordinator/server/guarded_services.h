@@ -46,6 +46,7 @@ struct Services {
   v1::RecallService::Service& recalls;
   v1::AttestationService::Service& attestations;
   storage::BlobStore& blobs;  // served as CAS and ByteStream
+  quota::Books books;         // that uploads count in
 };
 
 // Everything that a coordinator serves, for one server that it outlives.
@@ -65,7 +66,7 @@ class GuardedServices {
   GuardedAuditService audits_;
   GuardedRecallService recalls_;
   GuardedAttestationService attestations_;
-  GuardedContentAddressableStorage cas_;
+  GuardedCas cas_;
   GuardedStreams streams_;
 };
 

@@ -1,6 +1,7 @@
 // Instance names as directory names.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -16,5 +17,7 @@ Status checkInstanceName(std::string_view instance);
 // A file name that only this instance has: letters, digits, '_' and '-' stay, all else becomes %XX, after a
 // leading "i-". kInvalidArgument as of checkInstanceName().
 Result<std::string> instanceDirectoryName(const std::string& instance);
+// The instance whose directory has this name; nothing for any other name.
+std::optional<std::string> instanceOfDirectory(std::string_view name);
 
 }  // namespace kiln::storage

@@ -53,6 +53,8 @@ class Sweep {
       instances_.push_back(references + "/" + name);
       static const Hashes none;
       auto found = byDirectory.find(name);
+      const auto instance = instanceOfDirectory(name);
+      referred_ = instance ? &report_.referredBytes[*instance] : nullptr;
       return sweepReferences(instances_.back(), found == byDirectory.end() ? none : *found->second);
     }));
     const std::string blobs = directory_.root() + "/blobs";
@@ -72,6 +74,13 @@ class Sweep {
     return {};
   }
 
+  void keepReference(const Digest& blob) {
+    kept_.insert(blob.hash);
+    struct stat file{};
+    if (referred_ && ::lstat(directory_.blobPath(blob).c_str(), &file) == 0 && S_ISREG(file.st_mode))
+      *referred_ += static_cast<std::uint64_t>(file.st_size);
+  }
+
   Status sweepReferences(const std::string& instance, const Hashes& needed) {
     std::vector<std::string> batch;
     KILN_TRY(forEntries(instance, [&](const std::string& name) -> Status {
@@ -80,10 +89,10 @@ class Sweep {
       struct stat file{};
       if (needed.contains(digest->hash)) {
         ++report_.neededReferences;
-        kept_.insert(digest->hash);
+        keepReference(*digest);
       } else if (!isOld(instance + "/" + name, file)) {
         ++report_.youngReferences;
-        kept_.insert(digest->hash);
+        keepReference(*digest);
       } else {
         batch.push_back(name);
       }
@@ -100,7 +109,7 @@ class Sweep {
       struct stat file{};
       if (!isOld(instance + "/" + name, file)) {
         ++report_.youngReferences;
-        kept_.insert(Digest::parse(name, 0)->hash);
+        keepReference(*Digest::parse(name, 0));
         continue;
       }
       ++report_.removedReferences;
@@ -178,6 +187,7 @@ class Sweep {
   const std::function<void(const Digest&)>& removed_;
   std::vector<std::string> instances_;  // their directories of references
   Hashes kept_;                         // referred to by some instance after the first half
+  std::uint64_t* referred_ = nullptr;   // of the instance whose references are looked at
   SweepReport report_;
 };
 

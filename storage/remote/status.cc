@@ -1,9 +1,13 @@
 #include "storage/remote/status.h"
 
+#include "kiln/v1/job.pb.h"
+#include "manifest/base/exit_code.h"
+
 namespace kiln {
 namespace {
 
 constexpr std::size_t kMaxMessage = 2048;
+constexpr std::size_t kMaxDetails = 512;
 
 Code codeFrom(int number) {
   return number >= static_cast<int>(Code::kCancelled) && number <= static_cast<int>(Code::kUnauthenticated)
@@ -36,15 +40,40 @@ std::string sendable(std::string_view text) {
   return out;
 }
 
+// When to come again travels as a refused submission's facts do. Other details are for who wrote them.
+void addRetry(const Error& error, google::rpc::Status& out) {
+  if (error.code != Code::kResourceExhausted || error.details.empty() || error.details.size() > kMaxDetails)
+    return;
+  v1::JobError detail;
+  detail.set_code(static_cast<int>(error.code));
+  detail.set_message(out.message());
+  detail.set_exit_code(exitCodeOf(error.code));
+  detail.set_details_json(error.details);
+  out.add_details()->PackFrom(detail);
+}
+
+std::string retryIn(const google::rpc::Status& status) {
+  v1::JobError detail;
+  if (status.code() != static_cast<int>(Code::kResourceExhausted) || status.details_size() != 1 ||
+      !status.details(0).UnpackTo(&detail) || detail.details_json().size() > kMaxDetails)
+    return {};
+  return detail.details_json();
+}
+
 }  // namespace
 
 grpc::Status toGrpc(const Error& error) {
-  return {static_cast<grpc::StatusCode>(error.code), sendable(error.message)};
+  const google::rpc::Status rich = toRpcStatus(fail(error));
+  return {static_cast<grpc::StatusCode>(error.code), rich.message(),
+          rich.details().empty() ? "" : rich.SerializeAsString()};
 }
 
 Error fromGrpc(const grpc::Status& status, std::string_view context) {
   Error error{codeFrom(status.error_code()), status.error_message()};
   if (error.message.empty()) error.message = codeName(error.code);
+  google::rpc::Status rich;
+  if (error.code == Code::kResourceExhausted && rich.ParseFromString(status.error_details()))
+    error.details = retryIn(rich);
   return context.empty() ? error : error.in(context);
 }
 
@@ -58,12 +87,13 @@ google::rpc::Status toRpcStatus(const Status& status) {
   if (status) return out;
   out.set_code(static_cast<int>(status.error().code));
   out.set_message(sendable(status.error().message));
+  addRetry(status.error(), out);
   return out;
 }
 
 Status fromRpcStatus(const google::rpc::Status& status) {
   if (status.code() == 0) return {};
-  return fail(codeFrom(status.code()), status.message());
+  return fail(Error{codeFrom(status.code()), status.message(), retryIn(status)});
 }
 
 }  // namespace kiln

@@ -8,7 +8,8 @@
 
 namespace kiln {
 
-// Messages are cut at 2 KiB (gRPC sends them in a header of limited size) and made valid UTF-8.
+// Messages are cut at 2 KiB (gRPC sends them in a header of limited size) and made valid UTF-8. The details
+// of a kResourceExhausted, which say when to come again, go along as a JobError; other details do not.
 grpc::Status toGrpc(const Error& error);
 inline grpc::Status toGrpc(const Status& status) {
   return status ? grpc::Status::OK : toGrpc(status.error());
@@ -18,7 +19,7 @@ inline grpc::Status toGrpc(const Status& status) {
 Error fromGrpc(const grpc::Status& status, std::string_view context = {});
 Status statusFromGrpc(const grpc::Status& status, std::string_view context = {});
 
-// google.rpc.Status, as the batch calls carry one per blob.
+// google.rpc.Status, as the batch calls carry one per blob; details likewise.
 google::rpc::Status toRpcStatus(const Status& status);
 Status fromRpcStatus(const google::rpc::Status& status);
 

@@ -72,7 +72,7 @@ class Attestations : public FarmTest {
   }
   Result<index::BundleRecord> add(const std::string& text, const index::AttestationLimits& limits = {}) {
     return addAttestation(farm_.judging, InstancePolicies(trustRoot_, {}), log_, {"default", digest_, text},
-                          limits);
+                          {quota_, limits});
   }
   void expectRefused(const std::string& text, Code code, const std::string& part) {
     const auto kept = add(text);
@@ -82,6 +82,7 @@ class Attestations : public FarmTest {
   }
   int bundles() { return artifact(digest_).bundles_size(); }
 
+  quota::Quota quota_;
   const std::string trustRoot_ = directory_ / "root.json";
   const signing::PrivateKey author_ = signing::PrivateKey::create().value();
   const signing::PrivateKey recallKey_ = signing::PrivateKey::create().value();

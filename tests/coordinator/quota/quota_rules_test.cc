@@ -42,6 +42,10 @@ TEST(QuotaRules, RefusesWhatItDoesNotKnowAndNamesThePlace) {
   expect("\"running\": 32", "\"running\": -1", "instances.team-a.running");
   expect("\"queued\": 100", "\"queued\": \"100\"", "default.queued");
   expect("\"queued\": 0", "\"gpus\": 0", "instances.team-b.gpus");
+  expect("\"queued\": 0", "\"storedBytes\": 9007199254740992", "instances.team-b.storedBytes");
+  expect("\"queued\": 0", "\"uploadedBytesPerHour\": -1", "instances.team-b.uploadedBytesPerHour");
+  expect("\"queued\": 0", "\"logEntriesPerDay\": 1000000001", "instances.team-b.logEntriesPerDay");
+  expect("\"queued\": 0", "\"gpuMinutesPerDay\": 0.5", "instances.team-b.gpuMinutesPerDay");
   expect("\"team-b\"", "\"b\\u0007\"", "instances");
   expect("\"Quotas\"", "\"Access\"", "kind");
   expect("\"default\"", "\"others\"", "others");
@@ -57,7 +61,7 @@ TEST(QuotaRules, AFileIsNamedInErrors) {
 
 TEST(QuotaRules, ReadsTheGoldenFile) {
   const QuotaRules rules = QuotaRules::load(std::string(KILN_GOLDEN) + "/v1/quotas.json").value();
-  EXPECT_EQ(rules.of("team-a"), (Quota{4, 100, 32}));
+  EXPECT_EQ(rules.of("team-a"), (Quota{4, 100, 32, std::int64_t{1} << 40, 100LL << 30, 5000, 600}));
   EXPECT_EQ(rules.of("team-b"), (Quota{1, 0, 8}));
 }
 

@@ -193,8 +193,17 @@ class AccessFixture : public service::testing::FarmTest {
                    }};
   service::Instances instances_{pool_};
   GuardedServices guarded_{{gate_, calls_, instances_},
-                           {jobs_, workers_, fleet_, artifacts_, toolchains_, maintenance_, audits_, recalls_,
-                            attestations_, *blobs_}};
+                           {jobs_,
+                            workers_,
+                            fleet_,
+                            artifacts_,
+                            toolchains_,
+                            maintenance_,
+                            audits_,
+                            recalls_,
+                            attestations_,
+                            *blobs_,
+                            {pool_, clock_, *farm_.leasing.quotas}}};
   std::unique_ptr<LiveTls> liveTls_;
   Listener listener_;
 };
