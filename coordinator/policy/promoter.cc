@@ -38,6 +38,29 @@ Promoter::~Promoter() {
   stop();
 }
 
+// The digest of all of them.
+Result<Digest> Promoter::policies() const {
+  Json all = Json::object();
+  for (const auto& [instance, policy] : policies_.all()) all[instance] = policy.toJson();
+  KILN_ASSIGN(const std::string text, toCanonicalJson(all));
+  return Digest{digestOf(text).hash, 0};
+}
+
+// Two coordinators that take turns with different policies would sign verdicts without end.
+Status Promoter::holdInForce(Connection& connection) {
+  KILN_ASSIGN(const Digest ours, policies());
+  if (!isInForce_) {
+    KILN_TRY(index::putPoliciesInForce(connection, ours));
+    isInForce_ = true;
+    return {};
+  }
+  KILN_ASSIGN(const bool still, index::arePoliciesInForce(connection, ours));
+  if (still) return {};
+  return fail(
+      Code::kFailedPrecondition,
+      "a coordinator that started later has other policies (--policy); start this one again with those");
+}
+
 Status Promoter::updateBases() {
   KILN_ASSIGN(const signing::TrustRoot root, policies_.root());
   KILN_ASSIGN(const auto recalls, recallsInForce(judging_.recalls));
@@ -155,6 +178,7 @@ Result<std::size_t> Promoter::judgeDue() {
   KILN_ASSIGN(auto session, judging_.stores.database.acquire());
   KILN_ASSIGN(const AdvisoryLock advisoryLock,
               AdvisoryLock::tryAcquire(*session, kLockKey, "artifacts are being judged already"));
+  KILN_TRY(holdInForce(*session));
   KILN_TRY(updateBases());
   std::size_t signedNow = 0;
   std::optional<std::uint64_t>
@@ -179,8 +203,10 @@ Result<std::size_t> Promoter::judgeDue() {
 
 void Promoter::start() {
   if (policies_.all().empty()) {  // whatever an earlier start had
-    const auto none =
-        judging_.stores.database.transact([](Connection& c) { return index::keepPolicies(c, {}); });
+    const auto none = judging_.stores.database.transact([this](Connection& c) -> Status {
+      KILN_TRY(holdInForce(c));
+      return index::keepPolicies(c, {});
+    });
     if (!none) logWarning("policies of an earlier start are kept", {{"error", none.error().message}});
     return;
   }

@@ -16,7 +16,8 @@ namespace kiln::service {
 // Driven by the table verdicts_due alone, so that starting is resuming: publications, checks, reproductions
 // and what third parties say make an artifact due, a new policy, root or version of the recalls all of its
 // instance. A verdict is signed only if it says something else than the newest one. Of any
-// number of coordinators with the same policies, one judges at a time.
+// number of coordinators with the same policies, one judges at a time; one with others than the coordinator
+// that started last judges nothing.
 class Promoter {
  public:
   // `policies` must outlive it.
@@ -26,7 +27,8 @@ class Promoter {
 
   // Everything that is due; the number of verdicts that were signed. What cannot be judged, or is refused,
   // stays due and is tried again after a delay that grows, with one warning as long as the reason is the
-  // same. kAborted while another coordinator judges; kUnavailable and kDeadlineExceeded, and all stays due,
+  // same. kAborted while another coordinator judges; kFailedPrecondition if one has put other policies in
+  // force since the first call; kUnavailable and kDeadlineExceeded, and all stays due,
   // while the signer does not answer. By one thread at a time.
   Result<std::size_t> judgeDue();
 
@@ -45,6 +47,8 @@ class Promoter {
     bool isDue = true;  // as of the last look
   };
   using ArtifactKey = std::pair<std::string, std::string>;  // instance, artifact
+  Result<Digest> policies() const;
+  Status holdInForce(postgres::Connection& connection);
   Status updateBases();
   Result<std::optional<Judged>> judge(const index::DueArtifact& due);
   Result<std::size_t> judgeBatch(const std::vector<index::DueArtifact>& batch);
@@ -59,6 +63,7 @@ class Promoter {
   Mutex mutex_;
   Condition stopped_;
   bool stopping_ KILN_GUARDED_BY(mutex_) = false;
+  bool isInForce_ = false;  // its policies were put in force; of the judging thread alone, as is what follows
   std::map<ArtifactKey, Deferral> deferred_;
   std::thread thread_;
 };

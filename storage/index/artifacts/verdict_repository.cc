@@ -16,6 +16,20 @@ VerdictRecord verdictAt(const Row& row) {
 
 }  // namespace
 
+Status putPoliciesInForce(Connection& connection, const Digest& policies) {
+  KILN_TRY(
+      connection.execute("INSERT INTO policies_in_force (policies) VALUES ($1) ON CONFLICT (only_row) DO "
+                         "UPDATE SET policies = excluded.policies",
+                         {hashParam(policies)}));
+  return {};
+}
+
+Result<bool> arePoliciesInForce(Connection& connection, const Digest& policies) {
+  KILN_ASSIGN(const Rows rows,
+              connection.execute("SELECT FROM policies_in_force WHERE policies = $1", {hashParam(policies)}));
+  return rows.affected() > 0;
+}
+
 Status setBasis(Connection& connection, const std::string& instance, const Digest& basis, TimePoint now) {
   KILN_ASSIGN(const Rows changed,
               connection.execute("INSERT INTO instance_policies AS p VALUES ($1, $2) ON CONFLICT (instance) "

@@ -26,6 +26,11 @@ struct VerdictRecord {
   bool passed = false;
 };
 
+// From now on the policies with this digest are in force, all instances' together; the size is 0.
+Status putPoliciesInForce(postgres::Connection& connection, const Digest& policies);
+// Whether they still are.
+Result<bool> arePoliciesInForce(postgres::Connection& connection, const Digest& policies);
+
 // In a transaction. The instance has a policy, and its verdicts rest on this; if that is news, all its
 // artifacts are due since `now`.
 Status setBasis(postgres::Connection& connection, const std::string& instance, const Digest& basis,

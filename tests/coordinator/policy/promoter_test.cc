@@ -217,6 +217,29 @@ TEST_F(Promotion, ALostLockDoesNotReplaceWhatIsKnownSince) {
   EXPECT_FALSE(verdictsOn(digest)[0].passed());
 }
 
+// As while a farm is given another policy, one coordinator after the other.
+TEST_F(Promotion, OfTwoCoordinatorsWithDifferentPoliciesTheOneThatStartedLastJudges) {
+  const std::string digest = built("k");
+  signing::Policy strict = policy();
+  strict.requireCheck = true;
+  const InstancePolicies before(trustRoot_, {{"default", policy()}}),
+      after(trustRoot_, {{"default", strict}});
+  Promoter old(farm_.judging, before), other(farm_.judging, before), fresh(farm_.judging, after);
+  EXPECT_EQ(old.judgeDue().value(), 1u);
+  EXPECT_EQ(other.judgeDue().value(), 0u) << "the same policy";
+  EXPECT_EQ(old.judgeDue().value(), 0u) << "likewise";
+  EXPECT_EQ(fresh.judgeDue().value(), 1u);
+  const auto signedSoFar = signatures();
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_EQ(old.judgeDue().error().code, Code::kFailedPrecondition);
+    EXPECT_EQ(fresh.judgeDue().value(), 0u);
+  }
+  EXPECT_EQ(signatures(), signedSoFar) << "they take turns and sign each time";
+  Promoter again(farm_.judging, before);
+  EXPECT_EQ(again.judgeDue().value(), 1u) << "started later than both";
+  EXPECT_EQ(old.judgeDue().value(), 0u) << "whose policies these are counts, not whose process it was";
+}
+
 TEST_F(Promotion, WithoutAPolicyNothingIsDueOrSigned) {
   const std::string digest = built("k");
   const InstancePolicies none;
