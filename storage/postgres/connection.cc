@@ -163,9 +163,9 @@ Status Connection::openOnce() {
     if (alive) return {};
   }
   if (inTransaction_) {
-    std::string where = address_;
     disconnect();
-    return fail(Code::kUnavailable, "PostgreSQL at " + where + " ended the session; is it running?");
+    inTransaction_ = true;  // until its body has ended: no statement of it runs elsewhere
+    return fail(Code::kUnavailable, "PostgreSQL at " + address_ + " ended the session; is it running?");
   }
   return connect();
 }
@@ -257,11 +257,16 @@ Status Connection::attempt(const std::function<Status()>& body, Isolation isolat
   KILN_TRY(executeScript(std::string(beginStatement(isolation))));
   inTransaction_ = true;
   Status status = body();
+  if (isLost()) {
+    disconnect();
+    if (!status) return status;
+    return fail(Code::kUnavailable, "PostgreSQL at " + address_ + " ended the session in a transaction");
+  }
   // A body that ignored a statement's error has a failed transaction: COMMIT would roll it back without
   // saying so.
-  if (status && session_ && PQtransactionStatus(session_) == PQTRANS_INERROR)
+  if (status && PQtransactionStatus(session_) == PQTRANS_INERROR)
     status = fail(Code::kInternal, "PostgreSQL: a statement of the transaction failed and was ignored");
-  if (status && !isLost()) commit = Progress::kSent;
+  if (status) commit = Progress::kSent;
   Status ended = executeScript(status ? "COMMIT" : "ROLLBACK");
   inTransaction_ = false;
   if (!ended || isStandby_) disconnect();  // in an unknown state, or with somebody else than the primary

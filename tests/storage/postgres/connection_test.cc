@@ -302,6 +302,18 @@ TEST_F(Takeover, ATransactionThatWasNotCommittedIsRunAgain) {
   EXPECT_EQ(numberOf("SELECT count(*) AS n FROM t"), 2) << "of the first run nothing stays";
 }
 
+TEST_F(Takeover, ABodyThatIgnoresTheEndOfItsSessionCommitsNothing) {
+  Connection hasty = Connection::open({.conninfo = database_}).value();
+  const Status done = hasty.transact([&](Connection& session) -> Status {
+    (void)session.execute("SELECT pg_terminate_backend(pg_backend_pid())");
+    (void)session.execute("INSERT INTO t VALUES (1)");
+    return {};
+  });
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kUnavailable);
+  EXPECT_EQ(numberOf("SELECT count(*) AS n FROM t"), 0) << "it ran in a session of its own";
+}
+
 TEST_F(Takeover, AFailureOfTheBodysOwnIsItsAnswer) {
   int runs = 0;
   const Status done = connection_.transact([&](Connection&) -> Status {
