@@ -37,6 +37,12 @@ Result<std::string> readSmall(storage::BlobStore& store, const std::string& inst
   return text;
 }
 
+Status checkCount(const ArtifactRef& ref) {
+  if (ref.fixtures.size() > kMaxFixtureFiles + 1)
+    return fail(verificationFailed("more fixtures are offered than an artifact may have"));
+  return {};
+}
+
 // The index says which files there are; what they must be is for the signed list to say, so that the digests
 // of all but the list are not looked at.
 Result<signing::OfferedFixtures> offeredFixtures(storage::BlobStore& store, const ArtifactRef& ref) {
@@ -115,8 +121,7 @@ Result<signing::Verdict> judgeStatements(signing::VerifyRequest& request, storag
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
                                        const std::string& destination, const Trust& trust,
                                        const Clock& clock) {
-  if (ref.fixtures.size() > kMaxFixtureFiles + 1)
-    return fail(verificationFailed("more fixtures are offered than an artifact may have"));
+  KILN_TRY(checkCount(ref));
   KILN_ASSIGN(auto staging, Staging::begin(destination));
 
   signing::VerifyRequest request;
@@ -180,8 +185,7 @@ Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const Artifa
 
 Result<signing::Verdict> verifyOffered(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
                                        const Clock& clock) {
-  if (ref.fixtures.size() > kMaxFixtureFiles + 1)
-    return fail(verificationFailed("more fixtures are offered than an artifact may have"));
+  KILN_TRY(checkCount(ref));
   std::string artifactJson;
   KILN_ASSIGN(auto request, requestFor(store, ref, artifactJson, trust));
   if (!ref.fixtures.empty()) {
