@@ -1,6 +1,8 @@
 // A signed artifact in a store, as a farm publishes it, with the trust to accept it.
 #pragma once
 
+#include <fstream>
+
 #include "api/node/fetch.h"
 #include "api/node/trust.h"
 #include "tests/signing/farm_fixture.h"
