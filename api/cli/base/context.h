@@ -16,20 +16,21 @@ namespace kiln::cli {
 class Progress;
 
 struct Context {
-  std::string endpoint;             // --endpoint, KILN_ENDPOINT
-  std::string instance;             // --instance, KILN_INSTANCE
-  std::string wait;                 // --wait, KILN_WAIT; the command's own default in their absence
-  storage::ClientCredentials tls;   // --tls-ca, --tls-cert, --tls-key, --token-file and their variables
-  std::string log;                  // --log: a URL or a directory
-  std::string trustRoot;            // --trust-root, KILN_TRUST_ROOT
-  std::string policy;               // --policy, KILN_POLICY
-  std::string recalls;              // --recalls, KILN_RECALLS
-  bool json = false;                // --json
-  bool terminal = false;            // stderr is a terminal: progress may rewrite its line
-  bool reported = false;            // the command has printed its failure itself
-  std::function<Status()> command;  // what the parsed command line asks for
-  std::string defaultWait = "0s";   // for `wait`, from the command
-  bool asksFarm = false;            // the command has --endpoint
+  std::string endpoint;              // --endpoint, KILN_ENDPOINT
+  std::string instance;              // --instance, KILN_INSTANCE
+  std::string wait;                  // --wait, KILN_WAIT; the command's own default in their absence
+  storage::ClientCredentials tls;    // --tls-ca, --tls-cert, --tls-key, --token-file and their variables
+  std::string log;                   // --log: a URL or a directory
+  std::vector<std::string> mirrors;  // --mirror, KILN_MIRRORS; "farm" among them stands for the endpoint
+  std::string trustRoot;             // --trust-root, KILN_TRUST_ROOT
+  std::string policy;                // --policy, KILN_POLICY
+  std::string recalls;               // --recalls, KILN_RECALLS
+  bool json = false;                 // --json
+  bool terminal = false;             // stderr is a terminal: progress may rewrite its line
+  bool reported = false;             // the command has printed its failure itself
+  std::function<Status()> command;   // what the parsed command line asks for
+  std::string defaultWait = "0s";    // for `wait`, from the command
+  bool asksFarm = false;             // the command has --endpoint
 
   // Fills in from the environment what the command line left out. kInvalidArgument for credentials on the
   // command line that neither the endpoint, wherever it was named, nor the log has a use for.
