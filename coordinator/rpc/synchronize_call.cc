@@ -122,6 +122,10 @@ void WorkerService::Call::look() {
           if (const auto self = call.lock()) self->post(&Call::wake);
         });
   }
+  // An answer that names no lease would end what the worker runs.
+  if (feed.closed() && !exchange_.request.leases().empty())
+    return finish(
+        {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; call the next one, or again"});
   // A caller that is gone would hold what it is given until the lease ends.
   if (exchange_.context.IsCancelled() || feed.closed()) return answer();
   watch_->looks();

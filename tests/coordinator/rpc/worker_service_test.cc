@@ -182,6 +182,17 @@ TEST_F(WorkerServiceTest, AStoppingCoordinatorGivesNothing) {
   EXPECT_EQ(rows("attempts"), 0u);
 }
 
+TEST_F(WorkerServiceTest, AStoppingCoordinatorEndsNoWork) {
+  auto one = worker("w1");
+  submitted(request("k1"));
+  const std::vector<v1::Lease> leases = one->poll();
+  ASSERT_FALSE(leases.empty());
+  feed_.close();
+  const auto answer = one->synchronize({testing_support::FakeWorker::running(leases[0], "compiling")});
+  ASSERT_FALSE(answer) << "its lease is not in it, so the worker would stop";
+  EXPECT_EQ(answer.error().code, Code::kUnavailable);
+}
+
 TEST_F(WorkerServiceTest, AReportThatCanNameNoLeaseLosesNoneBesideIt) {
   auto one = worker("w1");
   const v1::Job job = submitted(request("k1"));
