@@ -40,6 +40,7 @@ LABELLED = (
     ("tuned_artifacts", 900, ("compiler_core/tuner/",)),
     ("toolchain_twice", 7200, ("infra/toolchain/", "infra/cmake/")),
     ("stock_verifiers_all", 1500, ("signing/", "tests/interop/")),
+    ("mirror_killed_often", 240, ("api/mirror/", "api/pull/", "storage/blob/", "tests/infra/mirror_test.py")),
     ("crane_fetches", 120, ("api/gateway/", "tests/interop/")),
     ("s3_servers_all", 900, ("storage/s3/", "storage/blob/", "tests/storage/s3/", "tests/support/", "tests/interop/")),
     ("conformance/random_graphs_all", 1800, COMPILER),

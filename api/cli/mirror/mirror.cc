@@ -108,7 +108,7 @@ Status verdictOf(const mirror::UpdateReport& report) {
   if (report.unverified == 0) return {};
   return fail(withExit(kExitVerification, Code::kDataLoss,
                        counted(report.unverified, "artifact") +
-                           " did not verify and was not taken; kiln audit says more of the farm"));
+                           " not taken, since what came does not verify; kiln audit says more of the farm"));
 }
 
 Status run(const Context& context, const Options& options) {
