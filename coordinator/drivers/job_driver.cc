@@ -174,7 +174,8 @@ Status JobDriver::sweep() {
   if (interrupted_) {
     KILN_TRY(planning_.stores.database.transact([&](Connection& c) -> Status {
       KILN_TRY(index::openGeneration(c));  // another server may have taken the database over
-      return leasing_.queue.extendAll(c);
+      KILN_ASSIGN(const bool heard, index::anotherListens(c, leasing_.queue.settings().lease));
+      return heard ? Status() : leasing_.queue.extendAll(c);
     }));
     fleetKnownFrom_ =
         std::max(leasing_.graceUntil, planning_.stores.clock.now() + leasing_.queue.settings().lease);

@@ -50,8 +50,8 @@ class JobDriver {
   Status advance(const index::JobKey& key);
 
   // Queues expired leases again, fails runs that nobody can take any more, and advances open jobs: the next
-  // ones of all, in turns. After a time in which the database was away, leases first get a full term; after
-  // the clock was set, all of their time.
+  // ones of all, in turns. After a time in which the database was away, and no other coordinator was there
+  // either, leases first get a full term; after the clock was set, all of their time.
   Status sweep() KILN_EXCLUDES(mutex_);
 
  private:

@@ -5,6 +5,7 @@
 #include <sys/resource.h>
 
 #include <csignal>
+#include <random>
 
 #include "coordinator/farm/log.h"
 #include "coordinator/server/farm_services.h"
@@ -56,6 +57,11 @@ void allowManyDescriptors() {
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
   limit.rlim_cur = limit.rlim_max;
   ::setrlimit(RLIMIT_NOFILE, &limit);
+}
+
+// Of this process alone.
+std::string sessionName() {
+  return fmt::format("{}{:08x}", index::kCoordinatorSession, std::random_device()());
 }
 
 Status prepareDatabase(const postgres::ConnectionOptions& options) {
@@ -134,8 +140,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   KILN_TRY(checkOptions(options));
   allowManyDescriptors();
   Signals signals;
-  const postgres::ConnectionOptions database{.conninfo = options.database,
-                                             .applicationName = "kiln-coordinator"};
+  const postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = sessionName()};
   KILN_ASSIGN(Inputs inputs, readInputs(options));
   KILN_ASSIGN(const std::unique_ptr<LiveTls> tls, openTls(options, inputs));
   FarmServices services(options, database, std::move(inputs), std::move(reached));

@@ -21,4 +21,15 @@ Result<std::uint64_t> currentGeneration(postgres::Connection& connection) {
   return *generation;
 }
 
+Result<bool> anotherListens(postgres::Connection& connection, Duration forThisLong) {
+  KILN_ASSIGN(
+      const postgres::Rows rows,
+      connection.execute("SELECT FROM pg_stat_activity WHERE datname = current_database() AND "
+                         "starts_with(application_name, $1) AND application_name <> "
+                         "current_setting('application_name') AND backend_start < clock_timestamp() - "
+                         "$2::bigint * interval '1 microsecond' LIMIT 1",
+                         {kCoordinatorSession, static_cast<std::int64_t>(forThisLong.count())}));
+  return rows.affected() > 0;
+}
+
 }  // namespace kiln::index

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 
+#include "manifest/base/clock.h"
 #include "storage/postgres/connection.h"
 
 namespace kiln::index {
@@ -14,5 +15,12 @@ Result<std::uint64_t> openGeneration(postgres::Connection& connection);
 
 // The generation that openGeneration left.
 Result<std::uint64_t> currentGeneration(postgres::Connection& connection);
+
+// How a coordinator's sessions call themselves to the database, with a word of its own behind it.
+inline constexpr char kCoordinatorSession[] = "kiln-coordinator ";
+
+// Whether another coordinator than that of this session has had a session for this long, by the database's
+// clock: then workers had somebody to report to meanwhile.
+Result<bool> anotherListens(postgres::Connection& connection, Duration forThisLong);
 
 }  // namespace kiln::index

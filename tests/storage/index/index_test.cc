@@ -48,6 +48,21 @@ TEST_F(IndexTest, MigrationsMayBeRepeated) {
   EXPECT_TRUE(postgres::migrate(connection_, migrations()));
 }
 
+// By which a coordinator that starts knows whether workers could report meanwhile.
+TEST_F(IndexTest, AnotherCoordinatorIsSeenByItsSessions) {
+  const std::string name = kCoordinatorSession;
+  postgres::ConnectionOptions options = newIndex();
+  const Connection log = Connection::open(options).value();
+  options.applicationName = name + "1";
+  Connection ours = Connection::open(options).value();
+  const Connection more = Connection::open(options).value();
+  EXPECT_FALSE(anotherListens(ours, Duration::zero()).value()) << "its own are no other coordinator's";
+  options.applicationName = name + "2";
+  const Connection other = Connection::open(options).value();
+  EXPECT_TRUE(anotherListens(ours, Duration::zero()).value());
+  EXPECT_FALSE(anotherListens(ours, std::chrono::hours(1)).value()) << "it has only just come";
+}
+
 TEST_F(IndexTest, AJobComesBackAsItWasStored) {
   JobSnapshot job = jobWithRuns("a", "a", 2);
   job.sources.push_back({"data.bin", {}, GitSource{"https://h/r", std::string(40, 'a'), "d"}, {}});
