@@ -74,7 +74,8 @@ OPTIONAL = [["partition"], ["lock"], ["instance"], ["rootKeys"], ["recallKeys"],
               (("kernels", []), ("entries", []), *(("kernels", ["candidates", j]) for j in range(4)))),
             *(["kernels", i, "knobs", "tile"] for i in range(2)), ["tuning"], ["tuning", "budgetSeconds"],
             ["default"], ["instances"], ["instances", "team-a"], ["instances", "team-b"],
-            *([*where, name] for where in (["default"], ["instances", "team-a"], ["instances", "team-b"]) for name in ("weight", "queued", "running", "storedBytes", "uploadedBytesPerHour", "logEntriesPerDay", "gpuMinutesPerDay")),
+            *([*where, name] for where in (["default"], ["instances", "team-a"], ["instances", "team-b"]) for name in
+              ("weight", "queued", "running", "storedBytes", "uploadedBytesPerHour", "logEntriesPerDay", "gpuMinutesPerDay")),
             ["devices"], ["program", "profiles", 0, "transferBytes"], ["program", "indexChecks"]]
 
 # What people read, and may grow: its members are free.

@@ -65,6 +65,33 @@ TEST_F(Refusal, MoreThanTheQuotaMayWaitIsToComeAgain) {
   submitted(request("k3", 1, "another model"));
 }
 
+TEST_F(Refusal, WhoHasUsedUpWhatIsCountedIsToComeAgain) {
+  auto one = worker("w1");
+  const v1::Job job = submitted(request("k1"));
+  settle(job.id(), {one.get()});
+  const auto allow = [&](const std::string& quota) {
+    farm_.leasing.quotas->replace(
+        quota::QuotaRules::parse(R"({"apiVersion": "kiln/v1", "kind": "Quotas", "default": {)" + quota + "}}")
+            .value());
+  };
+  allow(R"("logEntriesPerDay": 1)");
+  v1::JobError error = errorOf(request("k2", 1, "another model"), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_EQ(error.exit_code(), 7);
+  EXPECT_NE(error.message().find("logEntriesPerDay"), std::string::npos) << error.message();
+  EXPECT_NE(error.details_json().find("retryAfterSeconds"), std::string::npos) << error.details_json();
+  EXPECT_TRUE(submitted(request("k3")).artifacts(0).cached()) << "what is cached is signed already";
+  clock_.advance(std::chrono::hours(24));
+  ASSERT_TRUE(one->synchronize({}));
+  submitted(request("k4", 1, "another model"));
+
+  ASSERT_TRUE(garbage_.collect(Duration::zero(), false));
+  allow(R"("storedBytes": 10)");
+  error = errorOf(request("k5", 1, "a third model"), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(error.message().find("storedBytes"), std::string::npos) << error.message();
+  allow(R"("storedBytes": 1000000000, "gpuMinutesPerDay": 0)");
+  submitted(request("k6", 1, "a third model"));
+}
+
 TEST_F(Refusal, ATargetNobodyServesEndsWithFour) {
   EXPECT_EQ(errorOf(request("k1"), grpc::StatusCode::UNIMPLEMENTED).exit_code(), 4) << "no worker at all";
   auto one = worker("w1");

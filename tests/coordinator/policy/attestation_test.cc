@@ -170,6 +170,17 @@ TEST_F(Attestations, TheirNumberIsBounded) {
   EXPECT_LE(index::AttestationLimits{}.bytesPerArtifact * 2, static_cast<std::int64_t>(kMaxBundlesBytes));
 }
 
+TEST_F(Attestations, AreEntriesOfTheInstancesLog) {
+  const std::string first = bundle(author_, {{"n", 0}});
+  ASSERT_TRUE(add(first));
+  quota_.logEntriesPerDay = 1;  // less than the farm has signed
+  const auto refused = add(bundle(author_, {{"n", 1}}));
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().code, Code::kResourceExhausted);
+  EXPECT_NE(refused.error().details.find("retryAfterSeconds"), std::string::npos);
+  EXPECT_TRUE(add(first)) << "it is there";
+}
+
 TEST_F(Attestations, APolicyThatWantsOneJudgesAgain) {
   signing::Policy policy{
       .name = "p", .allowDevelopment = true, .builderIds = {"*"}, .targets = {"*"}, .toolchains = {"*"}};

@@ -116,6 +116,20 @@ TEST_F(Devices, ACompileForAGpuGoesToAnyWorkerAndItsCheckToTheGpu) {
   EXPECT_EQ(devices, std::vector<std::string>{"gpu0"});
 }
 
+TEST_F(Devices, WhoHasUsedUpItsTimeOfGpusIsToComeAgain) {
+  auto withGpu = checking("w1", gpu());
+  withGpu->description.add_targets(kCuda);
+  ASSERT_TRUE(withGpu->synchronize({}));
+  farm_.leasing.quotas->replace(
+      quota::QuotaRules::parse(
+          R"({"apiVersion": "kiln/v1", "kind": "Quotas", "default": {"gpuMinutesPerDay": 0}})")
+          .value());
+  v1::Job job;
+  const grpc::Status status = submit(checked("k", false), &job);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::RESOURCE_EXHAUSTED);
+  EXPECT_NE(status.error_message().find("gpuMinutesPerDay"), std::string::npos) << status.error_message();
+}
+
 TEST_F(Devices, AnEmulatedCheckGetsTheEmulationAndMustSayWhatItRanOn) {
   auto one = checking("w1", gpu("gpu0", true));
   v1::Job job = submitted(checked("k", true));

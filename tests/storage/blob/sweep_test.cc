@@ -55,6 +55,18 @@ TEST(NeededBlobs, HoldManyWithoutCollisions) {
   EXPECT_EQ(places.size(), 1000u);
 }
 
+TEST_F(SweepTest, SaysWhatEachInstanceRefersToAfterwards) {
+  const Digest needed = put("needed", "a/1"), both = put("shared", "a/1");
+  put("shared", "b");
+  put("old", "c");
+  age();
+  put("young", "b");
+  NeededBlobs kept;
+  for (const Digest& digest : {needed, both}) kept.add("a/1", digest.hash);
+  const std::map<std::string, std::uint64_t> bytes{{"a/1", 12}, {"b", 5}, {"c", 0}};
+  EXPECT_EQ(sweep(kept).referredBytes, bytes);
+}
+
 TEST_F(SweepTest, TakesWhatIsNeitherNeededNorYoung) {
   Digest needed = put("needed"), old = put("old");
   age();
