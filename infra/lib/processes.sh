@@ -110,7 +110,7 @@ want_whole_restore() {
 want_same_store() {
   local known=""
   [ ! -e "$dir/store.url" ] || known=$(head -n 1 "$dir/store.url")
-  [ -z "$store" ] || [ "$store" = "$known" ] || { [ -z "$known" ] && [ ! -e "$dir/store/format" ]; } || {
+  [ -z "${store:-}" ] || [ "${store:-}" = "$known" ] || { [ -z "$known" ] && [ ! -e "$dir/store/format" ]; } || {
     echo "up: the blobs of the farm in $dir lie in ${known:-$dir/store}, and --store does not move them" >&2
     exit 2
   }
@@ -118,8 +118,8 @@ want_same_store() {
 
 # The bucket's URL, and its keys if they were given.
 keep_store() {
-  [ -z "$store" ] || { echo "$store" >"$dir/store.url.new" && mv "$dir/store.url.new" "$dir/store.url"; }
-  [ -n "$store" ] && [ -n "${AWS_ACCESS_KEY_ID:-}" ] || return 0
+  [ -z "${store:-}" ] || { echo "$store" >"$dir/store.url.new" && mv "$dir/store.url.new" "$dir/store.url"; }
+  [ -n "${store:-}" ] && [ -n "${AWS_ACCESS_KEY_ID:-}" ] || return 0
   (
     umask 077
     {

@@ -68,11 +68,12 @@ std::vector<std::string> farmLines(const FarmView& farm, const TerminalSize& siz
   }
   fit(sections, size.rows - std::min(size.rows, lines.size()));
   for (Section& section : sections) {
+    const std::size_t left = section.left();
     section.table.rows.resize(1 + section.shown);
     lines.emplace_back();
     for (std::string& line : tableLines(section.table.rows, section.table.right))
       lines.push_back(std::move(line));
-    if (section.left() > 0) lines.push_back(fmt::format("and {} more (--json lists all)", section.left()));
+    if (left > 0) lines.push_back(fmt::format("and {} more (--json lists all)", left));
   }
   lines.resize(std::min(lines.size(), size.rows));
   for (std::string& line : lines)

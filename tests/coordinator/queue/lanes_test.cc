@@ -104,7 +104,7 @@ LaneFilter under(const std::string& quotas) {
 
 TEST_F(Lanes, WhatRunsIsWeighed) {
   queue(4, "a");
-  queue(4, "b", 0, "cpu:x86-64-v3", kStart + seconds(1));
+  queue(4, "b", 0, "cpu:x86-64-v3", kStart + seconds(20));
   ASSERT_TRUE(connection_.execute("UPDATE runs SET state = 1 WHERE id IN ('a0-r0', 'a1-r0', 'b4-r0')"));
   const std::vector<std::string> a{"0 a cpu:x86-64-v3", "0 b cpu:x86-64-v3"}, b{a[1], a[0]};
   EXPECT_EQ(lanes(), b) << "one of b runs, two of a";
@@ -234,7 +234,7 @@ TEST_F(Lanes, WhatIsSweptReadsNoneOfTheRunsThatNobodyContests) {
 TEST_F(Lanes, AQueuedRunIsContestedOnceALeaseOfItsActionEndsBadly) {
   call("w1"), call("w2");
   insert(jobWithRuns("j", "a", 2));
-  queue(1, "default", 0, "cpu:x86-64-v3", kStart + seconds(1));
+  queue(1, "default", 0, "cpu:x86-64-v3", kStart + seconds(20));
   const auto contested = [&] {
     auto rows =
         *connection_.execute("SELECT string_agg(id, ' ' ORDER BY id) AS ids FROM runs WHERE contested");

@@ -1,6 +1,7 @@
 #include "coordinator/queue/queue_depth.h"
 
 #include <map>
+#include <vector>
 
 #include "tests/coordinator/queue/fleet_fixture.h"
 
@@ -18,7 +19,8 @@ TEST_F(QueueDepth, ByInstanceKindAndState) {
   insert(jobWithRuns("b", "b", 1, "other", kStart + seconds(3)));
   ASSERT_TRUE(acquire("w1"));
   std::map<std::pair<std::string, bool>, Depth> found;
-  for (const Depth& depth : queueDepth(connection_).value()) {
+  const std::vector<Depth> depths = queueDepth(connection_).value();
+  for (const Depth& depth : depths) {
     EXPECT_EQ(depth.kind, index::ActionKind::kCompile);
     found[{depth.instance, depth.leased}] = depth;
   }

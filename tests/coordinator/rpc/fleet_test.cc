@@ -65,6 +65,7 @@ TEST_F(FleetQueue, TellsWhatWaitsRunsAndIsExpected) {
 TEST_F(FleetQueue, AnInstanceIsToldOfItselfAlone) {
   instance_ = "other";
   EXPECT_TRUE(addToolchain(putToolchain()).ok());
+  const auto one = worker("w1");
   submitted(request("k1"));
   EXPECT_EQ(queueOf("default").kinds_size(), 0);
   EXPECT_GT(queueOf("other").kinds_size(), 0);
@@ -81,6 +82,7 @@ TEST_F(FleetQueue, AnInstanceIsToldOfItselfAlone) {
 }
 
 TEST_F(FleetQueue, ManyWhoAskLookOnce) {
+  const auto one = worker("w1");
   EXPECT_EQ(queueOf("default").kinds_size(), 0);
   submitted(request("k1"));
   EXPECT_EQ(all().queues_size(), 0) << "the look of a moment ago";
