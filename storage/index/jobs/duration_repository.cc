@@ -20,8 +20,8 @@ LEFT JOIN LATERAL (SELECT * FROM durations d WHERE d.instance = $1 AND d.kind = 
   AND d.magnitude = w.magnitude AND d.subject IN (w.subject, ''::bytea) ORDER BY d.subject DESC LIMIT 1) d ON true
 ORDER BY w.number)sql";
 
-// $1 instance, $2 kind, $3 target, $4 magnitude, $5 subject, $6 seconds. Whether a row is there is asked first: a conflict with
-// one that another transaction changes would wait for that transaction.
+// $1 instance, $2 kind, $3 target, $4 magnitude, $5 subject, $6 seconds. Whether a row is there is asked
+// first: a conflict with one that another transaction changes would wait for that transaction.
 constexpr char kRecord[] = R"sql(
 WITH counted AS (
   UPDATE durations d SET runs = d.runs + 1, seconds = d.seconds + ($6 - d.seconds) * greatest(1.0 / (d.runs + 1), 0.2)
