@@ -61,7 +61,8 @@ TEST_F(ServedTest, OciClientsFindWhatRefersToIt) {
   const auto list = httpGet(url() + "/v2/default/artifacts/referrers/" + name, {});
   ASSERT_EQ(list.status, 200) << list.body;
   std::set<std::string> types;
-  for (const Json& entry : parseJson(list.body)->at("manifests")) {
+  const Json index = parseJson(list.body).value();
+  for (const Json& entry : index.at("manifests")) {
     types.insert(entry.at("artifactType").get<std::string>());
     const auto manifest =
         httpGet(url() + "/v2/default/artifacts/manifests/" + entry.at("digest").get<std::string>(), {});
