@@ -595,7 +595,8 @@ TEST_F(AccessWireTest, AnArtifactOfAnotherInstanceIsNoHitAndNotPulled) {
   // Every blob that the artifact names is of this instance alone.
   const std::string manifest =
       storage::getBlob(*blobs_, kGranted, fromProto(artifact.manifest()).value(), 1 << 20).value();
-  for (const Json& layer : parseJson(manifest)->at("layers")) {
+  const Json parsed = parseJson(manifest).value();
+  for (const Json& layer : parsed.at("layers")) {
     const Digest blob = Digest::parse(layer.at("digest").get<std::string>(), 0).value();
     EXPECT_TRUE(published.findBlob(kGranted, blob));
     EXPECT_EQ(published.findBlob(kOther, blob).error().code, Code::kNotFound);
