@@ -43,6 +43,12 @@ LABELLED = (
     ("mirror_killed_often", 240, ("api/mirror/", "api/pull/", "storage/blob/", "tests/infra/mirror_test.py")),
     ("crane_fetches", 120, ("api/gateway/", "tests/interop/")),
     ("s3_servers_all", 900, ("storage/s3/", "storage/blob/", "tests/storage/s3/", "tests/support/", "tests/interop/")),
+    ("coordinators_at_random", 600, ("coordinator/", "infra/up", "infra/lib/", "tests/infra/coordinators_test.py")),
+    ("rolling_upgrade", 600, ("coordinator/", "storage/index/", "tests/infra/upgrade_test.py")),
+    ("patroni_failover", 900, ("storage/postgres/", "tests/support/patroni.py", "tests/infra/patroni_test.py")),
+    ("deploy_cluster", 3600, ("infra/deploy/kubernetes/", "tests/deploy/")),
+    *((f"runbook_{name}", 600, ("infra/deploy/runbooks/",))
+      for name in ("add_a_gpu_pool", "lose_a_region", "lose_the_log_key", "restore", "rotate", "upgrade")),
     ("conformance/random_graphs_all", 1800, COMPILER),
     ("conformance/onnx_backend_all", 1800, COMPILER),
     ("conformance/onnx_dynamic_all", 1200, COMPILER),

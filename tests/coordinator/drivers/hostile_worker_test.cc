@@ -338,6 +338,8 @@ TEST_F(HostileWorker, OneThatSaysNeverIsOutvotedByTheMajority) {
   clock_.advance(std::chrono::seconds(31));
   for (auto* one : {liar.get(), two.get(), three.get()})  // every live worker has called since the start
     ASSERT_TRUE(one->synchronize({}));
+  clock_.advance(std::chrono::seconds(1));
+  ASSERT_TRUE(two->synchronize({}));  // when they called is stored for all of them, once a second
   v1::Job job = submitted(wanted);
   settle(job.id(), {liar.get(), two.get(), three.get()});
   EXPECT_NE(get(job.id()).state(), v1::JOB_SUCCEEDED) << "somebody else might take the share";
