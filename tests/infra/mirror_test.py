@@ -134,7 +134,8 @@ class MirrorTest(FarmCase):
     def test_an_update_takes_all_and_the_next_one_nothing(self):
         self.assertIn("2 artifacts (2 new, 0 changed, 0 refused)", self.filled.stdout)
         again = json_of(self.kiln("mirror", "update", self.mirror, "--json"))
-        self.assertEqual((again["artifacts"], again["new"], again["refused"]), (2, 0, 0))
+        self.assertEqual((again["new"], again["refused"]), (0, 0))
+        self.assertGreaterEqual(again["artifacts"], 2)  # other tests build more
         self.assertGreater(again["logEntries"], 5)
         self.kiln("log", "verify", "--log", self.mirror / "log")
         self.kiln("log", "verify", "--log", self.url + "/log")
@@ -173,7 +174,8 @@ class MirrorTest(FarmCase):
 
     def test_health_and_metrics(self):
         self.assertEqual(get(self.url + "/healthz"), (200, b"ok\n"))
-        self.assertIn(b"kiln_mirror_artifacts 2", get(self.url + "/metrics")[1])
+        held = json_of(self.kiln("mirror", "update", self.mirror, "--json"))["artifacts"]
+        self.assertIn(b"kiln_mirror_artifacts %d\n" % held, get(self.url + "/metrics")[1])
 
     # --- a mirror that lies, is cut, is behind
 
