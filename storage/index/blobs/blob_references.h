@@ -1,4 +1,4 @@
-// References of a shared blob store, in PostgreSQL: schema/0023_blob_references.sql, 0029_blob_sweeps.sql.
+// References of a shared blob store, in PostgreSQL: schema/0023_blob_references.sql, 0027_blob_sweeps.sql.
 #pragma once
 
 #include "storage/blob/blob_references.h"
