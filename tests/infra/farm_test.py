@@ -445,6 +445,22 @@ class FaultTest(unittest.TestCase):
         wait_for(lambda: self.farm.kiln("jobs").returncode == 0, 30, "the coordinator finds the database again")
         self.finish(job)
 
+    def test_quotas_are_read_at_the_start_and_again_at_sighup(self):
+        quotas = self.farm.dir / "quotas.json"
+        quotas.write_text('{"apiVersion": "kiln/v1", "kind": "Quotas", "default": {"queued": 0}}')
+        self.farm.stop()
+        self.restart()
+        refused = self.farm.build(MLP, "--profile", "N=51:51:51", "--wait", "0s")
+        self.assertEqual(refused.returncode, 7, refused.stderr)
+        self.assertIn("as many as its quota allows", refused.stderr)
+        quotas.write_text('{"apiVersion": "kiln/v1", "kind": "Quotas", "default": {"queued": 1000}}')
+        self.farm.kill("coordinator", signal.SIGHUP)
+        wait_for(lambda: self.farm.build(MLP, "--profile", "N=51:51:51", "--wait", "0s", "--detach").returncode == 0, 30,
+                 "the coordinator has read its quota file again")
+        quotas.unlink()
+        self.farm.stop()
+        self.restart()
+
     def test_foreground_ends_with_its_terminal(self):
         subprocess.run([ROOT / "infra" / "up", "--dir", self.farm.dir, "--stop"], check=True, capture_output=True)
         log = self.farm.home / "foreground.log"
