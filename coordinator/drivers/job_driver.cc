@@ -44,6 +44,9 @@ Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connec
   dropUnproven(planning, key.id, out.snapshot.results);
   KILN_ASSIGN(out.delivery, jobs::readDelivery(out.snapshot.job.delivery));
   out.step = jobs::nextStep(out.snapshot, out.delivery);
+  if (!std::holds_alternative<jobs::End>(out.step))
+    if (auto late = jobs::pastDeadline(out.snapshot, planning.stores.clock.now()))
+      out.step = std::move(*late);
   KILN_ASSIGN(out.carriedOut, applyInDatabase(planning.stores.clock, leasing, connection, out.snapshot,
                                               out.delivery, out.step));
   return out;
@@ -203,6 +206,9 @@ Status JobDriver::sweep() {
 }
 
 Status JobDriver::sweepJobs(Connection& connection) {
+  KILN_ASSIGN(const auto overdue,
+              index::listOverdueJobs(connection, planning_.stores.clock.now(), options_.sweptAtOnce));
+  for (const index::JobKey& key : overdue) wake(key);
   KILN_ASSIGN(const auto open, index::listOpenJobs(connection, sweptUpTo_, options_.sweptAtOnce));
   for (const index::JobKey& key : open) wake(key);
   swept_ += open.size();

@@ -215,6 +215,7 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
 
   JobSnapshot snapshot = newJob(submission, toolchain, planning_.stores.clock.now());
   snapshot.job.submitter = submitter;
+  KILN_ASSIGN(snapshot.job.deadline, deadlineOf(submission.delivery, snapshot.job.submitted));
   if (tuning) snapshot.targets.front().tuning = tuning;
   if (!submission.delivery.rebuild) KILN_TRY(checkNotRecalled(planning_.recalls, contentOf(snapshot)));
   KILN_ASSIGN(auto blobs, plan(planning_, *connection, submission, toolchain, snapshot));
@@ -225,13 +226,15 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
         !fleet)
       return fail(submission.delivery.rebuild ? withoutOthers(fleet.error(), *submission.delivery.rebuild)
                                               : fleet.error());
-    KILN_TRY(checkQuota(leasing_.quotas->current()->of(submission.instance), *connection, submission,
-                        snapshot.job.submitted));
+    const jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
+    const auto* queue = std::get_if<jobs::QueueRuns>(&step);
+    const std::vector<jobs::NewRun> next = queue ? queue->runs : std::vector<jobs::NewRun>();
+    const quota::Quota quota = leasing_.quotas->current()->of(submission.instance);
+    KILN_TRY(checkEstimate(quota, *connection, snapshot, submission.delivery, next));
+    KILN_TRY(checkQuota(quota, *connection, submission, snapshot.job.submitted));
     KILN_TRY(checkUploaded(planning_.stores.blobs, submission));
     KILN_TRY(storage::uploadMissing(planning_.stores.blobs, submission.instance, blobs));
-    jobs::Step step = jobs::nextStep(snapshot, submission.delivery);
-    if (const auto* queue = std::get_if<jobs::QueueRuns>(&step))
-      snapshot.runs = makeRuns(snapshot, submission.delivery, queue->runs, snapshot.job.submitted);
+    snapshot.runs = makeRuns(snapshot, submission.delivery, next, snapshot.job.submitted);
     KILN_TRY(setExpected(*connection, snapshot.runs));
   }
   Status stored = connection->transact([&](Connection& c) -> Status {

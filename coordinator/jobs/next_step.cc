@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/jobs/evidence.h"
+#include "manifest/json/json.h"
 #include "manifest/spec/target_device.h"
 
 namespace kiln::jobs {
@@ -359,6 +360,19 @@ Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
                                [](const index::TargetRecord& target) { return target.artifact.has_value(); });
   if (allComplete && published) return finished(snapshot);
   return Wait{};
+}
+
+std::optional<End> pastDeadline(const JobSnapshot& snapshot, TimePoint now) {
+  const index::JobRecord& job = snapshot.job;
+  if (!index::isOpen(job.state) || !job.deadline || now < *job.deadline) return {};
+  const auto published = std::ranges::count_if(
+      snapshot.targets, [](const index::TargetRecord& target) { return target.artifact.has_value(); });
+  return failed(jobError(
+      Code::kDeadlineExceeded,
+      fmt::format("the job was not done by its deadline, {} by the coordinator's clock; {} of {} targets are "
+                  "published. What ran to its end is kept: build again with a later --deadline",
+                  rfc3339(*job.deadline), published, snapshot.targets.size()),
+      kExitUnavailable, Json{{"deadline", rfc3339(*job.deadline)}}.dump()));
 }
 
 }  // namespace kiln::jobs

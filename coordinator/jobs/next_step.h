@@ -81,4 +81,7 @@ bool checkedEmulated(const DeliverySpec& delivery, const std::string& target);
 
 Step nextStep(const index::JobSnapshot& snapshot, const DeliverySpec& delivery);
 
+// The job's end where it is open and not done although its deadline has passed: exit 7.
+std::optional<End> pastDeadline(const index::JobSnapshot& snapshot, TimePoint now);
+
 }  // namespace kiln::jobs

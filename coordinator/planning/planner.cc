@@ -177,6 +177,7 @@ std::vector<index::RunRecord> makeRuns(const index::JobSnapshot& snapshot, const
       run.timeLimitSeconds = std::min(run.timeLimitSeconds,
                                       static_cast<int>(delivery.tuning->budgetSeconds) + kTuneMarginSeconds);
     run.subject = jobs::subjectOf(snapshot, one.action);
+    run.jobDeadline = snapshot.job.deadline;
     run.queued = now;
     runs.push_back(std::move(run));
   }

@@ -127,7 +127,7 @@ Statement nextOfLane(const Lane& lane, const Taker& taker) {
 SELECT r.* FROM runs r CROSS JOIN (SELECT $7::text AS name, $8::text AS operator, $9::integer AS attempts) w
 WHERE r.state = 0 AND r.priority = $1 AND r.instance = $2 AND r.kind = $3 AND r.target = $4 AND r.emulated = $5
   AND r.toolchain_hash = $6
-  AND coalesce(r.not_before <= $10::timestamptz, true)
+  AND coalesce(r.not_before <= $10::timestamptz, true) AND coalesce(r.job_deadline > $10::timestamptz, true)
   AND NOT (r.avoid_worker = $8::text || '/' || $7::text AND r.avoid_until > $10::timestamptz){}
   AND NOT ({})
   AND {}

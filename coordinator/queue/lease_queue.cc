@@ -220,15 +220,20 @@ Result<std::optional<RunRecord>> LeaseQueue::acquire(Connection& connection, con
   run.epoch = std::max(run.epoch, generation << 32) + 1;
   run.worker = claim.worker.name;
   run.operatorName = claim.worker.operatorName;
+  if (run.jobDeadline)  // later than now, or it was not chosen
+    run.timeLimitSeconds =
+        static_cast<int>(std::min(std::chrono::seconds(run.timeLimitSeconds),
+                                  std::chrono::ceil<std::chrono::seconds>(*run.jobDeadline - now))
+                             .count());
   run.deadline = now + std::chrono::seconds(run.timeLimitSeconds) + settings_.overhead;
   run.expires = std::min(now + settings_.lease, *run.deadline);
   run.devices.clear();
   if (index::wantsDevice(run.kind)) run.devices = devicesFor(run.target, run.emulated, devices);
   KILN_TRY(connection.execute(
       "UPDATE runs SET state = 1, attempts = $3, epoch = $4, worker = $5, operator = $6, expires = $7, "
-      "devices = $8, worker_key = $9, deadline = $10 WHERE instance = $1 AND id = $2",
+      "devices = $8, worker_key = $9, deadline = $10, time_limit = $11 WHERE instance = $1 AND id = $2",
       {run.instance, run.id, run.attempts, run.epoch, run.worker, run.operatorName, run.expires, run.devices,
-       index::hashParam(claim.worker.key), run.deadline}));
+       index::hashParam(claim.worker.key), run.deadline, run.timeLimitSeconds}));
   KILN_TRY(
       connection.execute("INSERT INTO attempts (instance, run_id, epoch, worker, operator, leased) VALUES "
                          "($1, $2, $3, $4, $5, $6)",

@@ -69,7 +69,8 @@ class LeaseQueue {
   // Never two runs of one job's action to one worker, nor one whose evidence already counts; keeps the number
   // of distinct operators reachable. A check or tune gets devices that no other lease of the worker holds,
   // and holds them (RunRecord::devices); a tune gets a worker that does nothing else, and keeps it so. Equal
-  // actions of one instance run once for all the jobs that wait for them. A worker that has not proven itself
+  // actions of one instance run once for all the jobs that wait for them. A lease's time limit ends with its
+  // job's deadline at the latest, and none is given after it. A worker that has not proven itself
   // gets few, one whose leases ended badly what nobody else could take (reputation.h), one that has a lease
   // nothing new that an idle one could take. Nothing if there is none for this worker.
   Result<std::optional<index::RunRecord>> acquire(postgres::Connection& connection, const Claim& claim) const;

@@ -13,6 +13,7 @@ constexpr int kMaxWeight = 1000;
 constexpr std::int64_t kMaxRuns = 10'000'000;
 constexpr std::int64_t kMaxBytes = (std::int64_t{1} << 53) - 1;  // that JSON numbers are exact to
 constexpr std::int64_t kMaxPerDay = 1'000'000'000;
+constexpr std::int64_t kMaxWorkerSeconds = 1'000'000'000;
 
 template <class T>
 Status readLimit(ObjectReader& reader, std::string_view name, std::int64_t most, std::optional<T>& out) {
@@ -35,6 +36,7 @@ Result<Quota> readQuota(ObjectReader reader, const Quota& otherwise) {
   KILN_TRY(readLimit(reader, "uploadedBytesPerHour", kMaxBytes, out.uploadedBytesPerHour));
   KILN_TRY(readLimit(reader, "logEntriesPerDay", kMaxPerDay, out.logEntriesPerDay));
   KILN_TRY(readLimit(reader, "gpuMinutesPerDay", kMaxPerDay, out.gpuMinutesPerDay));
+  KILN_TRY(readLimit(reader, "workerSecondsPerJob", kMaxWorkerSeconds, out.workerSecondsPerJob));
   KILN_TRY(reader.finish());
   return out;
 }

@@ -22,6 +22,7 @@ struct Quota {
   std::optional<std::int64_t> uploadedBytesPerHour = {};  // by clients
   std::optional<std::int64_t> logEntriesPerDay = {};
   std::optional<std::int64_t> gpuMinutesPerDay = {};
+  std::optional<std::int64_t> workerSecondsPerJob = {};  // by estimate
   bool operator==(const Quota&) const = default;
 };
 

@@ -50,6 +50,8 @@ Json checkJson(const CheckRequest& check) {
 }
 
 constexpr std::int64_t kMaxBudgetSeconds = 24 * 3600;
+constexpr std::int64_t kMaxDeadlineSeconds = 30 * 24 * 3600;
+constexpr std::int64_t kMaxWorkerSeconds = 1'000'000'000;
 
 Result<TuningRequest> readTuning(ObjectReader reader) {
   TuningRequest tuning;
@@ -93,12 +95,39 @@ Json DeliverySpec::toJson() const {
   Json json{{"apiVersion", "kiln/v1"}, {"kind", "DeliverySpec"}, {"builders", builders},
             {"operators", operators},  {"priority", priority},   {"timeLimitSeconds", timeLimitSeconds},
             {"noCache", noCache}};
+  if (deadlineSeconds) json["deadlineSeconds"] = *deadlineSeconds;
+  if (deadline) json["deadline"] = rfc3339(*deadline);
+  if (maxWorkerSeconds) json["maxWorkerSeconds"] = *maxWorkerSeconds;
   if (majority) json["agreement"] = "majority";
   if (check) json["check"] = checkJson(*check);
   if (tuning) json["tuning"] = tuningJson(*tuning);
   if (rebuild) json["rebuild"] = rebuildJson(*rebuild);
   return json;
 }
+
+namespace {
+
+// What bounds the job as a whole.
+Status readBounds(ObjectReader& reader, DeliverySpec& spec) {
+  if (reader.has("deadlineSeconds")) {
+    KILN_ASSIGN(const std::int64_t seconds, reader.integer("deadlineSeconds", 1, kMaxDeadlineSeconds));
+    spec.deadlineSeconds = static_cast<std::uint32_t>(seconds);
+  }
+  if (reader.has("deadline")) {
+    if (spec.deadlineSeconds) return badMember(reader.path("deadline"), "goes without deadlineSeconds");
+    KILN_ASSIGN(const std::string text, reader.string("deadline"));
+    const auto time = parseRfc3339(text);
+    if (!time) return badMember(reader.path("deadline"), time.error().message);
+    spec.deadline = *time;
+  }
+  if (reader.has("maxWorkerSeconds")) {
+    KILN_ASSIGN(const std::int64_t seconds, reader.integer("maxWorkerSeconds", 1, kMaxWorkerSeconds));
+    spec.maxWorkerSeconds = static_cast<std::uint32_t>(seconds);
+  }
+  return {};
+}
+
+}  // namespace
 
 Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "delivery"));
@@ -115,6 +144,7 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   KILN_ASSIGN(number, reader.integer("timeLimitSeconds", 1, 7 * 24 * 3600));
   spec.timeLimitSeconds = static_cast<std::uint32_t>(number);
   KILN_ASSIGN(spec.noCache, reader.boolean("noCache"));
+  KILN_TRY(readBounds(reader, spec));
   if (reader.has("agreement")) {
     KILN_TRY(reader.expect("agreement", "majority"));
     spec.majority = true;

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "manifest/base/clock.h"
 #include "manifest/spec/compile_spec.h"
 
 namespace kiln {
@@ -44,6 +45,12 @@ struct DeliverySpec {
   int priority = 0;  // higher first
   std::uint32_t timeLimitSeconds = 3600;
   bool noCache = false;
+  // When the job ends that is not done by then: so many seconds after it was submitted, or at a time, by the
+  // coordinator's clock. At most one of them.
+  std::optional<std::uint32_t> deadlineSeconds = {};
+  std::optional<TimePoint> deadline = {};
+  // The most that its runs may be estimated to take together; a job estimated to take longer is refused.
+  std::optional<std::uint32_t> maxWorkerSeconds = {};
   std::optional<CheckRequest> check;      // nothing: artifacts are published unchecked
   std::optional<TuningRequest> tuning;    // nothing: the defaults
   std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check or tuning

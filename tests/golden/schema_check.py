@@ -75,7 +75,8 @@ OPTIONAL = [["partition"], ["lock"], ["instance"], ["rootKeys"], ["recallKeys"],
             *(["kernels", i, "knobs", "tile"] for i in range(2)), ["tuning"], ["tuning", "budgetSeconds"],
             ["default"], ["instances"], ["instances", "team-a"], ["instances", "team-b"],
             *([*where, name] for where in (["default"], ["instances", "team-a"], ["instances", "team-b"]) for name in
-              ("weight", "queued", "running", "storedBytes", "uploadedBytesPerHour", "logEntriesPerDay", "gpuMinutesPerDay")),
+              ("weight", "queued", "running", "storedBytes", "uploadedBytesPerHour", "logEntriesPerDay", "gpuMinutesPerDay",
+               "workerSecondsPerJob")),
             ["devices"], ["program", "profiles", 0, "transferBytes"], ["program", "indexChecks"]]
 
 # What people read, and may grow: its members are free.

@@ -28,7 +28,8 @@ struct Options {
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
-  std::string checkPlan;
+  std::string checkPlan, deadline;
+  std::uint32_t maxWorkerSeconds = 0;
   bool check = false, checkEmulated = false, detach = false;
 };
 
@@ -56,6 +57,8 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   if (options.checkEmulated && std::ranges::none_of(options.targets, isForDevice))
     return fail(Code::kInvalidArgument,
                 "--check-emulated: no target runs on a device (cuda:*); --check does without one");
+  KILN_TRY(readDeadline(options.deadline, delivery));
+  if (options.maxWorkerSeconds > 0) delivery.maxWorkerSeconds = options.maxWorkerSeconds;
   delivery.check = std::move(check);
   KILN_ASSIGN(delivery.tuning, tuningOf(options.tune, options.budget, options.targets));
   // A search of that length must fit in.
@@ -212,6 +215,13 @@ void addBuild(CLI::App& app, Context& context) {
       .add_option("--max-planned-bytes", options->maxPlannedBytes,
                   "Budget: what the program plans to use while it runs; exit 4 beyond it")
       ->check(CLI::Range(std::uint64_t{1}, kMaxBudgetBytes));
+  command.add_option("--deadline", options->deadline,
+                     "30m or 2026-11-26T18:00:00Z: the job ends then if it is not done, with exit 7; exit 4 "
+                     "where earlier builds of the model say that it cannot be");
+  command
+      .add_option("--max-worker-seconds", options->maxWorkerSeconds,
+                  "Budget: what its runs take together, as earlier builds of the model say; exit 4 beyond it")
+      ->check(CLI::Range(std::uint32_t{1}, std::uint32_t{1'000'000'000}));
   command.add_flag("--check", options->check,
                    "Check each artifact on a worker that runs its target; exit 10 if it fails");
   command.add_option("--check-plan", options->checkPlan,

@@ -15,6 +15,7 @@ namespace kiln::cli {
 namespace {
 
 constexpr std::chrono::hours kMaxBudget{24};
+constexpr std::chrono::hours kMaxDeadline{30 * 24};
 }  // namespace
 
 bool isForDevice(const std::string& target) {
@@ -55,6 +56,23 @@ Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std
     request.budgetSeconds = static_cast<std::uint32_t>(seconds->count());
   }
   return std::optional(request);
+}
+
+Status readDeadline(const std::string& deadline, DeliverySpec& delivery) {
+  if (deadline.empty()) return {};
+  if (deadline.find('T') != std::string::npos) {
+    const auto time = parseRfc3339(deadline);
+    if (!time) return fail(time.error().in("--deadline"));
+    delivery.deadline = *time;
+    return {};
+  }
+  const auto seconds = parseDuration(deadline);
+  if (!seconds)
+    return fail(Code::kInvalidArgument,
+                "--deadline \"" + deadline + "\": say how long, as 30m, or when, as 2026-11-26T18:00:00Z");
+  if (*seconds > kMaxDeadline) return fail(Code::kInvalidArgument, "--deadline: 30 days at most");
+  delivery.deadlineSeconds = static_cast<std::uint32_t>(seconds->count());
+  return {};
 }
 
 Result<std::string> newIdempotencyKey() {

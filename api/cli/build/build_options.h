@@ -21,6 +21,10 @@ bool isForDevice(const std::string& target);
 Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget,
                                               const std::vector<std::string>& targets);
 
+// --deadline: "30m" from when the farm takes the job, or a time such as 2026-11-26T18:00:00Z; "" for none.
+// kInvalidArgument naming the option. Whether a time has passed the farm says, by its own clock.
+Status readDeadline(const std::string& deadline, DeliverySpec& delivery);
+
 // 32 random hex digits.
 Result<std::string> newIdempotencyKey();
 

@@ -26,6 +26,7 @@ JobRecord jobAt(const Row& row) {
   job.reuse = row.get<bool>("reuse");
   job.submitted = row.get<TimePoint>("submitted");
   job.ended = row.get<std::optional<TimePoint>>("ended");
+  job.deadline = row.get<std::optional<TimePoint>>("deadline");
   job.toolchainLabel = row.get<std::string>("toolchain_label");
   job.toolchainDigest = digestAt(row, "toolchain_hash", "toolchain_size");
   job.spec = row.get<std::string>("options");  // as the release before knows it
@@ -139,8 +140,8 @@ Columns targetColumns(const std::vector<TargetRecord>& targets) {
 constexpr char kInsertJob[] = R"sql(
 WITH job AS (
   INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, reuse, submitted, ended, toolchain_label,
-    toolchain_hash, toolchain_size, options, delivery, model_name, submitter)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $30)),
+    toolchain_hash, toolchain_size, options, delivery, model_name, submitter, deadline)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $30, $31)),
 source AS (
   INSERT INTO sources (instance, job_id, ordinal, path, hash, size, git_url, git_commit, git_path, origin_url,
     origin_commit, origin_path)
@@ -189,7 +190,8 @@ Status insertJob(Connection& connection, const JobSnapshot& snapshot) {
                                            targets.hashes,
                                            targets.texts[1],
                                            targets.texts[2],
-                                           job.submitter}));
+                                           job.submitter,
+                                           job.deadline}));
   KILN_TRY(addActions(connection, key, 0, snapshot.actions));
   return addRuns(connection, snapshot.runs);
 }
@@ -241,6 +243,15 @@ Result<std::vector<JobKey>> listOpenJobs(Connection& connection, const std::opti
   KILN_ASSIGN(Rows rows, connection.execute("SELECT instance, id FROM jobs WHERE state IN (1, 2, 3) AND "
                                             "(instance, id) > ($1, $2) ORDER BY instance, id LIMIT $3",
                                             {from.instance, from.id, limit}));
+  return rows.map(
+      [](const Row& row) { return JobKey{row.get<std::string>("instance"), row.get<std::string>("id")}; });
+}
+
+Result<std::vector<JobKey>> listOverdueJobs(Connection& connection, TimePoint now, std::size_t limit) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute("SELECT instance, id FROM jobs WHERE state IN (1, 2, 3) AND "
+                                 "deadline IS NOT NULL AND deadline <= $1 ORDER BY deadline LIMIT $2",
+                                 {now, limit}));
   return rows.map(
       [](const Row& row) { return JobKey{row.get<std::string>("instance"), row.get<std::string>("id")}; });
 }

@@ -37,6 +37,10 @@ Result<std::vector<JobKey>> listJobs(postgres::Connection& connection, const std
 Result<std::vector<JobKey>> listOpenJobs(postgres::Connection& connection, const std::optional<JobKey>& after,
                                          std::size_t limit);
 
+// Up to `limit` open jobs whose deadline has passed, in all instances, the longest overdue first.
+Result<std::vector<JobKey>> listOverdueJobs(postgres::Connection& connection, TimePoint now,
+                                            std::size_t limit);
+
 // How many runs of the instance wait for a worker; counts no further than `most`.
 Result<int> countQueued(postgres::Connection& connection, const std::string& instance, int most);
 

@@ -92,6 +92,7 @@ struct JobRecord {
   bool reuse = true;  // results of earlier jobs count as builders
   TimePoint submitted;
   std::optional<TimePoint> ended;
+  std::optional<TimePoint> deadline;  // when it ends if it is not done by then
   std::string toolchainLabel;
   Digest toolchainDigest;
   std::string spec;      // canonical JSON of the CompileSpec, as submitted
@@ -140,6 +141,7 @@ struct RunRecord {
   int timeLimitSeconds = 3600;
   bool emulated = false;  // a check or tune that wants an emulated device
   Subject subject;
+  std::optional<TimePoint> jobDeadline;
   double expectedSeconds = 0;  // as known when it was queued; the longer one of a lane goes first
   RunState state = RunState::kQueued;
   TimePoint queued;

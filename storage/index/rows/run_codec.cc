@@ -21,6 +21,7 @@ RunRecord runAt(const postgres::Row& row) {
   run.timeLimitSeconds = row.get<int>("time_limit");
   run.emulated = row.get<bool>("emulated");
   run.subject = {hashAt(row, "subject"), row.get<int>("magnitude")};
+  run.jobDeadline = row.get<std::optional<TimePoint>>("job_deadline");
   run.expectedSeconds = row.get<double>("expected");
   run.state = static_cast<RunState>(row.get<int>("state"));
   run.queued = row.get<TimePoint>("queued");

@@ -174,7 +174,8 @@ const std::vector<Table>& tables() {
        "likewise"},
       {"jobs",
        {{"instance id idempotency_key request_hash state cancel_wanted reuse submitted ended toolchain_label "
-         "toolchain_hash toolchain_size options delivery error_code error_message error_exit error_details",
+         "toolchain_hash toolchain_size options delivery error_code error_message error_exit error_details "
+         "deadline",
          Who::kElsewhere,
          "kiln build holds what was built against what it asked for (build_test); a job is no statement"},
         {"model_name submitter revision", Who::kHarmless,
@@ -214,7 +215,7 @@ const std::vector<Table>& tables() {
          "epoch "
          "worker operator expires stage avoid_worker avoid_until error_code error_message revision emulated "
          "worker_key deadline "
-         "devices contested not_before subject magnitude expected rank",
+         "devices contested not_before subject magnitude expected rank job_deadline",
          Who::kElsewhere,
          "the queue: what comes of it is held against the worker's receipt (receipt_test) and, published, "
          "against receipts by the signer"}},

@@ -635,5 +635,21 @@ TEST(NextStep, ATunerThatFailsSaysSo) {
   EXPECT_NE(end.error->message.find("the tuner failed"), std::string::npos) << end.error->message;
 }
 
+TEST(Deadline, EndsAJobThatIsNotDone) {
+  auto snapshot = plannedJob();
+  const TimePoint deadline{std::chrono::hours(500'000)};
+  EXPECT_FALSE(pastDeadline(snapshot, deadline)) << "it has none";
+  snapshot.job.deadline = deadline;
+  EXPECT_FALSE(pastDeadline(snapshot, deadline - Duration(1)));
+  const auto end = pastDeadline(snapshot, deadline);
+  ASSERT_TRUE(end && end->error);
+  EXPECT_EQ(end->state, index::JobState::kFailed);
+  EXPECT_EQ(end->error->exitCode, kExitUnavailable);
+  EXPECT_EQ(end->error->code, static_cast<int>(Code::kDeadlineExceeded));
+  EXPECT_NE(end->error->message.find(rfc3339(deadline)), std::string::npos) << end->error->message;
+  snapshot.job.state = index::JobState::kSucceeded;
+  EXPECT_FALSE(pastDeadline(snapshot, deadline)) << "it was in time";
+}
+
 }  // namespace
 }  // namespace kiln::jobs

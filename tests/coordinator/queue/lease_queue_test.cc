@@ -83,6 +83,28 @@ TEST_F(LeaseQueueTest, LeasesOldestFirstAndEachOnce) {
   EXPECT_FALSE(acquire(claim("w3")));
 }
 
+TEST_F(LeaseQueueTest, ALeaseEndsWithItsJobsDeadlineAndNoneIsGivenAfterIt) {
+  auto bounded = jobWithRuns("a", "a", 2);
+  for (index::RunRecord& run : bounded.runs) run.jobDeadline = kStart + seconds(100);
+  insert(bounded);
+  clock_.advance(seconds(40));
+  const auto run = acquire(claim("w1"));
+  ASSERT_TRUE(run);
+  EXPECT_EQ(run->timeLimitSeconds, 60);
+  EXPECT_EQ(*run->deadline, kStart + seconds(100) + Settings{}.overhead);
+  EXPECT_EQ(load("a").runs[0].timeLimitSeconds + load("a").runs[1].timeLimitSeconds, 60 + 3600)
+      << "the other one's is as it was";
+  clock_.advance(seconds(60));
+  EXPECT_FALSE(acquire(claim("w2")));
+}
+
+TEST_F(LeaseQueueTest, AShortTimeLimitStaysWithinALongDeadline) {
+  auto bounded = jobWithRuns("a", "a", 1);
+  bounded.runs[0].jobDeadline = kStart + std::chrono::hours(100);
+  insert(bounded);
+  EXPECT_EQ(acquire(claim("w1"))->timeLimitSeconds, 3600);
+}
+
 TEST_F(LeaseQueueTest, PriorityGoesFirst) {
   insert(jobWithRuns("a", "a", 1));
   auto urgent = jobWithRuns("b", "b", 1, "default", kStart + seconds(9));

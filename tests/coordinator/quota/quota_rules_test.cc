@@ -61,7 +61,7 @@ TEST(QuotaRules, AFileIsNamedInErrors) {
 
 TEST(QuotaRules, ReadsTheGoldenFile) {
   const QuotaRules rules = QuotaRules::load(std::string(KILN_GOLDEN) + "/v1/quotas.json").value();
-  EXPECT_EQ(rules.of("team-a"), (Quota{4, 100, 32, std::int64_t{1} << 40, 100LL << 30, 5000, 600}));
+  EXPECT_EQ(rules.of("team-a"), (Quota{4, 100, 32, std::int64_t{1} << 40, 100LL << 30, 5000, 600, 7200}));
   EXPECT_EQ(rules.of("team-b"), (Quota{1, 0, 8}));
 }
 

@@ -153,6 +153,25 @@ TEST(DeliverySpec, ACheckSaysWhetherItsDeviceIsEmulated) {
   EXPECT_FALSE(DeliverySpec::fromJson(json));
 }
 
+TEST(DeliverySpec, HasOneDeadlineAndABudget) {
+  const TimePoint time{std::chrono::hours(500'000)};
+  for (const DeliverySpec& spec : {DeliverySpec{.deadlineSeconds = 90}, DeliverySpec{.deadline = time},
+                                   DeliverySpec{.deadlineSeconds = 1, .maxWorkerSeconds = 600}})
+    EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).value(), spec);
+  EXPECT_FALSE(DeliverySpec{}.toJson().contains("deadline")) << "left out as before";
+  const DeliverySpec both{.deadlineSeconds = 90, .deadline = time};
+  EXPECT_EQ(DeliverySpec::fromJson(both.toJson()).error().code, Code::kInvalidArgument);
+  for (const auto& [name, value] :
+       std::vector<std::pair<const char*, Json>>{{"deadlineSeconds", 0},
+                                                 {"deadlineSeconds", 30 * 24 * 3600 + 1},
+                                                 {"deadline", "tomorrow"},
+                                                 {"maxWorkerSeconds", 0}}) {
+    Json json = DeliverySpec{}.toJson();
+    json[name] = value;
+    EXPECT_FALSE(DeliverySpec::fromJson(json)) << name;
+  }
+}
+
 TEST(DeliverySpec, AMajorityNeedsThreeBuilders) {
   DeliverySpec spec{.builders = 3, .majority = true};
   EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).value(), spec);

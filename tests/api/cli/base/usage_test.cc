@@ -58,6 +58,19 @@ TEST(KilnUsage, UnknownCommandsAndOptionsExit2) {
   EXPECT_EQ(runKiln({"gc", "--reason", "r"}).exit, 2);
 }
 
+TEST(KilnUsage, ADeadlineIsATimeOrHowLong) {
+  const auto build = [](const std::string& option) {
+    const auto result = runKiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", option});
+    return std::to_string(result.exit) + " " + result.err;
+  };
+  for (const char* bad : {"--deadline=soon", "--deadline=2026-11-26T18:00", "--deadline=31d"}) {
+    const std::string refusal = build(bad);
+    EXPECT_EQ(refusal.rfind("2 ", 0), 0u) << bad << ": " << refusal;
+    EXPECT_NE(refusal.find("--deadline"), std::string::npos) << refusal;
+  }
+  EXPECT_EQ(build("--max-worker-seconds=0").rfind("2 ", 0), 0u);
+}
+
 TEST(KilnUsage, AMistypedOptionIsNamedBeforeOneThatIsMissing) {
   const auto result = runKiln({"build", "model.onnx", "--taget", "cpu:x86-64-v3"});
   EXPECT_EQ(result.exit, 2);
