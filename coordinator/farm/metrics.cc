@@ -1,6 +1,9 @@
 #include "coordinator/farm/metrics.h"
 
 #include <algorithm>
+#include <string>
+
+#include "manifest/spec/action_kind.h"
 
 namespace kiln::service {
 namespace {
@@ -24,26 +27,6 @@ double secondsOf(Duration duration) {
 }
 
 }  // namespace
-
-const char* kindName(index::ActionKind kind) {
-  switch (kind) {
-    case index::ActionKind::kFetch:
-      return "fetch";
-    case index::ActionKind::kReference:
-      return "reference";
-    case index::ActionKind::kCompile:
-      return "compile";
-    case index::ActionKind::kCheck:
-      return "check";
-    case index::ActionKind::kEmulate:
-      return "emulate";
-    case index::ActionKind::kPlan:
-      return "plan";
-    case index::ActionKind::kTune:
-      return "tune";
-  }
-  return "other";
-}
 
 Metrics::Metrics(prometheus::Registry& registry)
     : jobs_(counters(registry, "kiln_jobs_submitted_total", "Jobs accepted, by whether the cache answered")),
@@ -84,14 +67,14 @@ void Metrics::leaseGiven(index::ActionKind kind, std::optional<Duration> waited)
   leases_.Add({{"event", "given"}}).Increment();
   if (!waited) return;
   waitSeconds_
-      .Add({{"kind", kindName(kind)}},
+      .Add({{"kind", std::string(actionKindName(kind))}},
            prometheus::Histogram::BucketBoundaries{.005, .01, .025, .05, .1, .25, .5, 1, 5, 30, 120, 600,
                                                    3600, 14400})
       .Observe(secondsOf(*waited));
 }
 void Metrics::leaseEnded(index::ActionKind kind, bool good, Duration took) {
   leaseSeconds_
-      .Add({{"kind", kindName(kind)}, {"outcome", good ? "good" : "bad"}},
+      .Add({{"kind", std::string(actionKindName(kind))}, {"outcome", good ? "good" : "bad"}},
            prometheus::Histogram::BucketBoundaries{.05, .1, .25, .5, 1, 2.5, 5, 15, 60, 300, 1200, 3600})
       .Observe(secondsOf(took));
 }

@@ -15,9 +15,6 @@
 
 namespace kiln::service {
 
-// "fetch", "compile" and so on.
-const char* kindName(index::ActionKind kind);
-
 // Thread safe. What each means: coordinator/METRICS.md.
 class Metrics {
  public:

@@ -55,7 +55,7 @@ void QueueWatch::show(const std::vector<queue::Depth>& depths) {
   std::map<std::pair<std::string, bool>, double> ofInstance, ofKind;
   std::map<std::string, double> oldest;
   for (int kind = 1; kind <= static_cast<int>(kLastKind); ++kind) {
-    const std::string name = kindName(static_cast<index::ActionKind>(kind));
+    const std::string name(actionKindName(static_cast<index::ActionKind>(kind)));
     ofKind[{name, false}] = ofKind[{name, true}] = oldest[name] = 0;
   }
   for (const bool leased : {false, true}) {
@@ -65,7 +65,7 @@ void QueueWatch::show(const std::vector<queue::Depth>& depths) {
   const TimePoint now = clock_.now();
   for (const queue::Depth& depth : depths) {
     const auto runs = static_cast<double>(depth.runs);
-    const std::string kind = kindName(depth.kind);
+    const std::string kind(actionKindName(depth.kind));
     ofKind[{kind, depth.leased}] += runs;
     ofInstance[{rules->named().contains(depth.instance) ? depth.instance : kOther, depth.leased}] += runs;
     if (!depth.leased)

@@ -16,26 +16,6 @@ using index::Expectation;
 using index::JobSnapshot;
 using index::Subject;
 
-std::string_view nameOf(ActionKind kind) {
-  switch (kind) {
-    case ActionKind::kFetch:
-      return "fetch";
-    case ActionKind::kReference:
-      return "reference";
-    case ActionKind::kCompile:
-      return "compile";
-    case ActionKind::kCheck:
-      return "check";
-    case ActionKind::kEmulate:
-      return "emulate";
-    case ActionKind::kPlan:
-      return "plan";
-    case ActionKind::kTune:
-      return "tune";
-  }
-  return "run";
-}
-
 void add(std::vector<PlannedRuns>& out, index::WorkKind work, int runs) {
   const auto same =
       std::ranges::find_if(out, [&](const PlannedRuns& planned) { return planned.work == work; });
@@ -119,8 +99,8 @@ Estimate estimateOf(const std::vector<PlannedRuns>& planned,
     most = std::max(most, expected->seconds);
     out.basis +=
         fmt::format("{}{}{}{} {} x {:.0f} s after {} earlier run{}", out.basis.empty() ? "" : ", ",
-                    nameOf(work.kind), work.target.empty() ? "" : " for ", work.target, planned[i].runs,
-                    expected->seconds, expected->runs, expected->runs == 1 ? "" : "s");
+                    actionKindName(work.kind), work.target.empty() ? "" : " for ", work.target,
+                    planned[i].runs, expected->seconds, expected->runs, expected->runs == 1 ? "" : "s");
   }
   out.atLeast = longestChain(all);
   return out;

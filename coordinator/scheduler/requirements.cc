@@ -17,25 +17,6 @@ struct Found {
   std::size_t workers = 0, operators = 0;
 };
 
-const char* verb(index::ActionKind kind) {
-  switch (kind) {
-    case index::ActionKind::kFetch:
-      return "fetch";
-    case index::ActionKind::kReference:
-      return "reference";
-    case index::ActionKind::kCheck:
-      return "check";
-    case index::ActionKind::kEmulate:
-      return "emulate";
-    case index::ActionKind::kPlan:
-      return "plan";
-    case index::ActionKind::kTune:
-      return "tune";
-    default:
-      return "compile";
-  }
-}
-
 bool has(const auto& list, const auto& value) {
   return std::ranges::find(list, value) != list.end();
 }
@@ -101,8 +82,8 @@ Found find(const FleetView& fleet, const Requirement& requirement) {
 }
 
 std::string describe(const Requirement& requirement, const Found& found) {
-  std::string what = fmt::format("{}{}{}", verb(requirement.kind), requirement.target.empty() ? "" : " for ",
-                                 requirement.target);
+  std::string what = fmt::format("{}{}{}", actionKindName(requirement.kind),
+                                 requirement.target.empty() ? "" : " for ", requirement.target);
   if (found.workers == 0 && index::wantsDevice(requirement.kind))
     return fmt::format("no worker has a healthy {}device for the {}", requirement.emulated ? "emulated " : "",
                        what);
@@ -185,7 +166,7 @@ Status checkSatisfiable(const std::vector<Requirement>& requirements, const Flee
       continue;
     missing.push_back(describe(requirement, found));
     lacking.push_back(requirement);
-    details.push_back({{"kind", verb(requirement.kind)},
+    details.push_back({{"kind", actionKindName(requirement.kind)},
                        {"target", requirement.target},
                        {"workersWanted", requirement.workers},
                        {"workersFound", found.workers},

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "manifest/spec/action_kind.h"
+
 namespace kiln::agent {
 namespace {
 
@@ -21,25 +23,8 @@ prometheus::Family<prometheus::Histogram>& histograms(prometheus::Registry& regi
   return prometheus::BuildHistogram().Name(name).Help(help).Register(registry);
 }
 
-const char* nameOf(v1::ActionKind kind) {
-  switch (kind) {
-    case v1::ACTION_FETCH:
-      return "fetch";
-    case v1::ACTION_REFERENCE:
-      return "reference";
-    case v1::ACTION_COMPILE:
-      return "compile";
-    case v1::ACTION_CHECK:
-      return "check";
-    case v1::ACTION_EMULATE:
-      return "emulate";
-    case v1::ACTION_PLAN:
-      return "plan";
-    case v1::ACTION_TUNE:
-      return "tune";
-    default:
-      return "other";
-  }
+std::string nameOf(v1::ActionKind kind) {
+  return std::string(actionKindName(static_cast<ActionKind>(kind)));
 }
 
 const char* outcomeOf(const Result<Outcome>& result) {

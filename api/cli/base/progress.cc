@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/base/print.h"
+#include "manifest/spec/action_kind.h"
 
 namespace kiln::cli {
 namespace {
@@ -42,24 +43,7 @@ std::string_view jobStateName(v1::JobState state) {
 }
 
 std::string_view actionKindName(v1::ActionKind kind) {
-  switch (kind) {
-    case v1::ACTION_FETCH:
-      return "fetch";
-    case v1::ACTION_REFERENCE:
-      return "reference";
-    case v1::ACTION_COMPILE:
-      return "compile";
-    case v1::ACTION_CHECK:
-      return "check";
-    case v1::ACTION_EMULATE:
-      return "emulate";
-    case v1::ACTION_PLAN:
-      return "plan";
-    case v1::ACTION_TUNE:
-      return "tune";
-    default:
-      return "unknown";
-  }
+  return kiln::actionKindName(static_cast<ActionKind>(kind));
 }
 
 void Progress::show(const v1::Job& job) {

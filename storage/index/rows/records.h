@@ -9,6 +9,7 @@
 
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
+#include "manifest/spec/action_kind.h"
 #include "storage/index/mention/mention.h"
 
 namespace kiln::index {
@@ -20,16 +21,8 @@ inline bool isOpen(JobState state) {
   return state == JobState::kQueued;
 }
 
-// The numbers are those of kiln.v1.ActionKind.
-enum class ActionKind {
-  kFetch = 1,
-  kReference = 2,
-  kCompile = 3,
-  kCheck = 4,
-  kEmulate = 5,
-  kPlan = 6,
-  kTune = 7
-};
+using kiln::ActionKind;
+
 // Whether it runs on a device that its lease holds.
 inline bool wantsDevice(ActionKind kind) {
   return kind == ActionKind::kCheck || kind == ActionKind::kTune;
