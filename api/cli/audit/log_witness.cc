@@ -12,12 +12,12 @@
 #include "api/cli/audit/log_location.h"
 #include "api/cli/base/print.h"
 #include "manifest/base/counted.h"
-#include "manifest/base/durable_file.h"
 #include "manifest/base/mutex.h"
 #include "manifest/base/printable.h"
 #include "signing/follow/log_source.h"
 #include "signing/keys/files.h"
 #include "signing/witness/witness_server.h"
+#include "storage/serving/endpoint.h"
 #include "storage/telemetry/host_metrics.h"
 #include "storage/telemetry/metrics_server.h"
 
@@ -146,16 +146,11 @@ Status followOnce(const Context& context, Witness& witness, const std::string& w
 }
 
 Result<std::unique_ptr<WitnessServer>> listen(const Options& options, Witness& witness) {
-  const auto colon = options.listen.rfind(':');
-  if (colon == std::string::npos) return fail(Code::kInvalidArgument, "--listen: must be HOST:PORT");
-  const std::string port = options.listen.substr(colon + 1);
-  if (port.empty() || port.size() > 5 || port.find_first_not_of("0123456789") != port.npos ||
-      std::stoi(port) > 65535)
-    return fail(Code::kInvalidArgument, "--listen: has no valid port");
-  KILN_ASSIGN(auto server, WitnessServer::start(options.listen.substr(0, colon),
-                                                static_cast<std::uint16_t>(std::stoi(port)), witness));
-  if (!options.portFile.empty())
-    KILN_TRY(replaceFile(options.portFile, std::to_string(server->port()) + "\n"));
+  KILN_ASSIGN(const auto place, serving::parseHostPort(options.listen).map_error([](const Error& error) {
+    return error.in("--listen");
+  }));
+  KILN_ASSIGN(auto server, WitnessServer::start(place.host, place.port, witness));
+  KILN_TRY(serving::writePortFile("--port-file", options.portFile, server->port()));
   return server;
 }
 
