@@ -8,6 +8,7 @@
 #include "manifest/base/file.h"
 #include "manifest/base/mutex.h"
 #include "manifest/base/printable.h"
+#include "storage/s3/role_credentials.h"
 
 namespace kiln::s3 {
 namespace {
@@ -130,17 +131,16 @@ Result<std::unique_ptr<CredentialSource>> defaultCredentials(const std::string& 
     KILN_TRY(source->get());
     return source;
   }
-  for (const char* name : {"AWS_WEB_IDENTITY_TOKEN_FILE", "AWS_CONTAINER_CREDENTIALS_RELATIVE_URI",
-                           "AWS_CONTAINER_CREDENTIALS_FULL_URI"})
-    if (environment(name))
-      return fail(Code::kUnimplemented,
-                  std::string(name) +
-                      ": roles are not served yet; set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or have "
-                      "a shared credentials file kept up to date");
-  return fail(Code::kUnauthenticated,
-              "no credentials for S3: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write " +
-                  (path.empty() ? std::string("a shared credentials file") : path) +
-                  "; a machine's role (IMDSv2) is not asked for yet");
+  static const SystemClock clock;
+  KILN_ASSIGN(auto role, roleCredentials(environment, clock));
+  if (role) return role;
+  const std::string none =
+      "no credentials for S3: set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write " +
+      (path.empty() ? std::string("a shared credentials file") : path);
+  auto machine = machineCredentials(environment, clock);
+  if (!machine) return fail(Code::kUnauthenticated, none);
+  if (const auto keys = machine->get(); !keys) return fail(keys.error().in(none));
+  return machine;
 }
 
 }  // namespace kiln::s3

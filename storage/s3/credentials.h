@@ -39,8 +39,8 @@ std::unique_ptr<CredentialSource> fileCredentials(std::string path, std::string 
 
 // Of these the first that is there: AWS_ACCESS_KEY_ID with AWS_SECRET_ACCESS_KEY and AWS_SESSION_TOKEN
 // (unless `profile` is given); the profile, or AWS_PROFILE, or "default", of AWS_SHARED_CREDENTIALS_FILE or
-// ~/.aws/credentials. kUnimplemented where the environment names a source that is not served yet (web
-// identity, a container's or a machine's role); kUnauthenticated if there is none at all.
+// ~/.aws/credentials; the role of a workload or a container (role_credentials.h); that of this machine, which
+// is asked for keys now. kUnauthenticated if there is none at all.
 Result<std::unique_ptr<CredentialSource>> defaultCredentials(const std::string& profile,
                                                              const Environment& environment);
 

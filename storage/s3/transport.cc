@@ -93,6 +93,10 @@ void readHeader(std::string_view line, Answer& answer) {
   };
   for (const auto& [name, member] : texts)
     if (isNamed(line, name)) *member = valueOf(name);
+  if (isNamed(line, "last-modified")) {
+    const time_t seconds = curl_getdate(std::string(valueOf("last-modified")).c_str(), nullptr);
+    if (seconds > 0) answer.modified = TimePoint(std::chrono::seconds(seconds));
+  }
   if (isNamed(line, "content-length")) {
     const std::string_view text = valueOf("content-length");
     std::uint64_t length = 0;
@@ -232,7 +236,7 @@ tl::expected<Answer, Failure> Transport::exchange(const Request& request) {
   const auto local = [](Error error) {
     return tl::make_unexpected(Failure{Failure::Kind::kLocal, std::move(error)});
   };
-  auto credentials = credentials_->get();
+  auto credentials = credentials_ ? credentials_->get() : Result<Credentials>();
   if (!credentials) return local(credentials.error());
   std::unique_ptr<Handle> handle = take();
   CURL* const curl = handle->curl.get();
@@ -261,15 +265,18 @@ tl::expected<Answer, Failure> Transport::exchange(const Request& request) {
     set(CURLOPT_CAINFO, location_.ca.c_str());
   }
   const std::string signature = "aws:amz:" + location_.region + ":s3";
-  set(CURLOPT_AWS_SIGV4, signature.c_str());
-  set(CURLOPT_USERNAME, credentials->accessKeyId.c_str());
-  set(CURLOPT_PASSWORD, credentials->secretAccessKey.c_str());
-
+  if (credentials_) {
+    set(CURLOPT_AWS_SIGV4, signature.c_str());
+    set(CURLOPT_USERNAME, credentials->accessKeyId.c_str());
+    set(CURLOPT_PASSWORD, credentials->secretAccessKey.c_str());
+  }
   Lines lines(nullptr, curl_slist_free_all);
   for (const std::string& header : request.headers) append(lines, header);
   if (!credentials->sessionToken.empty()) append(lines, "x-amz-security-token: " + credentials->sessionToken);
   const Digest empty = digestOf("");
-  append(lines, "x-amz-content-sha256: " + toHex(request.body ? Bytes(request.bodyHash) : Bytes(empty.hash)));
+  if (credentials_)
+    append(lines,
+           "x-amz-content-sha256: " + toHex(request.body ? Bytes(request.bodyHash) : Bytes(empty.hash)));
   if (request.method == "HEAD") set(CURLOPT_NOBODY, 1L);
   if (request.body) {
     append(lines, "Content-Type: " + request.bodyType);

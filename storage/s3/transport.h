@@ -1,4 +1,4 @@
-// One signed HTTP exchange with an S3 server, over libcurl, which does Signature Version 4 itself
+// One HTTP exchange with an S3 server, over libcurl, which does Signature Version 4 itself
 // (CURLOPT_AWS_SIGV4). Plain http and https, no redirects, no proxy.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/mutex.h"
 #include "storage/s3/credentials.h"
@@ -45,6 +46,7 @@ struct Answer {
   std::string body;  // what did not go to a sink; at most kMaxAnswerBody
   std::string etag, contentRange, checksum, requestId;
   std::optional<std::uint64_t> contentLength;
+  TimePoint modified;  // to the second; the epoch if the server does not say it
 };
 
 // Why no whole answer came.
@@ -70,6 +72,7 @@ struct Timeouts {
 // and no more than 32.
 class Transport {
  public:
+  // Without credentials nothing is signed: for URLs that carry their signature.
   Transport(const Location& location, std::shared_ptr<CredentialSource> credentials,
             const Timeouts& timeouts);
   ~Transport();
