@@ -14,6 +14,7 @@
 #include "kiln/v1/worker.grpc.pb.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/utf8.h"
+#include "storage/direct/direct_blob_store.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/tree/digest_proto.h"
 
@@ -53,7 +54,8 @@ Client::Client(ClientOptions options, std::shared_ptr<storage::Endpoints> endpoi
     : options_(std::move(options)),
       retryPolicy_(options_.retryTimeout, options_.waiting),
       endpoints_(std::move(endpoints)),
-      remote_(std::make_unique<storage::RemoteBlobStore>(endpoints_)),
+      coordinator_(std::make_unique<storage::RemoteBlobStore>(endpoints_)),
+      remote_(std::make_unique<storage::DirectBlobStore>(endpoints_, *coordinator_)),
       blobs_(std::make_unique<RetryingBlobStore>(*remote_, retryPolicy_,
                                                  [this](Error error) { return explain(std::move(error)); })) {
   for (const storage::Endpoint& one : endpoints_->all())

@@ -170,9 +170,10 @@ class Client {
   const ClientOptions options_;
   const RetryPolicy retryPolicy_;
   const std::shared_ptr<storage::Endpoints> endpoints_;
-  std::vector<std::unique_ptr<Stubs>> stubs_;   // by the place of their endpoint
-  std::unique_ptr<storage::BlobStore> remote_;  // as it answers
-  std::unique_ptr<storage::BlobStore> blobs_;   // reads are retried
+  std::vector<std::unique_ptr<Stubs>> stubs_;        // by the place of their endpoint
+  std::unique_ptr<storage::BlobStore> coordinator_;  // as it answers
+  std::unique_ptr<storage::BlobStore> remote_;       // past it where the farm's store can be reached
+  std::unique_ptr<storage::BlobStore> blobs_;        // reads are retried
 };
 
 }  // namespace kiln::client

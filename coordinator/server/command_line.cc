@@ -29,12 +29,16 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--store", options.store,
                  "the blob store: a directory, or s3://BUCKET/PREFIX?endpoint=URL&... (storage/s3/README.md)")
       ->required();
+  app.add_option("--store-cache", options.storeCache, "directory for what was read of a bucket");
+  app.add_option("--store-cache-mib", options.storeCacheMib, "how much of it is kept there")
+      ->capture_default_str();
   app.add_option("--signer", options.signer, "unix:/path of kiln-signer")->required();
   app.add_option(
          "--log-key", options.logKeys,
          "verifier key of the log, the .vkey file of kiln-log's key; again for each that it had before")
       ->required();
-  app.add_option("--log-tiles", options.logTiles, "directory of kiln-log's files, to serve below /log/");
+  app.add_option("--log-tiles", options.logTiles,
+                 "directory of kiln-log's files, or its s3://BUCKET/PREFIX, to serve below /log/");
   app.add_option("--worker-ca", options.workerCa,
                  "certificate of the worker authority, PEM; read at the start alone")
       ->required();

@@ -81,12 +81,14 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
                                              recalls_,
                                              attestations_,
                                              *inputs_.blobs,
+                                             *inputs_.blobs,
                                              {pool_, clock_, *farm_.leasing.quotas}}) {
   pool_.holdBack({Code::kUnavailable,
                   "the coordinator is starting and its database is not ready yet; try again shortly",
                   {}});
   telemetry::addProcessMetrics(*registry_);
-  if (!storage::isShared(options.store)) telemetry::addDiskMetrics(*registry_, "store", options.store);
+  const std::string& onDisk = storage::isShared(options.store) ? options.storeCache : options.store;
+  if (!onDisk.empty()) telemetry::addDiskMetrics(*registry_, "store", onDisk);
   postgres::addPoolMetrics(*registry_, pool_);
   addCallMetrics(*registry_, calls_);
   farm_.admissions.trustRoot = options.trustRoot;

@@ -30,6 +30,7 @@ grpc::ServerUnaryReactor* GuardedWorkers::Synchronize(grpc::CallbackServerContex
 
 GuardedServices::GuardedServices(const Door& door, const Services& services)
     : plainCas_(services.blobs),
+      plainTransfers_(services.transfers),
       jobs_(door, services.jobs),
       workers_(door, services.workers),
       fleet_(door, services.fleet),
@@ -40,11 +41,12 @@ GuardedServices::GuardedServices(const Door& door, const Services& services)
       recalls_(door, services.recalls),
       attestations_(door, services.attestations),
       cas_(door, plainCas_, services.blobs, services.books),
+      transfers_(door, plainTransfers_),
       streams_(door, services.blobs, services.books) {}
 
 std::vector<grpc::Service*> GuardedServices::all() {
   return {&jobs_,   &workers_, &fleet_,        &artifacts_, &toolchains_, &maintenance_,
-          &audits_, &recalls_, &attestations_, &cas_,       &streams_};
+          &audits_, &recalls_, &attestations_, &cas_,       &transfers_,  &streams_};
 }
 
 }  // namespace kiln::server

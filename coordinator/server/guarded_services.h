@@ -5,6 +5,7 @@
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/server/guarded_blobs.h"
 #include "generated_guards.h"  // by guard_generator.h
+#include "storage/direct/transfer_service.h"
 #include "storage/remote/cas_service.h"
 
 namespace kiln::server {
@@ -46,7 +47,8 @@ struct Services {
   v1::RecallService::Service& recalls;
   v1::AttestationService::Service& attestations;
   storage::BlobStore& blobs;  // served as CAS and ByteStream
-  quota::Books books;         // that uploads count in
+  storage::DirectTransfers& transfers;
+  quota::Books books;  // that uploads count in
 };
 
 // Everything that a coordinator serves, for one server that it outlives.
@@ -57,6 +59,7 @@ class GuardedServices {
 
  private:
   storage::CasService plainCas_;
+  storage::TransferService plainTransfers_;
   GuardedJobs jobs_;
   GuardedWorkers workers_;
   GuardedFleetService fleet_;
@@ -67,6 +70,7 @@ class GuardedServices {
   GuardedRecallService recalls_;
   GuardedAttestationService attestations_;
   GuardedCas cas_;
+  GuardedTransferService transfers_;
   GuardedStreams streams_;
 };
 

@@ -58,7 +58,9 @@ Result<Inputs> readInputs(const Options& options) {
   KILN_ASSIGN(std::shared_ptr<storage::FarmStore> blobs,
               storage::FarmStore::open(
                   {.place = options.store,
-                   .database = {.conninfo = options.database, .applicationName = "kiln-coordinator blobs"}})
+                   .database = {.conninfo = options.database, .applicationName = "kiln-coordinator blobs"},
+                   .cache = options.storeCache,
+                   .cacheBytes = static_cast<std::uint64_t>(options.storeCacheMib) << 20})
                   .map_error([](const Error& error) { return error.in("--store"); }));
   return Inputs{.workerAuthority = std::move(workerAuthority),
                 .logKeys = std::move(logKeys),

@@ -84,7 +84,9 @@ Status checkOptions(const Options& options) {
   if (auto fits = storage::checkSocketPath(options.signer); !fits) return fail(fits.error().in("--signer"));
   if (auto database = postgres::checkConninfo(options.database); !database)
     return fail(database.error().in("--database"));
-  if (auto store = storage::checkStorePlace(options.store); !store) return fail(store.error().in("--store"));
+  if (auto store = storage::checkStorePlace(options.store, options.storeCache); !store)
+    return fail(store.error().in(options.storeCache.empty() ? "--store" : "--store-cache"));
+  if (options.storeCacheMib < 1) return bad("--store-cache-mib", "must be at least 1");
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
   for (const std::string& policy : options.sandboxPolicies)
     if (auto digest = Digest::parse(policy, 0); !digest) return fail(digest.error().in("--sandbox-policy"));

@@ -26,9 +26,11 @@ struct Options {
   std::string quotas;                 // the quota file; "" for none
   std::string database;               // libpq conninfo
   std::string store;                  // directory of the CAS, or s3://BUCKET/PREFIX
+  std::string storeCache;             // directory for what was read of a bucket; "" for none
+  int storeCacheMib = 4096;           // how much of it
   std::string signer;                 // "unix:/path" of kiln-signer
   std::vector<std::string> logKeys;   // verifier keys that the log has or had, .vkey files
-  std::string logTiles;               // directory of kiln-log's files, served below /log/; "" for none
+  std::string logTiles;               // where kiln-log's files are, served below /log/; "" for none
   std::string workerCa;               // certificate of the worker authority, PEM file
   std::string builderId;              // URI that trust roots name
   std::string trustRoot;              // root.json whose recall keys may recall here; "" for none

@@ -194,6 +194,9 @@ make_log_key() {
 # metrics_of NAME: where this process serves its metrics, as the supervisor fills it in.
 metrics_of() { echo "127.0.0.1:{metrics/$1.port}"; }
 
+# cache_of NAME: where this process keeps what it read of a bucket.
+cache_of() { [ ! -e "$dir/store.url" ] || printf '%s\0' --store-cache "$dir/cache/$1"; }
+
 # The first has the name that it has where it is alone.
 coordinator_names() { echo coordinator; [ "${coordinators:-1}" = 1 ] || seq -f "coordinator-%g" 2 "$coordinators"; }
 
@@ -206,11 +209,12 @@ endpoints() {
 
 # coordinator NAME: one of those that share the database and the store.
 coordinator() {
-  local quotas=() keys=() http=http${1#coordinator}
+  local quotas=() keys=() cache=() http=http${1#coordinator}
   mapfile -d '' -t keys < <(with_store_keys)
+  mapfile -d '' -t cache < <(cache_of "$1")
   [ ! -e "$dir/quotas.json" ] || quotas=(--quotas "$dir/quotas.json")
   service "$1" ${keys[@]+"${keys[@]}"} "$bin/kiln-coordinator" --listen "unix:$sock/$1.sock" \
-    --database "{database}" --store "$(farm_store)" --signer "unix:$sock/signer.sock" \
+    --database "{database}" --store "$(farm_store)" ${cache[@]+"${cache[@]}"} --signer "unix:$sock/signer.sock" \
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} \
@@ -218,10 +222,11 @@ coordinator() {
 }
 
 services() {
-  local keys=()
+  local keys=() cache=()
   mapfile -d '' -t keys < <(with_store_keys)
+  mapfile -d '' -t cache < <(cache_of signer)
   service signer ${keys[@]+"${keys[@]}"} "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
-    --store "$(farm_store)" --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
+    --store "$(farm_store)" ${cache[@]+"${cache[@]}"} --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
     --trust-root "$dir/trust/root.json" --metrics "$(metrics_of signer)"
   service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log" --metrics "$(metrics_of log)"
   local name

@@ -32,7 +32,8 @@ namespace {
 constexpr std::size_t kDatabaseSessions = 4;
 
 struct ServeOptions {
-  std::string listen, key, store, workerCa, database, records, trustRoot;
+  std::string listen, key, store, storeCache, workerCa, database, records, trustRoot;
+  int storeCacheMib = 1024;
   telemetry::MetricsFlags metrics;
 };
 
@@ -66,7 +67,9 @@ Status serve(const ServeOptions& options, const Clock& clock) {
               storage::FarmStore::open(
                   {.place = options.store,
                    .readOnly = true,
-                   .database = {.conninfo = options.database, .applicationName = "kiln-signer blobs"}})
+                   .database = {.conninfo = options.database, .applicationName = "kiln-signer blobs"},
+                   .cache = options.storeCache,
+                   .cacheBytes = static_cast<std::uint64_t>(options.storeCacheMib) << 20})
                   .map_error([](const Error& error) { return error.in("--store"); }));
   std::string keyId = key.publicKey().id();
   LocalSigner signer(std::move(key), std::move(authority), records, *store, clock, options.trustRoot);
@@ -98,6 +101,10 @@ CLI::App* addServe(CLI::App& app, ServeOptions& options) {
           "--store", options.store,
           "the farm's blob store, a directory or s3://BUCKET/PREFIX as the coordinator has it; only read")
       ->required();
+  serving->add_option("--store-cache", options.storeCache, "directory for what was read of a bucket");
+  serving->add_option("--store-cache-mib", options.storeCacheMib, "how much of it is kept there")
+      ->check(CLI::Range(1, 1 << 30))
+      ->capture_default_str();
   serving->add_option("--worker-ca", options.workerCa, "certificate of the worker authority")->required();
   serving
       ->add_option("--database", options.database,

@@ -15,8 +15,8 @@ constexpr std::int64_t kMaxMode = 0777;
 
 // In the farm's directory.
 const std::set<std::string, std::less<>> kLeftOut = {
-    "kiln.env",         "logs", "metrics", "pg",    "prometheus.yml",
-    kRestoreUnfinished, "run",  "sock",    "store", "workers"};
+    "cache", "kiln.env", "logs",  "metrics", "pg", "prometheus.yml", kRestoreUnfinished,
+    "run",   "sock",     "store", "workers"};
 constexpr std::string_view kTokenUri = "keys/signer.uri";  // with the module that the signer loads
 constexpr char kRestoring[] = ".restore-";
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "manifest/base/steady_clock.h"
+#include "storage/blob/cached_blob_store.h"
 #include "storage/blob/local_blob_store.h"
 #include "storage/index/blobs/blob_references.h"
 #include "storage/postgres/pool.h"
@@ -16,6 +17,7 @@ struct FarmStore::Opened {
   std::unique_ptr<index::PostgresBlobReferences> references;
   std::unique_ptr<LocalBlobStore> local;
   std::unique_ptr<s3::S3BlobStore> bucket;
+  std::unique_ptr<CachedBlobStore> cached;
   BlobStore* blobs = nullptr;
   BlobSweeper* sweeper = nullptr;
 };
@@ -54,6 +56,10 @@ Result<std::shared_ptr<Opened>> openBucket(const FarmStoreOptions& options, cons
   out->bucket = std::move(*opened);
   out->blobs = out->bucket.get();
   out->sweeper = out->bucket.get();
+  if (options.cache.empty()) return out;
+  KILN_ASSIGN(out->cached, CachedBlobStore::open(
+                               *out->bucket, {.directory = options.cache, .capacity = options.cacheBytes}));
+  out->blobs = out->cached.get();
   return out;
 }
 
@@ -63,13 +69,16 @@ bool isShared(const std::string& place) {
   return place.starts_with("s3://");
 }
 
-Status checkStorePlace(const std::string& place) {
+Status checkStorePlace(const std::string& place, const std::string& cache) {
+  if (!isShared(place) && !cache.empty())
+    return fail(Code::kInvalidArgument, "a cache goes with s3:// only; " + place + " is a directory already");
   if (!isShared(place)) return {};
   if (auto location = s3::Location::parse(place); !location) return fail(location.error());
   return {};
 }
 
 Result<std::unique_ptr<FarmStore>> FarmStore::open(const FarmStoreOptions& options) {
+  KILN_TRY(checkStorePlace(options.place, options.cache));
   if (isShared(options.place)) {
     s3::ClientOptions client;
     KILN_ASSIGN(client.location, s3::Location::parse(options.place));
@@ -127,6 +136,28 @@ std::vector<Status> FarmStore::putBatch(const std::string& instance, std::span<c
 Result<SweepReport> FarmStore::sweep(const NeededBlobs& needed, const SweepOptions& options) {
   KILN_ASSIGN(const auto store, opened());
   return store->sweeper->sweep(needed, options);
+}
+
+Result<DirectTransfers*> FarmStore::transfers() {
+  KILN_ASSIGN(const auto store, opened());
+  if (!store->bucket)
+    return fail(Code::kUnimplemented, "this farm's blobs lie in a directory, and go through the coordinator");
+  return store->bucket.get();
+}
+
+Result<BlobRoute> FarmStore::locate(const std::string& instance, const Digest& digest) {
+  KILN_ASSIGN(DirectTransfers * direct, transfers());
+  return direct->locate(instance, digest);
+}
+
+Result<BlobRoute> FarmStore::beginUpload(const std::string& instance, const Digest& digest) {
+  KILN_ASSIGN(DirectTransfers * direct, transfers());
+  return direct->beginUpload(instance, digest);
+}
+
+Status FarmStore::finishUpload(const std::string& instance, const Digest& digest, const std::string& upload) {
+  KILN_ASSIGN(DirectTransfers * direct, transfers());
+  return direct->finishUpload(instance, digest, upload);
 }
 
 }  // namespace kiln::storage

@@ -9,6 +9,7 @@
 
 #include "manifest/base/mutex.h"
 #include "storage/blob/blob_store.h"
+#include "storage/blob/direct_transfers.h"
 #include "storage/blob/sweep.h"
 #include "storage/postgres/connection.h"
 
@@ -18,17 +19,19 @@ struct FarmStoreOptions {
   std::string place;                     // a directory, or an s3:// URL
   bool readOnly = false;                 // nothing is written, swept or condemned
   postgres::ConnectionOptions database;  // of the farm; looked at for s3:// only
+  std::string cache;                     // a directory for what was read of a bucket; "" for none
+  std::uint64_t cacheBytes = std::uint64_t{4} << 30;
 };
 
 // Whether the place is a bucket, which several machines may share.
 bool isShared(const std::string& place);
-// kInvalidArgument for an s3:// URL that is none.
-Status checkStorePlace(const std::string& place);
+// kInvalidArgument for an s3:// URL that is none, and for a cache of a directory.
+Status checkStorePlace(const std::string& place, const std::string& cache);
 
 // Thread safe. What is not there yet when a process starts (the directory of a reader, the database's tables,
 // the bucket's server) is opened when it is first needed, and until then every call is kFailedPrecondition or
 // kUnavailable. Callers that come while it is being opened wait, and share what comes of it.
-class FarmStore final : public BlobStore, public BlobSweeper {
+class FarmStore final : public BlobStore, public BlobSweeper, public DirectTransfers {
  public:
   // A directory to write to is opened, or made, at once. kUnauthenticated without credentials for a bucket.
   static Result<std::unique_ptr<FarmStore>> open(const FarmStoreOptions& options);
@@ -41,6 +44,9 @@ class FarmStore final : public BlobStore, public BlobSweeper {
                                           std::span<const Digest> digests) override;
   std::vector<Status> putBatch(const std::string& instance, std::span<const BlobBytes> blobs) override;
   Result<SweepReport> sweep(const NeededBlobs& needed, const SweepOptions& options) override;
+  Result<BlobRoute> locate(const std::string& instance, const Digest& digest) override;
+  Result<BlobRoute> beginUpload(const std::string& instance, const Digest& digest) override;
+  Status finishUpload(const std::string& instance, const Digest& digest, const std::string& upload) override;
 
   // What stands behind it.
   struct Opened;
@@ -49,6 +55,8 @@ class FarmStore final : public BlobStore, public BlobSweeper {
   using Opener = std::function<Result<std::shared_ptr<Opened>>()>;
   explicit FarmStore(Opener opener) : opener_(std::move(opener)) {}
   Result<std::shared_ptr<Opened>> opened() KILN_EXCLUDES(mutex_);
+  // kUnimplemented for a directory. Valid as long as the store.
+  Result<DirectTransfers*> transfers();
 
   const Opener opener_;
   Mutex mutex_;

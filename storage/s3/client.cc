@@ -7,6 +7,7 @@
 
 #include "manifest/base/printable.h"
 #include "storage/s3/answer_body.h"
+#include "storage/s3/presign.h"
 
 namespace kiln::s3 {
 namespace {
@@ -130,12 +131,16 @@ Request Client::request(const std::string& method, const std::string& key, const
   return out;
 }
 
-void Client::encrypt(Request& request) const {
+std::map<std::string, std::string> Client::encryption() const {
   const Location& location = options_.location;
-  if (!location.encryption.empty())
-    request.headers.push_back("x-amz-server-side-encryption: " + location.encryption);
-  if (!location.kmsKey.empty())
-    request.headers.push_back("x-amz-server-side-encryption-aws-kms-key-id: " + location.kmsKey);
+  std::map<std::string, std::string> out;
+  if (!location.encryption.empty()) out["x-amz-server-side-encryption"] = location.encryption;
+  if (!location.kmsKey.empty()) out["x-amz-server-side-encryption-aws-kms-key-id"] = location.kmsKey;
+  return out;
+}
+
+void Client::encrypt(Request& request) const {
+  for (const auto& [name, value] : encryption()) request.headers.push_back(name + ": " + value);
 }
 
 Result<Answer> Client::perform(const Request& request, const std::string& what, int* made) {
@@ -156,23 +161,93 @@ Result<Answer> Client::perform(const Request& request, const std::string& what, 
   }
 }
 
-Status Client::put(const std::string& key, const Body& body, const Digest& digest, Existing existing) {
-  const std::string what = "S3 PUT " + options_.location.text() + key;
+Request Client::putRequest(const std::string& key, const Body& body, const Digest& digest) const {
   Request put = request("PUT", key);
   put.body = body;
   put.bodyHash = digest.hash;
   put.headers.push_back("x-amz-checksum-sha256: " + checksumOf(digest));
-  if (existing == Existing::kRefuse) put.headers.push_back("If-None-Match: *");
   encrypt(put);
+  return put;
+}
+
+Status Client::put(const std::string& key, const Body& body, const Digest& digest, Existing existing) {
+  const std::string what = "S3 PUT " + options_.location.text() + key;
+  Request put = putRequest(key, body, digest);
+  if (existing == Existing::kRefuse) put.headers.push_back("If-None-Match: *");
   KILN_ASSIGN(const Answer answer, perform(put, what));
   return checkChecksum(answer, digest, what);
 }
 
+Result<std::string> Client::replace(const std::string& key, const Body& body, const Digest& digest,
+                                    const std::string& etag) {
+  const std::string what = "S3 PUT " + options_.location.text() + key;
+  Request put = putRequest(key, body, digest);
+  put.headers.push_back(etag.empty() ? "If-None-Match: *" : "If-Match: " + etag);
+  KILN_ASSIGN(Answer answer, perform(put, what));
+  KILN_TRY(checkChecksum(answer, digest, what));
+  if (answer.etag.empty()) return fail(Code::kInternal, what + ": the server names no version");
+  return std::move(answer.etag);
+}
+
+Result<Fetched> Client::fetch(const std::string& key, std::size_t limit) {
+  const std::string what = "S3 GET " + options_.location.text() + key;
+  Attempts attempts(options_.retry);
+  while (true) {
+    Fetched out;
+    Request get = request("GET", key);
+    get.sink = [&](Bytes bytes) -> Status {
+      if (bytes.size() > limit - out.bytes.size())
+        return fail(Code::kResourceExhausted, fmt::format("{}: more than {} bytes", what, limit));
+      out.bytes.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+      return {};
+    };
+    auto answer = transport_.exchange(get);
+    Verdict verdict;
+    if (!answer) {
+      if (answer.error().kind == Failure::Kind::kRefused) return fail(std::move(answer.error().error));
+      verdict = {answer.error().error.in(what), answer.error().kind == Failure::Kind::kConnection};
+    } else if (answer->status == 200 &&
+               answer->contentLength.value_or(out.bytes.size()) == out.bytes.size()) {
+      out.etag = std::move(answer->etag);
+      out.modified = answer->modified;
+      return out;
+    } else {
+      verdict = verdictOf(what, *answer);
+    }
+    if (!verdict.again || !attempts.again()) return fail(std::move(verdict.error));
+  }
+}
+
 Result<ObjectInfo> Client::head(const std::string& key) {
   const std::string what = "S3 HEAD " + options_.location.text() + key;
-  KILN_ASSIGN(const Answer answer, perform(request("HEAD", key), what));
+  Request head = request("HEAD", key);
+  head.headers.push_back("x-amz-checksum-mode: ENABLED");
+  KILN_ASSIGN(const Answer answer, perform(head, what));
   if (!answer.contentLength) return fail(Code::kInternal, what + ": the server tells no length");
-  return ObjectInfo{*answer.contentLength, answer.etag};
+  // "…-N" is of the checksums of N parts.
+  const bool whole = answer.checksum.find('-') == std::string::npos;
+  return ObjectInfo{*answer.contentLength, answer.etag, whole ? answer.checksum : ""};
+}
+
+Status Client::copy(const std::string& from, const std::string& etag, const std::string& to) {
+  Request copy = request("PUT", to);
+  const Location& location = options_.location;
+  copy.headers.push_back("x-amz-copy-source: /" + location.bucket + "/" + location.prefix + from);
+  copy.headers.push_back("x-amz-copy-source-if-match: " + etag);
+  copy.headers.push_back("x-amz-checksum-algorithm: SHA256");
+  copy.body = Body{};
+  copy.bodyHash = digestOf("").hash;
+  copy.patience = 8;
+  encrypt(copy);
+  KILN_TRY(perform(copy, "S3 copy to " + location.text() + to));
+  return {};
+}
+
+Result<std::string> Client::presign(const std::string& method, const std::string& key,
+                                    const std::map<std::string, std::string>& headers, TimePoint now) const {
+  KILN_ASSIGN(const Credentials credentials, options_.credentials->get());
+  return s3::presign({method, options_.location.urlOf(key), options_.location.region, headers, now},
+                     credentials);
 }
 
 Status Client::get(const std::string& key, std::uint64_t size, std::uint64_t offset, std::uint64_t length,

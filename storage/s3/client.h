@@ -15,11 +15,13 @@
 // those that say that the bytes did not come through: RequestTimeout, BadDigest and their like.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
 
+#include "manifest/base/clock.h"
 #include "storage/blob/blob_store.h"
 #include "storage/s3/retry.h"
 #include "storage/s3/transport.h"
@@ -38,6 +40,12 @@ enum class Existing { kRefuse, kReplace };
 struct ObjectInfo {
   std::uint64_t size = 0;
   std::string etag;
+  std::string checksum;  // SHA-256 of the whole in base64; "" if the server does not tell it
+};
+
+struct Fetched {
+  std::string bytes, etag;
+  TimePoint modified;  // to the second
 };
 
 struct Part {
@@ -55,10 +63,24 @@ class Client {
   // (README.md). After a connection that broke kAlreadyExists may mean that this call has put it there.
   Status put(const std::string& key, const Body& body, const Digest& digest, Existing existing);
   Result<ObjectInfo> head(const std::string& key);
+  // All of a small object, at most `limit` bytes (kResourceExhausted beyond). Nothing is verified.
+  Result<Fetched> fetch(const std::string& key, std::size_t limit);
+  // put() in place of the object of that etag, or where there is none if that is "". The new etag.
+  // kAlreadyExists if another one is there; as with put() it may be this call's own.
+  Result<std::string> replace(const std::string& key, const Body& body, const Digest& digest,
+                              const std::string& etag);
   // Streams bytes [offset, offset + length) of an object that must have `size` bytes; length is not 0. Goes
   // on where a connection broke. Nothing is verified but sizes: kDataLoss if the object has another one.
   Status get(const std::string& key, std::uint64_t size, std::uint64_t offset, std::uint64_t length,
              const storage::ByteSink& sink);
+  // Makes `to` of `from` on the server, if that is still the object of this etag (kAlreadyExists if not).
+  Status copy(const std::string& from, const std::string& etag, const std::string& to);
+  // A URL with which anybody may make this request until `lifetime` after `now`; `headers`, by their names in
+  // lower case, have to come with it.
+  Result<std::string> presign(const std::string& method, const std::string& key,
+                              const std::map<std::string, std::string>& headers, TimePoint now) const;
+  // By name: what an object that is put has to be encrypted with, as the location says.
+  std::map<std::string, std::string> encryption() const;
   // Succeeds, too, where there is none.
   Status remove(const std::string& key);
 
@@ -75,6 +97,7 @@ class Client {
   const Location& location() const { return options_.location; }
 
  private:
+  Request putRequest(const std::string& key, const Body& body, const Digest& digest) const;
   Request request(const std::string& method, const std::string& key, const std::string& query = "") const;
   void encrypt(Request& request) const;
   // `made` (optional) is told how many attempts it took.

@@ -195,15 +195,19 @@ Status S3BlobStore::confirm(const PlacedBlob& blob) {
   return isDataLoss(good) ? inspect(blob) : good;
 }
 
+Result<PlacedBlob> S3BlobStore::placeOf(const std::string& instance, const Digest& digest) {
+  KILN_ASSIGN(const auto found, references_.find(instance, std::span(&digest, 1), now(), false));
+  if (!found.front()) return fail(notFound(digest));
+  return PlacedBlob{digest, *found.front()};
+}
+
 Status S3BlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
                          std::uint64_t length, const ByteSink& sink) {
   if (offset > digest.size)
     return fail(Code::kOutOfRange, fmt::format("offset {} in a blob of {} bytes", offset, digest.size));
   KILN_TRY(storage::checkInstanceName(instance));
   if (digest == digestOf("")) return {};
-  KILN_ASSIGN(const auto found, references_.find(instance, std::span(&digest, 1), now(), false));
-  if (!found.front()) return fail(notFound(digest));
-  const PlacedBlob blob{digest, *found.front()};
+  KILN_ASSIGN(const PlacedBlob blob, placeOf(instance, digest));
   const std::uint64_t end = length == 0 ? digest.size : offset + std::min(length, digest.size - offset);
   if (offset == end) return {};
   const bool whole = offset == 0 && end == digest.size, learns = !whole && digest.size > kBlockBytes;

@@ -4,6 +4,8 @@
 //   PREFIX/kiln-blob-store               "kiln-s3-blob-store 1\n<32 hex>\n": the format and the references'
 //   identity PREFIX/blobs/<2 hex>/<64 hex>        the bytes of the blob with that SHA-256, generation 0
 //   PREFIX/blobs/<2 hex>/<64 hex>.<N>    the same of generation N, after those before were condemned
+//   PREFIX/uploads/<16 hex>/<64 hex>.<32 hex>   what an instance uploads itself, until it belongs to the
+//   blobs
 //
 // Written: hashed as it arrives, sent with its SHA-256, acknowledged by the server, then the reference. Where
 // an object is there already it is read back and hashed before it is trusted. Read: hashed on the way out,
@@ -16,6 +18,7 @@
 #include <vector>
 
 #include "storage/blob/blob_references.h"
+#include "storage/blob/direct_transfers.h"
 #include "storage/blob/sweep.h"
 #include "storage/s3/block_memory.h"
 #include "storage/s3/client.h"
@@ -40,7 +43,9 @@ struct S3BlobStoreOptions {
 };
 
 // Thread safe. Errors beyond BlobStore's are those of Client and BlobReferences.
-class S3BlobStore final : public storage::BlobStore, public storage::BlobSweeper {
+class S3BlobStore final : public storage::BlobStore,
+                          public storage::BlobSweeper,
+                          public storage::DirectTransfers {
  public:
   // Opens the store, or begins one where there is none. kFailedPrecondition: the format is newer, or the
   // bucket's blobs and the references are not of each other. `references` must outlive the store.
@@ -60,6 +65,12 @@ class S3BlobStore final : public storage::BlobStore, public storage::BlobSweeper
   // Objects that it condemned go within the call; those found corrupt go kKeepCorrupt later.
   Result<storage::SweepReport> sweep(const storage::NeededBlobs& needed,
                                      const storage::SweepOptions& options) override;
+
+  // Of blobs of up to 5 GiB. They go to a key of their own, which nobody can guess, and are copied by the
+  // server from there: who has the key has uploaded the bytes, whether the blob was there already or not.
+  Result<storage::BlobRoute> locate(const std::string& instance, const Digest& digest) override;
+  Result<storage::BlobRoute> beginUpload(const std::string& instance, const Digest& digest) override;
+  Status finishUpload(const std::string& instance, const Digest& digest, const std::string& upload) override;
 
   // The key of a blob's object, below the prefix.
   static std::string keyOf(const storage::PlacedBlob& blob);
@@ -88,6 +99,14 @@ class S3BlobStore final : public storage::BlobStore, public storage::BlobSweeper
   Status inspect(const storage::PlacedBlob& blob);
   // stream() of nothing, then inspect() if need be: whether an object that is there already is the blob.
   Status confirm(const storage::PlacedBlob& blob);
+
+  // The reference of a reader; kNotFound without.
+  Result<storage::PlacedBlob> placeOf(const std::string& instance, const Digest& digest);
+  // Whether an object holds the blob, by what the server says of it, or else by reading it. kDataLoss if not.
+  Status checkObject(const std::string& key, const ObjectInfo& object, const Digest& digest);
+  // Has the bytes of `staged` in the object of the generation that stands.
+  Result<bool> settle(const std::string& instance, const std::string& staged, const ObjectInfo& object,
+                      const Digest& digest);
 
   // Removes what was condemned and is due.
   Status removeDue(const storage::SweepOptions& options);

@@ -1,5 +1,6 @@
-// As much of S3 as the store asks for, in memory: objects, conditions, ranges, parts. It checks no signature,
-// but that there is one over the body's hash. Thread safe.
+// As much of S3 as the store asks for, in memory: objects, conditions, ranges, parts, copies. It checks no
+// signature, but that there is one over the body's hash or in the URL, and then that what it covers has come.
+// Thread safe.
 #pragma once
 
 #include <cstdio>
@@ -17,14 +18,21 @@ class FakeS3 {
     const auto question = seen.target.find('?');
     const std::string key = seen.target.substr(0, question);
     const std::string query = question == std::string::npos ? "" : seen.target.substr(question + 1);
-    if (std::string refused = check(seen); !refused.empty()) return refused;
-    if (!query.empty()) return answerParts(seen, key, query);
+    const bool presigned = query.starts_with("X-Amz-");
+    if (std::string refused = presigned ? checkPresigned(seen, query) : check(seen); !refused.empty())
+      return refused;
+    if (!query.empty() && !presigned) return answerParts(seen, key, query);
     const auto found = objects_.find(key);
+    if (seen.headers.contains("x-amz-copy-source")) return copy(seen.headers.at("x-amz-copy-source"), key);
     if (seen.method == "PUT") {
       if (found != objects_.end() && seen.headers.contains("if-none-match"))
         return error(412, "PreconditionFailed");
+      if (const auto match = seen.headers.find("if-match"); match != seen.headers.end()) {
+        if (found == objects_.end()) return error(404, "NoSuchKey");
+        if (match->second != etagOf(found->second)) return error(412, "PreconditionFailed");
+      }
       objects_[key] = seen.body;
-      return httpAnswer(200, "", {"ETag: \"e\""});
+      return httpAnswer(200, "", {"ETag: " + etagOf(seen.body)});
     }
     if (seen.method == "DELETE") {
       objects_.erase(key);
@@ -33,8 +41,10 @@ class FakeS3 {
     if (found == objects_.end()) return seen.method == "HEAD" ? httpAnswer(404) : error(404, "NoSuchKey");
     const std::string& bytes = found->second;
     if (seen.method == "HEAD")
-      return "HTTP/1.1 200 OK\r\nETag: \"e\"\r\nContent-Length: " + std::to_string(bytes.size()) + "\r\n\r\n";
-    if (!seen.headers.contains("range")) return httpAnswer(200, bytes, {"ETag: \"e\""});
+      return "HTTP/1.1 200 OK\r\nETag: " + etagOf(bytes) +
+             "\r\nx-amz-checksum-sha256: " + toBase64(digestOf(bytes).hash) +
+             "\r\nContent-Length: " + std::to_string(bytes.size()) + "\r\n\r\n";
+    if (!seen.headers.contains("range")) return httpAnswer(200, bytes, {"ETag: " + etagOf(bytes), kModified});
     unsigned long long first = 0, last = 0;
     std::sscanf(seen.headers.at("range").c_str(), "bytes=%llu-%llu", &first, &last);
     return httpAnswer(206, bytes.substr(first, last - first + 1),
@@ -53,6 +63,33 @@ class FakeS3 {
   }
 
  private:
+  static constexpr char kModified[] = "Last-Modified: Fri, 20 Nov 2026 06:00:00 GMT";
+  static std::string etagOf(const std::string& bytes) {
+    return "\"" + digestOf(bytes).hex().substr(0, 32) + "\"";
+  }
+
+  std::string copy(const std::string& from, const std::string& to) KILN_REQUIRES(mutex_) {
+    const auto source = objects_.find(from);
+    if (source == objects_.end()) return error(404, "NoSuchKey");
+    objects_[to] = source->second;
+    return httpAnswer(200, "<CopyObjectResult><ETag>\"e\"</ETag></CopyObjectResult>");
+  }
+
+  std::string checkPresigned(const HttpSeen& seen, const std::string& query) {
+    if (query.find("&X-Amz-Signature=") == std::string::npos) return error(403, "AccessDenied");
+    for (const char* name : {"content-length", "x-amz-checksum-sha256"})
+      if (query.find(name) != std::string::npos && !seen.headers.contains(name))
+        return error(403, "SignatureDoesNotMatch");
+    return checkChecksum(seen);
+  }
+
+  std::string checkChecksum(const HttpSeen& seen) {
+    const auto checksum = seen.headers.find("x-amz-checksum-sha256");
+    if (checksum != seen.headers.end() && checksum->second != toBase64(digestOf(seen.body).hash))
+      return error(400, "BadDigest");
+    return "";
+  }
+
   std::string check(const HttpSeen& seen) {
     const auto signature = seen.headers.find("authorization");
     if (signature == seen.headers.end() ||
@@ -60,10 +97,7 @@ class FakeS3 {
       return error(403, "AccessDenied");
     const Digest body = digestOf(seen.body);
     if (seen.headers.at("x-amz-content-sha256") != body.hex()) return error(400, "XAmzContentSHA256Mismatch");
-    const auto checksum = seen.headers.find("x-amz-checksum-sha256");
-    if (checksum != seen.headers.end() && checksum->second != toBase64(body.hash))
-      return error(400, "BadDigest");
-    return "";
+    return checkChecksum(seen);
   }
 
   std::string answerParts(const HttpSeen& seen, const std::string& key, const std::string& query)

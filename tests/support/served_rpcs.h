@@ -19,6 +19,7 @@
 #include "kiln/v1/maintenance.pb.h"
 #include "kiln/v1/recall.pb.h"
 #include "kiln/v1/signer.pb.h"
+#include "kiln/v1/transfer.pb.h"
 #include "kiln/v1/worker.pb.h"
 
 namespace kiln::testing_support {
@@ -38,7 +39,7 @@ inline std::vector<const google::protobuf::MethodDescriptor*> servedRpcs() {
         build::bazel::remote::execution::v2::Action::descriptor(), google::rpc::Status::descriptor(),
         v1::Artifact::descriptor(), v1::Attestation::descriptor(), v1::ListAffectedRequest::descriptor(),
         v1::Job::descriptor(), v1::CollectGarbageRequest::descriptor(), v1::SignRequest::descriptor(),
-        v1::Recalls::descriptor(), v1::Lease::descriptor()})
+        v1::Recalls::descriptor(), v1::BlobRoute::descriptor(), v1::Lease::descriptor()})
     known.insert(message->file()->name());
   std::vector<const google::protobuf::MethodDescriptor*> out;
   const fs::path root = KILN_PROTO_DIR;

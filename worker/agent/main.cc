@@ -18,6 +18,7 @@
 #include "manifest/base/usage.h"
 #include "manifest/spec/target.h"
 #include "storage/blob/metered_blob_store.h"
+#include "storage/direct/direct_blob_store.h"
 #include "storage/remote/endpoints.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/telemetry/host_metrics.h"
@@ -191,7 +192,8 @@ Status work(const Flags& flags) {
   }
 
   KILN_ASSIGN(const auto coordinators, connect(flags, identity.name()));
-  storage::RemoteBlobStore remote(coordinators);
+  storage::RemoteBlobStore coordinator(coordinators);
+  storage::DirectBlobStore remote(coordinators, coordinator);
   const auto metered = std::make_shared<telemetry::Registry>();
   storage::MeteredBlobStore store(remote, *metered, "coordinator");
   KILN_ASSIGN(const auto executor, executor::Executor::make(store, sandbox, flags.state + "/actions"));

@@ -46,6 +46,17 @@ class NoAttestations final : public v1::AttestationService::Service {
   }
 };
 
+class NoTransfers final : public storage::DirectTransfers {
+ public:
+  Result<storage::BlobRoute> locate(const std::string&, const Digest&) override {
+    return storage::BlobRoute{"http://store.test/blob", {}, ""};
+  }
+  Result<storage::BlobRoute> beginUpload(const std::string&, const Digest&) override {
+    return storage::BlobRoute{"http://store.test/upload", {}, "one"};
+  }
+  Status finishUpload(const std::string&, const Digest&, const std::string&) override { return {}; }
+};
+
 // Every caller here has its role in the instance "default" alone, but for "root".
 inline constexpr char kGranted[] = "default", kOther[] = "other";
 
@@ -185,6 +196,7 @@ class AccessFixture : public service::testing::FarmTest {
   access::Gate gate_{clock_, authority_.certificate()};
   NoRecalls recalls_;
   NoAttestations attestations_;
+  NoTransfers transfers_;
   testing_support::ManualClock steady_;
   prometheus::Registry rpcRegistry_;
   RpcMetrics rpcMetrics_{rpcRegistry_};
@@ -203,6 +215,7 @@ class AccessFixture : public service::testing::FarmTest {
                             recalls_,
                             attestations_,
                             *blobs_,
+                            transfers_,
                             {pool_, clock_, *farm_.leasing.quotas}}};
   std::unique_ptr<LiveTls> liveTls_;
   Listener listener_;

@@ -6,6 +6,7 @@
 
 #include <array>
 #include <cstdlib>
+#include <filesystem>
 
 #include "storage/blob/local_blob_store.h"
 #include "tests/storage/index/index_fixture.h"
@@ -31,8 +32,9 @@ TEST(FarmStore, ADirectoryToReadAppearsWhenTheFarmStoresItsFirstBlob) {
 TEST(FarmStore, ABucketIsNamedAsOne) {
   EXPECT_TRUE(isShared("s3://bucket/prefix"));
   EXPECT_FALSE(isShared("/srv/s3"));
-  EXPECT_TRUE(checkStorePlace("/anything"));
-  EXPECT_THAT(checkStorePlace("s3://B").error().message, HasSubstr("is no bucket"));
+  EXPECT_TRUE(checkStorePlace("/anything", ""));
+  EXPECT_THAT(checkStorePlace("s3://B", "").error().message, HasSubstr("is no bucket"));
+  EXPECT_EQ(checkStorePlace("/anything", "/cache").error().code, Code::kInvalidArgument);
 }
 
 class Bucket : public ::testing::Test {
@@ -60,6 +62,17 @@ TEST_F(Bucket, IsOneStoreForWriterAndReader) {
   const auto swept = writer->sweep({}, {.grace = std::chrono::hours(1)});
   ASSERT_TRUE(swept) << swept.error().message;
   EXPECT_EQ(swept->youngReferences, 1u);
+}
+
+TEST_F(Bucket, IsReadThroughACache) {
+  testing_support::TempDirectory directory;
+  FarmStoreOptions cached = options(index::testing::newIndex());
+  cached.place = "s3://kiln-test/cached?" + cached.place.substr(cached.place.find('?') + 1);
+  cached.cache = directory / "cache";
+  const auto store = FarmStore::open(cached).value();
+  const Digest digest = putBlob(*store, "default", asBytes("x")).value();
+  EXPECT_EQ(getBlob(*store, "default", digest, 10).value(), "x");
+  EXPECT_TRUE(std::filesystem::exists(cached.cache + "/" + digest.hex() + ".1"));
 }
 
 TEST_F(Bucket, WaitsForADatabaseThatIsAway) {

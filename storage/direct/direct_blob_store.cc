@@ -1,0 +1,134 @@
+#include "storage/direct/direct_blob_store.h"
+
+#include "manifest/base/steady_clock.h"
+#include "storage/direct/direct_writer.h"
+#include "storage/remote/status.h"
+#include "storage/s3/window.h"
+#include "storage/tree/digest_proto.h"
+
+namespace kiln::storage {
+namespace {
+
+constexpr std::chrono::minutes kNoSuchService{10};
+
+const Clock& steadyClock() {
+  static const SteadyClock clock;
+  return clock;
+}
+
+BlobRoute routeOf(const v1::BlobRoute& wire) {
+  return {wire.url(), {wire.headers().begin(), wire.headers().end()}, wire.upload()};
+}
+
+}  // namespace
+
+DirectBlobStore::DirectBlobStore(std::shared_ptr<Endpoints> endpoints, BlobStore& coordinator,
+                                 const DirectBlobStoreOptions& options)
+    : endpoints_(std::move(endpoints)),
+      coordinator_(coordinator),
+      options_(options),
+      clock_(options.clock ? *options.clock : steadyClock()),
+      mover_(options.timeouts, options.retry) {
+  for (const Endpoint& one : endpoints_->all()) stubs_.push_back(v1::TransferService::NewStub(one.channel));
+}
+
+bool DirectBlobStore::isOpen() const {
+  return clock_.now().time_since_epoch().count() >= restsUntil_;
+}
+
+void DirectBlobStore::rest() {
+  restsUntil_ = (clock_.now() + options_.restAfterFailure).time_since_epoch().count();
+}
+
+template <class Request, class Response>
+Status DirectBlobStore::call(grpc::Status (v1::TransferService::Stub::*method)(grpc::ClientContext*,
+                                                                               const Request&, Response*),
+                             const Request& request, Response& response) {
+  Status called = (*endpoints_)([&](const Endpoint& at) {
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
+    return statusFromGrpc((*stubs_[at.place].*method)(&context, request, &response));
+  });
+  // This farm has no such way, or is of an earlier release.
+  if (!called && called.error().code == Code::kUnimplemented)
+    restsUntil_ = (clock_.now() + kNoSuchService).time_since_epoch().count();
+  return called;
+}
+
+Result<BlobRoute> DirectBlobStore::locate(const std::string& instance, const Digest& digest) {
+  v1::LocateBlobRequest request;
+  v1::BlobRoute response;
+  request.set_instance(instance);
+  *request.mutable_digest() = toProto(digest);
+  KILN_TRY(call(&v1::TransferService::Stub::LocateBlob, request, response));
+  return routeOf(response);
+}
+
+Status DirectBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
+                             std::uint64_t length, const ByteSink& sink) {
+  const bool whole = offset == 0 && (length == 0 || length >= digest.size);
+  const auto plainly = [&] { return coordinator_.read(instance, digest, offset, length, sink); };
+  if (!whole || digest.size < options_.smallest || !isOpen()) return plainly();
+  const auto route = locate(instance, digest);
+  if (!route) return plainly();
+
+  s3::Window window(0, digest.size, sink);
+  Hasher hasher;
+  std::uint64_t done = 0;
+  const auto take = [&](Bytes bytes) -> Status {
+    hasher.update(bytes);
+    return window.push(done, bytes);
+  };
+  Status got = mover_.get(*route, digest.size, done, take);
+  if (window.isRefused()) return got;
+  if (!got) {
+    rest();
+    if (!window.isBegun()) return plainly();
+    got = coordinator_.read(instance, digest, done, 0, [&](Bytes bytes) -> Status {
+      KILN_TRY(take(bytes));
+      done += bytes.size();
+      return {};
+    });
+    KILN_TRY(got);
+  }
+  if (hasher.finish() == digest) return window.finish();
+  rest();
+  if (!window.isBegun()) return plainly();
+  return fail(Code::kDataLoss, "the farm's store gave other bytes than those of " + digest.text() +
+                                   "; read it again, and they come through the coordinator");
+}
+
+Status DirectBlobStore::put(const std::string& instance, const Digest& digest, const s3::Body& body) {
+  v1::BeginUploadRequest begin;
+  v1::BlobRoute route;
+  begin.set_instance(instance);
+  *begin.mutable_digest() = toProto(digest);
+  KILN_TRY(call(&v1::TransferService::Stub::BeginUpload, begin, route));
+  if (Status sent = mover_.put(routeOf(route), body); !sent) {
+    rest();
+    return sent;
+  }
+  v1::FinishUploadRequest finish;
+  v1::FinishUploadResponse finished;
+  finish.set_instance(instance);
+  *finish.mutable_digest() = toProto(digest);
+  finish.set_upload(route.upload());
+  return call(&v1::TransferService::Stub::FinishUpload, finish, finished);
+}
+
+Result<std::unique_ptr<BlobWriter>> DirectBlobStore::beginWrite(const std::string& instance,
+                                                                const Digest& digest) {
+  if (digest.size < options_.smallest || !isOpen()) return coordinator_.beginWrite(instance, digest);
+  return std::make_unique<DirectWriter>(*this, instance, digest);
+}
+
+Result<std::vector<Digest>> DirectBlobStore::findMissing(const std::string& instance,
+                                                         std::span<const Digest> digests) {
+  return coordinator_.findMissing(instance, digests);
+}
+
+std::vector<Status> DirectBlobStore::putBatch(const std::string& instance, std::span<const BlobBytes> blobs) {
+  return coordinator_.putBatch(instance, blobs);
+}
+
+}  // namespace kiln::storage
