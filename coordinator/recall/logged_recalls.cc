@@ -40,10 +40,10 @@ Status LoggedRecalls::walk(const signing::Checkpoint& checkpoint) {
   const std::uint64_t size = checkpoint.size;
   for (std::uint64_t at = walked_; at < size;) {
     const std::uint64_t end = std::min(size, (at / signing::kTileWidth + 1) * signing::kTileWidth);
-    signing::TileTree tree(tiles_, size);
+    signing::TileTree tree(*tiles_, size);
     KILN_ASSIGN(const signing::TreeHash root, signing::treeRoot(tree, size));
     if (root != checkpoint.root) return damaged("its tiles do not lead to its checkpoint");
-    KILN_ASSIGN(const auto entries, signing::readEntries(tiles_, size, at, end));
+    KILN_ASSIGN(const auto entries, signing::readEntries(*tiles_, size, at, end));
     for (const std::string& entry : entries) {
       KILN_ASSIGN(const signing::TreeHash hash, tree.hash(0, at));
       if (hash != signing::leafHash(entry))
@@ -61,7 +61,7 @@ Status LoggedRecalls::walk(const signing::Checkpoint& checkpoint) {
 }
 
 Status LoggedRecalls::readOn() {
-  const auto text = tiles_.checkpoint();
+  const auto text = tiles_->checkpoint();
   if (!text && text.error().code == Code::kNotFound && walked_ == 0) return {};  // before the first
   if (!text) return fail(Code::kUnavailable, "the farm's log cannot be read: " + text.error().message);
   const Digest seen = digestOf(*text);

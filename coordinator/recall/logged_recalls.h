@@ -8,7 +8,7 @@
 
 #include "manifest/base/digest.h"
 #include "manifest/base/mutex.h"
-#include "signing/follow/tile_directory.h"
+#include "signing/follow/log_source.h"
 #include "signing/recall/recalls.h"
 
 namespace kiln::service {
@@ -17,9 +17,10 @@ namespace kiln::service {
 // all of it for a new root. Thread safe.
 class LoggedRecalls {
  public:
-  // `tiles`: kiln-log's directory; `trustRoot`: the path of the farm's root, read again at each check.
-  LoggedRecalls(std::string tiles, std::string trustRoot)
-      : tiles_(std::move(tiles)), trustRoot_(std::move(trustRoot)) {}
+  // `tiles`: kiln-log's directory or bucket; `trustRoot`: the path of the farm's root, read again at each
+  // check.
+  LoggedRecalls(const std::string& tiles, std::string trustRoot)
+      : tiles_(signing::openLogSource(tiles)), trustRoot_(std::move(trustRoot)) {}
 
   // kUnavailable if the log holds a recall by a key of the root that `inForce` (null: none are) lacks: the
   // database has lost it, or it is about to come into force; or if the log cannot be read. kDataLoss if its
@@ -32,7 +33,7 @@ class LoggedRecalls {
   Status readOn() KILN_REQUIRES(mutex_);
   Status walk(const signing::Checkpoint& checkpoint) KILN_REQUIRES(mutex_);
 
-  signing::TileDirectory tiles_;
+  const std::unique_ptr<signing::LogSource> tiles_;
   const std::string trustRoot_;
   Mutex mutex_;
   Digest root_ KILN_GUARDED_BY(mutex_);  // of the root's text

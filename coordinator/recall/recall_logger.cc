@@ -62,7 +62,7 @@ Result<std::optional<std::string>> RecallLogger::prove(const signing::Recalls& r
   KILN_ASSIGN(const std::string origin, originOf(newest->note));
   KILN_ASSIGN(const auto seen, named(recalls, origin));
   if (seen) {
-    signing::TileTree tree(tiles_, seen->size);
+    signing::TileTree tree(*tiles_, seen->size);
     const auto root =
         seen->size > newest->size ? fail(Code::kNotFound, "") : signing::treeRoot(tree, seen->size);
     if (!root || *root != seen->root)
@@ -71,7 +71,7 @@ Result<std::optional<std::string>> RecallLogger::prove(const signing::Recalls& r
     size = std::max(size, seen->size);
   }
   if (newest->size < size) return notYet;
-  signing::TileTree tree(tiles_, newest->size);
+  signing::TileTree tree(*tiles_, newest->size);
   KILN_ASSIGN(const signing::TreeHash root, signing::treeRoot(tree, newest->size));
   if (root != newest->root)
     return fail(Code::kDataLoss,

@@ -5,7 +5,7 @@
 
 #include "coordinator/signatures/log_growth.h"
 #include "manifest/base/clock.h"
-#include "signing/follow/tile_directory.h"
+#include "signing/follow/log_source.h"
 #include "signing/recall/recalls.h"
 
 namespace kiln::service {
@@ -13,10 +13,14 @@ namespace kiln::service {
 // Thread safe. What is passed by reference must outlive it.
 class RecallLogger {
  public:
-  // `tiles`: kiln-log's directory. `timeout`: how long logged() waits for a checkpoint.
-  RecallLogger(postgres::Pool& database, const Clock& clock, LogGrowth& growth, std::string tiles,
+  // `tiles`: kiln-log's directory or bucket. `timeout`: how long logged() waits for a checkpoint.
+  RecallLogger(postgres::Pool& database, const Clock& clock, LogGrowth& growth, const std::string& tiles,
                std::chrono::milliseconds timeout = std::chrono::seconds(20))
-      : database_(database), clock_(clock), growth_(growth), tiles_(std::move(tiles)), timeout_(timeout) {}
+      : database_(database),
+        clock_(clock),
+        growth_(growth),
+        tiles_(signing::openLogSource(tiles)),
+        timeout_(timeout) {}
 
   // The file of `recalls` with the proof that the log holds each of its entries, under the newest
   // checkpoint, whose key is valid if any is, once it covers them all and is not before the one that the
@@ -38,7 +42,7 @@ class RecallLogger {
   postgres::Pool& database_;
   const Clock& clock_;
   LogGrowth& growth_;
-  signing::TileDirectory tiles_;
+  const std::unique_ptr<signing::LogSource> tiles_;
   const std::chrono::milliseconds timeout_;
 };
 

@@ -11,7 +11,7 @@ namespace {
 gateway::GatewayBackend backendOf(const Options& options, FarmServices& services,
                                   postgres::DatabaseHealth& health) {
   std::shared_ptr<gateway::LogFiles> log;
-  if (!options.logTiles.empty()) log = std::make_shared<gateway::LogFilesOnDisk>(options.logTiles);
+  if (!options.logTiles.empty()) log = std::make_shared<gateway::PublishedLogFiles>(options.logTiles);
   return {.artifacts = std::make_shared<PublishedBlobs>(services.pool()),
           .blobs = services.inputs().blobs,
           .metrics = services.registry(),

@@ -3,14 +3,13 @@
 #include <algorithm>
 
 #include "manifest/base/printable.h"
+#include "signing/follow/bucket_log.h"
 #include "signing/follow/tile_directory.h"
+#include "signing/follow/tile_limits.h"
 #include "signing/log/leaf.h"
 
 namespace kiln::signing {
 namespace {
-
-constexpr std::size_t kMaxTileBytes = (kMaxEntryBytes + 2) * kTileWidth;
-constexpr std::size_t kMaxNoteBytes = 64 << 10;
 
 // More than any log publishes under this name: what it says is wrong, and waiting does not help.
 Error isNoOutage(Error error) {
@@ -72,6 +71,7 @@ std::string untrusted(const std::string& origin, const Note& note) {
 std::unique_ptr<LogSource> openLogSource(const std::string& where, HttpCredentials credentials) {
   if (where.starts_with("http://") || where.starts_with("https://"))
     return std::make_unique<HttpLog>(where, std::move(credentials));
+  if (where.starts_with("s3://")) return std::make_unique<BucketLog>(where);
   return std::make_unique<DirectoryLog>(where);
 }
 

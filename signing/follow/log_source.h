@@ -1,4 +1,4 @@
-// A log as anybody may read it: over HTTP or from a directory.
+// A log as anybody may read it: over HTTP, from a directory or from a bucket of S3.
 #pragma once
 
 #include <functional>
@@ -21,8 +21,8 @@ class LogSource : public TileReader {
   virtual Result<std::string> checkpoint() = 0;
 };
 
-// `where` is a URL ("https://log.example.org", "http://127.0.0.1:8080/log") or a directory.
-// `credentials` are for https.
+// `where` is a URL ("https://log.example.org", "http://127.0.0.1:8080/log", "s3://BUCKET/PREFIX" as
+// storage/s3/location.h) or a directory. `credentials` are for https.
 std::unique_ptr<LogSource> openLogSource(const std::string& where, HttpCredentials credentials = {});
 
 struct OpenedCheckpoint {

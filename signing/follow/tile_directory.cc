@@ -2,18 +2,18 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 
 #include <filesystem>
 #include <set>
 
 #include "manifest/base/durable_file.h"
+#include "signing/follow/tile_limits.h"
 #include "signing/keys/files.h"
 
 namespace kiln::signing {
 namespace {
 
-constexpr std::size_t kMaxTileBytes = (kMaxEntryBytes + 2) * kTileWidth;
-constexpr std::size_t kMaxNoteBytes = 64 << 10;
 constexpr char kCheckpoint[] = "checkpoint";
 constexpr char kStaged[] = "checkpoint.staged";
 
@@ -79,11 +79,17 @@ Result<WritableTiles> WritableTiles::open(const std::string& directory) {
   return WritableTiles(directory, std::move(lock));
 }
 
+TimePoint WritableTiles::publishedAt() const {
+  struct stat found{};
+  if (::stat((tiles_.directory() + "/" + kCheckpoint).c_str(), &found) != 0) return {};
+  return TimePoint(std::chrono::seconds(found.st_mtim.tv_sec));
+}
+
 Status WritableTiles::write(const TileMap& tiles) {
   std::set<std::string> changed;
   for (const auto& [path, bytes] : tiles) {
-    const std::string name = directory_ + "/" + path.text();
-    KILN_TRY(makeDirectories(directory_, parentOf(name), changed));
+    const std::string name = tiles_.directory() + "/" + path.text();
+    KILN_TRY(makeDirectories(tiles_.directory(), parentOf(name), changed));
     KILN_TRY(replaceFile(name, bytes));
   }
   for (const std::string& directory : changed) KILN_TRY(syncDirectory(directory));
@@ -91,23 +97,23 @@ Status WritableTiles::write(const TileMap& tiles) {
 }
 
 Status WritableTiles::stage(const std::string& note) {
-  return replaceFile(directory_ + "/" + kStaged, note);
+  return replaceFile(tiles_.directory() + "/" + kStaged, note);
 }
 
 std::optional<std::string> WritableTiles::staged() const {
-  auto note = readTextFile(directory_ + "/" + kStaged, kMaxNoteBytes);
+  auto note = readTextFile(tiles_.directory() + "/" + kStaged, kMaxNoteBytes);
   return note ? std::optional(*note) : std::nullopt;
 }
 
 Status WritableTiles::publish(const std::string& note) {
-  return replaceFile(directory_ + "/" + kCheckpoint, note);
+  return replaceFile(tiles_.directory() + "/" + kCheckpoint, note);
 }
 
 void WritableTiles::prune(const TileMap& tiles) {
   for (const auto& [path, bytes] : tiles) {
     if (!path.isFull()) continue;
     std::error_code ignored;
-    std::filesystem::remove_all(directory_ + "/" + path.text() + ".p", ignored);
+    std::filesystem::remove_all(tiles_.directory() + "/" + path.text() + ".p", ignored);
   }
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "manifest/base/file.h"
-#include "signing/log/tiles.h"
+#include "signing/follow/tile_writer.h"
 
 namespace kiln::signing {
 
@@ -23,37 +23,35 @@ class TileDirectory : public TileReader {
   Result<std::string> checkpoint() const;
   const std::string& directory() const { return directory_; }
 
- protected:
-  const std::string directory_;
-
  private:
   Result<std::string> readFile(const TilePath& path) const;
   // The narrowest tile in the directory that holds `path`, but for `path` itself.
   std::optional<TilePath> widerThan(const TilePath& path) const;
+
+  const std::string directory_;
 };
 
-// Writing; one process at a time. Not thread safe.
-class WritableTiles final : public TileDirectory {
+class WritableTiles final : public TileWriter {
  public:
   // Makes the directory if it is not there, and holds it until destruction. kUnavailable while another
   // process does.
   static Result<WritableTiles> open(const std::string& directory);
 
-  // Durable on return.
-  Status write(const TileMap& tiles);
-  // A signed checkpoint that is about to be committed, durable on return: from now on its tiles are the
-  // log's, whatever becomes of the database.
-  Status stage(const std::string& note);
-  std::optional<std::string> staged() const;
-  // Makes a checkpoint visible, durably.
-  Status publish(const std::string& note);
-  // Partial tiles that a full one in `tiles` has replaced are removed; what cannot be removed stays.
-  void prune(const TileMap& tiles);
+  Result<std::string> read(const TilePath& path) override { return tiles_.read(path); }
+  Result<std::string> checkpoint() const override { return tiles_.checkpoint(); }
+  Status takeOver() override { return {}; }
+  TimePoint publishedAt() const override;
+  Status write(const TileMap& tiles) override;
+  Status stage(const std::string& note) override;
+  std::optional<std::string> staged() const override;
+  Status publish(const std::string& note) override;
+  void prune(const TileMap& tiles) override;
 
  private:
   WritableTiles(std::string directory, UniqueFd lock)
-      : TileDirectory(std::move(directory)), lock_(std::move(lock)) {}
+      : tiles_(std::move(directory)), lock_(std::move(lock)) {}
 
+  TileDirectory tiles_;
   UniqueFd lock_;
 };
 

@@ -3,7 +3,6 @@
 #include <signal.h>
 #include <spdlog/sinks/stdout_sinks.h>
 #include <spdlog/spdlog.h>
-#include <sys/stat.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -12,6 +11,8 @@
 #include "manifest/base/printable.h"
 #include "manifest/base/steady_clock.h"
 #include "manifest/base/usage.h"
+#include "signing/follow/bucket_tiles.h"
+#include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
 #include "signing/log/waiting_channel.h"
 #include "signing/sequencer/log_metrics.h"
@@ -95,21 +96,21 @@ void tellCoordinators(const postgres::ConnectionOptions& database, const std::st
     (void)connection->execute("SELECT pg_notify($1, $2)", {kLogWaitingChannel, printable(why, kMaxTold)});
 }
 
-// When the checkpoint that is visible was published; the epoch if there is none.
-TimePoint publishedAt(const WritableTiles& tiles) {
-  struct stat found{};
-  if (::stat((tiles.directory() + "/checkpoint").c_str(), &found) != 0) return {};
-  return TimePoint(std::chrono::seconds(found.st_mtim.tv_sec));
+// A directory or a bucket.
+Result<std::unique_ptr<TileWriter>> openTiles(const std::string& place) {
+  if (place.starts_with("s3://")) return BucketTiles::open(place);
+  KILN_ASSIGN(WritableTiles tiles, WritableTiles::open(place));
+  return std::make_unique<WritableTiles>(std::move(tiles));
 }
 
 // Appends until a signal (then: no error) or an error.
-Status sequence(const SequencerSettings& settings, const Ed25519PrivateKey& key, WritableTiles& tiles,
+Status sequence(const SequencerSettings& settings, const Ed25519PrivateKey& key, TileWriter& tiles,
                 Signals& signals, LogMetrics& metrics) {
   const SystemClock clock;
   KILN_ASSIGN(auto listener, postgres::Listener::open(settings.database, {"kiln_log_intake"}));
   KILN_ASSIGN(auto sequencer, Sequencer::open(settings, key, tiles, clock));
   spdlog::info("sequencing origin={} size={}", settings.origin, sequencer->size());
-  metrics.opened(sequencer->size(), publishedAt(tiles));
+  metrics.opened(sequencer->size(), tiles.publishedAt());
   while (!signals.waitFor(milliseconds(0))) {
     metrics.looks();
     KILN_ASSIGN(std::uint64_t appended, sequencer->append());
@@ -149,7 +150,7 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
   const SystemClock clock;
   const auto registry = std::make_shared<telemetry::Registry>();
   telemetry::addProcessMetrics(*registry);
-  telemetry::addDiskMetrics(*registry, "tiles", options.tiles);
+  if (!options.tiles.starts_with("s3://")) telemetry::addDiskMetrics(*registry, "tiles", options.tiles);
   const SteadyClock steady;
   LogMetrics metrics(*registry, clock, steady);
   settings.appended = [&](const Appended& appended) { metrics.appended(appended); };
@@ -165,8 +166,8 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
               telemetry::serveMetrics(options.metrics, registry, [&] { return metrics.health(); }));
   std::string said;
   for (;;) {
-    auto tiles = WritableTiles::open(options.tiles);
-    Status status = tiles ? sequence(settings, key, *tiles, signals, metrics) : fail(tiles.error());
+    auto tiles = openTiles(options.tiles);
+    Status status = tiles ? sequence(settings, key, **tiles, signals, metrics) : fail(tiles.error());
     if (status) break;
     if (!isTransient(status.error())) return status;
     metrics.waits(status.error().message);
@@ -190,7 +191,10 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
       "--earlier-key", options.earlier,
       "a .vkey file of a key that this log had before, under the same origin; may be repeated");
   serving->add_option("--database", options.database, "libpq connection string")->required();
-  serving->add_option("--tiles", options.tiles, "directory of the log's public files")->required();
+  serving
+      ->add_option("--tiles", options.tiles,
+                   "directory of the log's public files, or s3://BUCKET/PREFIX (storage/s3/README.md)")
+      ->required();
   serving->add_option("--witness", options.witnesses,
                       "FILE.vkey=URL of a witness that cosigns each checkpoint before it counts");
   serving->add_option("--quorum", options.quorum,

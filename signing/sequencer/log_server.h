@@ -15,7 +15,7 @@ struct LogOptions {
   std::string key;                     // PREFIX of PREFIX.key, mode 0600, and PREFIX.vkey
   std::vector<std::string> earlier;    // .vkey files of the log's earlier keys
   std::string database;                // libpq conninfo
-  std::string tiles;                   // directory
+  std::string tiles;                   // directory, or s3:// URL
   std::vector<std::string> witnesses;  // "FILE.vkey=URL"
   int quorum = -1;                     // cosignatures that a checkpoint needs; -1: of all of them
   telemetry::MetricsFlags metrics = {};

@@ -32,7 +32,7 @@ Result<Signed> open(const std::string& text, std::span<const VerifierKey> keys) 
 }
 
 // The largest checkpoint in the directory, staged ones included: their tiles are there.
-Result<Signed> newest(WritableTiles& tiles, std::span<const VerifierKey> keys) {
+Result<Signed> newest(TileWriter& tiles, std::span<const VerifierKey> keys) {
   Signed out{{keys.front().name, 0, emptyTreeHash()}, ""};
   auto published = tiles.checkpoint();
   if (!published && published.error().code != Code::kNotFound) return fail(published.error());
@@ -77,8 +77,7 @@ Result<bool> agree(Connection& connection, TileTree& tree, const Checkpoint& onD
 }
 
 // Gives the rows of the entries their places again; the next append covers them.
-Status adopt(Connection& connection, WritableTiles& tiles, TileTree& tree, std::uint64_t from,
-             TimePoint now) {
+Status adopt(Connection& connection, TileWriter& tiles, TileTree& tree, std::uint64_t from, TimePoint now) {
   KILN_ASSIGN(auto leaves, readEntries(tiles, tree.size(), from, tree.size()));
   std::vector<index::AdoptedLeaf> adopted;
   for (std::string& text : leaves) {
@@ -92,7 +91,7 @@ Status adopt(Connection& connection, WritableTiles& tiles, TileTree& tree, std::
   return connection.transact([&](Connection& c) { return index::adoptLeaves(c, adopted, now); });
 }
 
-Status writeAgain(Connection& connection, WritableTiles& tiles, std::uint64_t from, const LogState& state) {
+Status writeAgain(Connection& connection, TileWriter& tiles, std::uint64_t from, const LogState& state) {
   for (std::uint64_t at = from; at < state.size;) {
     const std::uint64_t end = std::min(state.size, at + kChunk);
     KILN_ASSIGN(auto leaves, index::readLeaves(connection, at, end));
@@ -109,7 +108,7 @@ Status writeAgain(Connection& connection, WritableTiles& tiles, std::uint64_t fr
 
 }  // namespace
 
-Status reconcile(Connection& connection, WritableTiles& tiles, std::span<const VerifierKey> keys,
+Status reconcile(Connection& connection, TileWriter& tiles, std::span<const VerifierKey> keys,
                  const LogState& state, TimePoint now) {
   KILN_ASSIGN(Signed onDisk, newest(tiles, keys));
   TileTree tree(tiles, onDisk.checkpoint.size);

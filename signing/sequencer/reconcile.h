@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "signing/follow/tile_directory.h"
+#include "signing/follow/tile_writer.h"
 #include "signing/log/checkpoint.h"
 #include "storage/index/log/log_repository.h"
 
@@ -17,7 +17,7 @@ namespace kiln::signing {
 //    the next append covers them with the checkpoint that the tiles had;
 //  - a database that goes further than the tiles: they are written again from its leaves;
 //  - neither holds the other, or tiles do not lead to their checkpoint: kDataLoss with the next step.
-Status reconcile(postgres::Connection& connection, WritableTiles& tiles, std::span<const VerifierKey> keys,
+Status reconcile(postgres::Connection& connection, TileWriter& tiles, std::span<const VerifierKey> keys,
                  const index::LogState& state, TimePoint now);
 
 }  // namespace kiln::signing

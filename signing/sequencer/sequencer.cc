@@ -25,10 +25,11 @@ Result<index::LogCheckpoint> emptyLog(const std::string& origin, const Ed25519Pr
 }  // namespace
 
 Result<std::unique_ptr<Sequencer>> Sequencer::open(const SequencerSettings& settings,
-                                                   const Ed25519PrivateKey& key, WritableTiles& tiles,
+                                                   const Ed25519PrivateKey& key, TileWriter& tiles,
                                                    const Clock& clock) {
   KILN_ASSIGN(Connection connection, Connection::open(settings.database));
   KILN_TRY(holdLock(connection));
+  KILN_TRY(tiles.takeOver());
   KILN_ASSIGN(index::LogCheckpoint empty, emptyLog(settings.origin, key));
   KILN_ASSIGN(index::LogState state, index::openLog(connection, settings.origin, empty));
   std::vector<VerifierKey> keys{{settings.origin, NoteKeyKind::kEd25519, key.publicKey()}};

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "signing/follow/tile_directory.h"
+#include "signing/follow/tile_writer.h"
 #include "signing/log/checkpoint.h"
 #include "storage/index/log/log_repository.h"
 
@@ -41,7 +41,8 @@ struct SequencerSettings {
 };
 
 // Two sequencers on one log are impossible: each holds an advisory lock of the database, opens an epoch that
-// ends every earlier one, and holds the directory. Killed anywhere, the next one goes on: places are given
+// ends every earlier one, and holds the directory, or finds its writes to a bucket refused once another has
+// taken over. Killed anywhere, the next one goes on: places are given
 // once, tiles are durable before a checkpoint names them, and the database moves from size to size under
 // comparison. Not thread safe.
 class Sequencer {
@@ -49,7 +50,7 @@ class Sequencer {
   // Opens the log, making it if it is not there, and reconciles (reconcile.h). kUnavailable: later again,
   // also while another sequencer holds it. What is passed by reference outlives it.
   static Result<std::unique_ptr<Sequencer>> open(const SequencerSettings& settings,
-                                                 const Ed25519PrivateKey& key, WritableTiles& tiles,
+                                                 const Ed25519PrivateKey& key, TileWriter& tiles,
                                                  const Clock& clock);
 
   // One group commit: all that waits, up to a batch, under one checkpoint. How many leaves; 0: none waited.
@@ -60,7 +61,7 @@ class Sequencer {
   std::uint64_t size() const { return state_.size; }
 
  private:
-  Sequencer(const SequencerSettings& settings, const Ed25519PrivateKey& key, WritableTiles& tiles,
+  Sequencer(const SequencerSettings& settings, const Ed25519PrivateKey& key, TileWriter& tiles,
             postgres::Connection connection, index::LogState state)
       : settings_(settings),
         key_(key),
@@ -70,7 +71,7 @@ class Sequencer {
 
   const SequencerSettings& settings_;
   const Ed25519PrivateKey& key_;
-  WritableTiles& tiles_;
+  TileWriter& tiles_;
   postgres::Connection connection_;
   index::LogState state_;
 };

@@ -8,6 +8,7 @@
 #include <cstdlib>
 #include <string>
 
+#include "signing/follow/tile_directory.h"
 #include "signing/log/leaf.h"
 #include "signing/sequencer/sequencer.h"
 #include "storage/index/schema.h"

@@ -7,6 +7,7 @@
 #include <cstdlib>
 #include <functional>
 
+#include "signing/follow/tile_directory.h"
 #include "signing/log/checkpoint.h"
 #include "signing/log/leaf.h"
 #include "signing/sequencer/sequencer.h"

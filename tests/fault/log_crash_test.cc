@@ -10,6 +10,7 @@
 #include <thread>
 
 #include "manifest/base/exit_code.h"
+#include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
 #include "signing/log/leaf.h"
 #include "signing/log/log_proof.h"

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "manifest/base/durable_file.h"
+#include "signing/follow/tile_directory.h"
 #include "signing/keys/files.h"
 #include "signing/log/cosignature.h"
 #include "signing/log/leaf.h"

@@ -116,7 +116,7 @@ Status run(const Context& context, const Options& options) {
                                   .blobs = served->blobs(),
                                   .metrics = registry,
                                   .health = health,
-                                  .log = std::make_shared<gateway::LogFilesOnDisk>(served->log()),
+                                  .log = std::make_shared<gateway::PublishedLogFiles>(served->log()),
                                   .release = served,
                                   .unhealthy = "the mirror is stale or damaged; its --metrics says more"};
   std::unique_ptr<gateway::Gateway> plain, secure;

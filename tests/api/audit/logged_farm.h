@@ -3,6 +3,7 @@
 
 #include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/logged_signer.h"
+#include "signing/follow/tile_directory.h"
 #include "signing/sequencer/sequencer.h"
 #include "tests/api/audit/audited_farm.h"
 

@@ -34,7 +34,7 @@ struct ServedTest : testing::Test, testing_support::MirroredFarm {
                                           .blobs = served->blobs(),
                                           .metrics = metrics,
                                           .health = [this] { return served->health(); },
-                                          .log = std::make_shared<gateway::LogFilesOnDisk>(served->log()),
+                                          .log = std::make_shared<gateway::PublishedLogFiles>(served->log()),
                                           .release = served,
                                           .unhealthy = "the mirror is stale"})
                  .value();
