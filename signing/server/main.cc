@@ -80,9 +80,8 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   MeteredSigner metered(signer, *registry, steady);
   postgres::DatabaseHealth health(database.options());
   KILN_ASSIGN(auto server, SignerServer::start(options.listen, metered));
-  KILN_ASSIGN(const auto watched, telemetry::serveMetrics(options.metrics, registry, [&] {
-                return checkHealth(health, options.store);
-              }));
+  const auto isHealthy = [&] { return checkHealth(health, options.store); };
+  KILN_ASSIGN(const auto watched, telemetry::serveMetrics(options.metrics, registry, isHealthy));
   spdlog::info("serving address={} key={}", options.listen, keyId);
   int signal = 0;
   sigwait(&signals, &signal);

@@ -1,0 +1,219 @@
+#!/usr/bin/env python3
+"""A farm whose blobs lie in a bucket of a server that others wrote: build, fetch past the coordinator, verify, audit, examine,
+collect garbage, back up. Prints how many bytes a fetch moves through the coordinator for each byte of the artifact.
+
+usage: s3_farm_test.py [-v]     KILN_S3_SERVER=moto|versitygw (moto unless given). Exit 77 if it cannot be had.
+"""
+import os
+import pathlib
+import shutil
+import socket
+import struct
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+import unittest
+
+from fetched import Skip, go_program, python_environment
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "infra"))
+import tiny_onnx  # noqa: E402
+from farm import MODELS, Farm, artifact_of, json_of  # noqa: E402
+
+BUCKET = "farm-bucket"
+KEYS = {"AWS_ACCESS_KEY_ID": "AKIDFARM", "AWS_SECRET_ACCESS_KEY": "secret/of+the-farm"}
+DIGITS = "sha256:5c35147eaf9a80de4fabeb26d07b6cf1be745cedc95e912035348adb9fdf37ee"  # as on a farm of one machine (README.md)
+MOST = 0.05
+BOTO = """
+import sys, boto3
+from botocore.config import Config
+s3 = boto3.client("s3", endpoint_url=sys.argv[1], region_name="us-east-1",
+                  config=Config(s3={"addressing_style": "path"}, signature_version="s3v4", retries={"max_attempts": 10}))
+exec(sys.argv[2])
+"""
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Server:
+    """An S3 server of its own, with the bucket."""
+
+    def __init__(self, home):
+        self.python = python_environment("requirements-moto.txt")
+        port = free_port()
+        self.url = f"http://127.0.0.1:{port}"
+        command = [self.python.parent / "moto_server", "-H", "127.0.0.1", "-p", str(port)]
+        if os.environ.get("KILN_S3_SERVER", "moto") == "versitygw":
+            (home / "data").mkdir()
+            command = [go_program("versitygw"), "--port", f"127.0.0.1:{port}", "posix", home / "data"]
+        env = {**os.environ, "ROOT_ACCESS_KEY": KEYS["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": KEYS["AWS_SECRET_ACCESS_KEY"]}
+        self.process = subprocess.Popen([str(part) for part in command], env=env, stdout=subprocess.DEVNULL,
+                                        stderr=subprocess.DEVNULL)
+        end = time.monotonic() + 120
+        while True:
+            try:
+                self.do(f"s3.create_bucket(Bucket={BUCKET!r})")
+                return
+            except subprocess.CalledProcessError:
+                if time.monotonic() > end:
+                    raise
+                time.sleep(0.5)
+
+    def do(self, code):
+        return subprocess.run([self.python, "-c", BOTO, self.url, code], check=True, capture_output=True, text=True,
+                              env={**os.environ, **KEYS}).stdout
+
+    def keys(self, prefix):
+        return self.do(f"""
+for page in s3.get_paginator("list_objects_v2").paginate(Bucket={BUCKET!r}, Prefix={prefix!r}):
+    for one in page.get("Contents", []): print(one["Key"])""").split()
+
+    def close(self):
+        self.process.kill()
+        self.process.wait()
+
+
+class Counter:
+    """A Unix socket before the coordinator's, which counts what passes in both directions."""
+
+    def __init__(self, home, target):
+        self.path, self.target, self.bytes = f"{home}/counted.sock", target, 0
+        self.lock = threading.Lock()
+        self.listening = socket.socket(socket.AF_UNIX)
+        self.listening.bind(self.path)
+        self.listening.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def accept(self):
+        while True:
+            try:
+                client, _ = self.listening.accept()
+            except OSError:
+                return
+            server = socket.socket(socket.AF_UNIX)
+            server.connect(self.target)
+            for source, sink in ((client, server), (server, client)):
+                threading.Thread(target=self.pass_on, args=(source, sink), daemon=True).start()
+
+    def pass_on(self, source, sink):
+        try:
+            while data := source.recv(1 << 16):
+                with self.lock:
+                    self.bytes += len(data)
+                sink.sendall(data)
+            sink.shutdown(socket.SHUT_WR)
+        except OSError:
+            pass
+
+    def close(self):
+        self.listening.close()
+
+
+def large_model(path, side=2048):
+    """One product with 16 MiB of weights."""
+    weights = b"".join(struct.pack("<f", (i * 2654435761 % 1000) / 1000) for i in range(1000))
+    raw = (weights * (side * side // 1000 + 1))[:side * side * 4]
+    tensor = (tiny_onnx.field(1, side) + tiny_onnx.field(1, side) + tiny_onnx.field(2, 1) + tiny_onnx.field(8, b"w") +
+              tiny_onnx.field(9, raw))
+    path.write_bytes(tiny_onnx.model([tiny_onnx.node("MatMul", ["x", "w"], ["y"], "product")],
+                                     [tiny_onnx.value_info("x", [1, side])], [tiny_onnx.value_info("y", [1, side])], [tensor]))
+    return path
+
+
+class FarmInABucket(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.home = pathlib.Path(tempfile.mkdtemp(prefix="kiln-s3-"))
+        cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
+        cls.server = Server(cls.home)
+        cls.addClassCleanup(cls.server.close)
+        os.environ.update(KEYS)
+        url = f"s3://{BUCKET}/farm?endpoint={cls.server.url}"
+        cls.farm = Farm(workers=1, options=("--no-sample", "--store", url))
+        for name in KEYS:
+            del os.environ[name]
+        cls.addClassCleanup(cls.farm.close)
+        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
+        built = cls.farm.build(MODELS / "digits_cnn.onnx")
+        assert built.returncode == 0, built.stderr
+        cls.artifact = artifact_of(built)
+
+    def kiln(self, *arguments, code=0, env=None):
+        result = self.farm.kiln(*arguments, env=env)
+        self.assertEqual(result.returncode, code, f"\n--- out\n{result.stdout}\n--- err\n{result.stderr}")
+        return result
+
+    def test_the_artifact_is_that_of_one_machine_and_its_bytes_are_in_the_bucket(self):
+        self.assertEqual(self.artifact, DIGITS)
+        self.assertIn(f"farm/blobs/{DIGITS[7:9]}/{DIGITS[7:]}", self.server.keys("farm/blobs/"))
+        self.assertFalse((self.farm.dir / "store/blobs").exists())
+        self.assertEqual(self.server.keys("farm/uploads/"), [], "whatever was uploaded is where it belongs")
+
+    def test_it_is_fetched_verified_and_audited(self):
+        out = self.farm.home / "fetched"
+        self.kiln("fetch", self.artifact, "--out", out)
+        self.kiln("verify", out)
+        self.assertEqual(json_of(self.kiln("audit", "--json"))["findings"], [])
+        self.assertIn(f"s3://{BUCKET}/farm", self.kiln("doctor").stdout)
+
+    def test_garbage_is_collected_and_nothing_needed_goes(self):
+        report = json_of(self.kiln("gc", "--json"))
+        self.assertGreater(report["keptBlobs"], 0)
+        self.kiln("fetch", self.artifact, "--out", self.farm.home / "after gc")
+
+    def test_a_fetch_moves_its_bytes_past_the_coordinator(self):
+        built = self.farm.build(large_model(self.farm.home / "large.onnx"))
+        self.assertEqual(built.returncode, 0, built.stderr)
+        counter = Counter(self.home, self.farm.env["KILN_ENDPOINT"].removeprefix("unix:"))
+        self.addCleanup(counter.close)
+        out = self.farm.home / "large"
+        self.kiln("fetch", artifact_of(built), "--out", out, env={**self.farm.env, "KILN_ENDPOINT": f"unix:{counter.path}"})
+        size = sum(file.stat().st_size for file in out.rglob("*") if file.is_file())
+        share = counter.bytes / size
+        print(f"\nfetch: {counter.bytes} bytes through the coordinator for {size} of the artifact: {share:.4f} for each")
+        self.assertLessEqual(share, MOST)
+
+    def test_a_corrupt_object_is_refused_by_name(self):
+        built = self.farm.build(MODELS / "digits_mlp.onnx", "--profile", "N=1:1:1")
+        self.assertEqual(built.returncode, 0, built.stderr)
+        artifact = artifact_of(built)
+        key = f"farm/blobs/{artifact[7:9]}/{artifact[7:]}"
+        for folder in (self.farm.dir / "cache").iterdir():
+            for kept in folder.glob(f"{artifact[7:]}.*"):
+                kept.unlink()
+        self.server.do(f"""
+body = bytearray(s3.get_object(Bucket={BUCKET!r}, Key={key!r})["Body"].read())
+body[len(body) // 2] ^= 4
+s3.put_object(Bucket={BUCKET!r}, Key={key!r}, Body=bytes(body))""")
+        refused = self.farm.kiln("fetch", artifact, "--out", self.farm.home / "corrupt")
+        self.assertNotEqual(refused.returncode, 0)
+        self.assertIn(artifact[7:], refused.stderr)
+        self.assertFalse((self.farm.home / "corrupt").exists())
+
+    def test_a_backup_says_what_it_does_not_hold(self):
+        status = subprocess.run([pathlib.Path(__file__).resolve().parents[2] / "infra/postgres", "status", self.farm.dir / "pg"],
+                                check=True, capture_output=True, text=True).stdout.strip()
+        made = self.kiln("backup", "--farm", self.farm.dir, "--database", status, "--out", self.farm.home / "backup")
+        self.assertIn(f"the blobs stay in the bucket s3://{BUCKET}/farm", made.stdout + made.stderr)
+
+    def test_the_store_is_not_moved_by_an_option(self):
+        again = self.farm.up("--no-sample", "--store", f"s3://{BUCKET}/elsewhere?endpoint={self.server.url}")
+        self.assertEqual(again.returncode, 2, again.stdout + again.stderr)
+        self.assertIn("--store does not move them", again.stderr)
+
+
+if __name__ == "__main__":
+    try:
+        python_environment("requirements-moto.txt")
+        if os.environ.get("KILN_S3_SERVER", "moto") == "versitygw":
+            go_program("versitygw")
+    except Skip as skip:
+        print(f"skipped: {skip}")
+        sys.exit(77)
+    unittest.main()
