@@ -8,6 +8,7 @@
 #include "manifest/base/printable.h"
 #include "storage/s3/answer_body.h"
 #include "storage/s3/presign.h"
+#include "storage/s3/quoting.h"
 
 namespace kiln::s3 {
 namespace {
@@ -79,16 +80,6 @@ Verdict verdictOf(const std::string& what, const Answer& answer) {
   if (code == "RequestTimeTooSkewed") text += "; set this machine's clock";
   if (!answer.requestId.empty()) text += " (request " + printable(answer.requestId, 64) + ")";
   return {{codeOf(answer.status, code), std::move(text), {}}, isWorthAnotherTry(answer.status, code)};
-}
-
-std::string quoted(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos;
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
 }
 
 std::string checksumOf(const Digest& digest) {
@@ -304,7 +295,7 @@ Result<std::string> Client::startParts(const std::string& key) {
 Result<Part> Client::putPart(const std::string& key, const std::string& upload, std::size_t number,
                              const Body& body, const Digest& digest) {
   const std::string what = fmt::format("S3 PUT {}{}, part {}", options_.location.text(), key, number);
-  Request put = request("PUT", key, fmt::format("partNumber={}&uploadId={}", number, quoted(upload)));
+  Request put = request("PUT", key, fmt::format("partNumber={}&uploadId={}", number, percentEncoded(upload)));
   put.body = body;
   put.bodyHash = digest.hash;
   put.headers.push_back("x-amz-checksum-sha256: " + checksumOf(digest));
@@ -323,7 +314,7 @@ Status Client::completeParts(const std::string& key, const std::string& upload, 
         "<Part><ChecksumSHA256>{}</ChecksumSHA256><ETag>{}</ETag><PartNumber>{}</PartNumber></Part>",
         checksumOf(parts[i].digest), escaped(parts[i].etag), i + 1);
   xml += "</CompleteMultipartUpload>";
-  Request complete = request("POST", key, "uploadId=" + quoted(upload));
+  Request complete = request("POST", key, "uploadId=" + percentEncoded(upload));
   complete.body = Body::of(asBytes(xml));
   complete.bodyHash = digestOf(xml).hash;
   complete.bodyType = "application/xml";
@@ -338,7 +329,7 @@ Status Client::completeParts(const std::string& key, const std::string& upload, 
 }
 
 Status Client::abortParts(const std::string& key, const std::string& upload) {
-  auto answer = perform(request("DELETE", key, "uploadId=" + quoted(upload)),
+  auto answer = perform(request("DELETE", key, "uploadId=" + percentEncoded(upload)),
                         "S3 multipart upload of " + options_.location.text() + key);
   if (!answer && answer.error().code != Code::kNotFound) return fail(answer.error());
   return {};

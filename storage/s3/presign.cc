@@ -6,6 +6,7 @@
 #include <array>
 
 #include "manifest/base/digest.h"
+#include "storage/s3/quoting.h"
 
 namespace kiln::s3 {
 namespace {
@@ -35,17 +36,6 @@ Hash hmac(Bytes key, std::string_view text) {
   return sha256(outer, sha256(inner, asBytes(text)));
 }
 
-// Everything but letters, digits and "-._~" as %XX.
-std::string quoted(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos;
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
-
 }  // namespace
 
 std::string presign(const Presigned& request, const Credentials& credentials) {
@@ -63,11 +53,12 @@ std::string presign(const Presigned& request, const Credentials& credentials) {
     names += (names.empty() ? "" : ";") + name;
     lines += name + ":" + value + "\n";
   }
-  std::string query =
-      "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=" + quoted(credentials.accessKeyId + "/" + scope) +
-      "&X-Amz-Date=" + time + fmt::format("&X-Amz-Expires={}", request.lifetime.count());
-  if (!credentials.sessionToken.empty()) query += "&X-Amz-Security-Token=" + quoted(credentials.sessionToken);
-  query += "&X-Amz-SignedHeaders=" + quoted(names);
+  std::string query = "X-Amz-Algorithm=AWS4-HMAC-SHA256&X-Amz-Credential=" +
+                      percentEncoded(credentials.accessKeyId + "/" + scope) + "&X-Amz-Date=" + time +
+                      fmt::format("&X-Amz-Expires={}", request.lifetime.count());
+  if (!credentials.sessionToken.empty())
+    query += "&X-Amz-Security-Token=" + percentEncoded(credentials.sessionToken);
+  query += "&X-Amz-SignedHeaders=" + percentEncoded(names);
 
   const std::string canonical = request.method + "\n" + request.url.substr(pathAt) + "\n" + query + "\n" +
                                 lines + "\n" + names + "\nUNSIGNED-PAYLOAD";

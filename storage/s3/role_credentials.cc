@@ -10,6 +10,7 @@
 #include "manifest/json/json.h"
 #include "manifest/json/reader.h"
 #include "storage/s3/answer_body.h"
+#include "storage/s3/quoting.h"
 #include "storage/s3/transport.h"
 
 namespace kiln::s3 {
@@ -54,16 +55,6 @@ class Role final : public CredentialSource {
   Mutex mutex_;
   std::optional<Expiring> known_ KILN_GUARDED_BY(mutex_);
 };
-
-std::string quoted(std::string_view text) {
-  std::string out;
-  for (const char c : text) {
-    const bool plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-                       std::string_view("-._~").find(c) != std::string_view::npos;
-    out += plain ? std::string(1, c) : fmt::format("%{:02X}", static_cast<unsigned char>(c));
-  }
-  return out;
-}
 
 Result<std::string> bodyOf(Transport& transport, const Request& request) {
   auto answer = transport.exchange(request);
@@ -127,13 +118,13 @@ Result<std::unique_ptr<CredentialSource>> webIdentity(const std::string& file, c
       environment("AWS_ENDPOINT_URL_STS")
           .value_or(region ? "https://sts." + *region + ".amazonaws.com" : "https://sts.amazonaws.com");
   const std::string form =
-      "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=" + quoted(*role) +
-      "&RoleSessionName=" + quoted(environment("AWS_ROLE_SESSION_NAME").value_or("kiln")) +
+      "Action=AssumeRoleWithWebIdentity&Version=2011-06-15&RoleArn=" + percentEncoded(*role) +
+      "&RoleSessionName=" + percentEncoded(environment("AWS_ROLE_SESSION_NAME").value_or("kiln")) +
       "&WebIdentityToken=";
   return std::make_unique<Role>("keys for " + *role + " from " + endpoint, clock,
                                 [=](Transport& transport) -> Result<Expiring> {
                                   KILN_ASSIGN(const std::string token, readToken(file));
-                                  const std::string body = form + quoted(token);
+                                  const std::string body = form + percentEncoded(token);
                                   Request request;
                                   request.method = "POST";
                                   request.url = endpoint + "/";
@@ -195,7 +186,7 @@ std::unique_ptr<CredentialSource> machineCredentials(const Environment& environm
         get.url = service + "/latest/meta-data/iam/security-credentials/";
         get.headers = {"X-aws-ec2-metadata-token: " + session};
         KILN_ASSIGN(const std::string role, bodyOf(transport, get));
-        get.url += quoted(role.substr(0, role.find('\n')));
+        get.url += percentEncoded(role.substr(0, role.find('\n')));
         KILN_ASSIGN(const std::string keys, bodyOf(transport, get));
         return readJson(keys);
       });
