@@ -32,12 +32,12 @@ DirectBlobStore::DirectBlobStore(std::shared_ptr<Endpoints> endpoints, BlobStore
   for (const Endpoint& one : endpoints_->all()) stubs_.push_back(v1::TransferService::NewStub(one.channel));
 }
 
-bool DirectBlobStore::isOpen() const {
-  return clock_.now().time_since_epoch().count() >= restsUntil_;
+bool DirectBlobStore::isOpen(const Rest& rest) const {
+  return clock_.now().time_since_epoch().count() >= rest;
 }
 
-void DirectBlobStore::rest() {
-  restsUntil_ = (clock_.now() + options_.restAfterFailure).time_since_epoch().count();
+void DirectBlobStore::close(Rest& rest, std::chrono::seconds time) {
+  rest = (clock_.now() + time).time_since_epoch().count();
 }
 
 template <class Request, class Response>
@@ -50,8 +50,10 @@ Status DirectBlobStore::call(grpc::Status (v1::TransferService::Stub::*method)(g
     return statusFromGrpc((*stubs_[at.place].*method)(&context, request, &response));
   });
   // This farm has no such way, or is of an earlier release.
-  if (!called && called.error().code == Code::kUnimplemented)
-    restsUntil_ = (clock_.now() + kNoSuchService).time_since_epoch().count();
+  if (!called && called.error().code == Code::kUnimplemented) {
+    close(downloads_, kNoSuchService);
+    close(uploads_, kNoSuchService);
+  }
   return called;
 }
 
@@ -68,7 +70,7 @@ Status DirectBlobStore::read(const std::string& instance, const Digest& digest, 
                              std::uint64_t length, const ByteSink& sink) {
   const bool whole = offset == 0 && (length == 0 || length >= digest.size);
   const auto plainly = [&] { return coordinator_.read(instance, digest, offset, length, sink); };
-  if (!whole || digest.size < options_.smallest || !isOpen()) return plainly();
+  if (!whole || digest.size < options_.smallest || !isOpen(downloads_)) return plainly();
   const auto route = locate(instance, digest);
   if (!route) return plainly();
 
@@ -82,7 +84,7 @@ Status DirectBlobStore::read(const std::string& instance, const Digest& digest, 
   Status got = mover_.get(*route, digest.size, done, take);
   if (window.isRefused()) return got;
   if (!got) {
-    rest();
+    close(downloads_, options_.restAfterFailure);
     if (!window.isBegun()) return plainly();
     got = coordinator_.read(instance, digest, done, 0, [&](Bytes bytes) -> Status {
       KILN_TRY(take(bytes));
@@ -92,7 +94,7 @@ Status DirectBlobStore::read(const std::string& instance, const Digest& digest, 
     KILN_TRY(got);
   }
   if (hasher.finish() == digest) return window.finish();
-  rest();
+  close(downloads_, options_.restAfterFailure);
   if (!window.isBegun()) return plainly();
   return fail(Code::kDataLoss, "the farm's store gave other bytes than those of " + digest.text() +
                                    "; read it again, and they come through the coordinator");
@@ -105,7 +107,7 @@ Status DirectBlobStore::put(const std::string& instance, const Digest& digest, c
   *begin.mutable_digest() = toProto(digest);
   KILN_TRY(call(&v1::TransferService::Stub::BeginUpload, begin, route));
   if (Status sent = mover_.put(routeOf(route), body); !sent) {
-    rest();
+    close(uploads_, options_.restAfterFailure);
     return sent;
   }
   v1::FinishUploadRequest finish;
@@ -118,7 +120,7 @@ Status DirectBlobStore::put(const std::string& instance, const Digest& digest, c
 
 Result<std::unique_ptr<BlobWriter>> DirectBlobStore::beginWrite(const std::string& instance,
                                                                 const Digest& digest) {
-  if (digest.size < options_.smallest || !isOpen()) return coordinator_.beginWrite(instance, digest);
+  if (digest.size < options_.smallest || !isOpen(uploads_)) return coordinator_.beginWrite(instance, digest);
   return std::make_unique<DirectWriter>(*this, instance, digest);
 }
 

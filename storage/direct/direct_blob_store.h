@@ -43,8 +43,9 @@ class DirectBlobStore final : public BlobStore {
 
  private:
   friend class DirectWriter;
-  bool isOpen() const;
-  void rest();
+  using Rest = std::atomic<TimePoint::rep>;
+  bool isOpen(const Rest& rest) const;
+  void close(Rest& rest, std::chrono::seconds time);
   template <class Request, class Response>
   Status call(grpc::Status (v1::TransferService::Stub::*method)(grpc::ClientContext*, const Request&,
                                                                 Response*),
@@ -59,7 +60,7 @@ class DirectBlobStore final : public BlobStore {
   const DirectBlobStoreOptions options_;
   const Clock& clock_;
   HttpMover mover_;
-  std::atomic<TimePoint::rep> restsUntil_ = 0;
+  Rest downloads_ = 0, uploads_ = 0;  // until when they go through the coordinator
 };
 
 }  // namespace kiln::storage

@@ -153,8 +153,10 @@ TEST_F(Direct, AStoreThatIsAwayIsGoneRoundAndLeftAlone) {
   const Digest digest = putBlob(*client_, "a", asBytes(text)).value();
   EXPECT_EQ(farm_.counted.written, text.size());
   EXPECT_GE(proxy_.struck(), 1);
+  EXPECT_EQ(get(digest).value(), text);
   const int tried = proxy_.struck();
   EXPECT_EQ(get(digest).value(), text);
+  EXPECT_TRUE(putBlob(*client_, "a", asBytes(pattern(200'000, 21))));
   EXPECT_EQ(proxy_.struck(), tried) << "not again within a minute";
   proxy_.arm({});
   clock_.advance(options_.restAfterFailure + std::chrono::seconds(1));

@@ -27,7 +27,8 @@ class S3Direct : public ::testing::TestWithParam<std::string> {
     return out;
   }
   S3BlobStore& store() { return harness_.store(); }
-  bool checksSignatures() const { return GetParam() == "Versity"; }
+  // versitygw 1.0.14 refuses URLs that sign x-amz-checksum-sha256; Amazon refuses those that do not.
+  bool takesUploads() const { return GetParam() != "Versity"; }
 
   S3Harness harness_{GetParam()};
   storage::HttpMover mover_{{}, {}};
@@ -35,6 +36,7 @@ class S3Direct : public ::testing::TestWithParam<std::string> {
 };
 
 TEST_P(S3Direct, BytesGoUpAndComeDownPastTheStore) {
+  if (!takesUploads()) GTEST_SKIP() << GetParam() << " refuses URLs that sign a checksum";
   const std::string text = std::string(300'000, 'x') + "end";
   const Digest digest = digestOf(text);
   const Status up = upload("a", digest, text);
@@ -46,6 +48,7 @@ TEST_P(S3Direct, BytesGoUpAndComeDownPastTheStore) {
 }
 
 TEST_P(S3Direct, OnlyWhoUploadsTheBytesGainsTheBlob) {
+  if (!takesUploads()) GTEST_SKIP() << GetParam() << " refuses URLs that sign a checksum";
   const std::string text(100'000, 'y');
   const Digest digest = putBlob(store(), "a", asBytes(text)).value();
   const auto route = store().beginUpload("b", digest);
@@ -72,18 +75,21 @@ TEST_P(S3Direct, OtherBytesAreRefused) {
 }
 
 TEST_P(S3Direct, AUrlIsGoodForItsOwnRequestOnly) {
-  if (!checksSignatures()) GTEST_SKIP() << GetParam() << " checks no signatures";
-  const std::string text(100'000, 'q');
-  const auto route = store().beginUpload("a", digestOf(text)).value();
-  auto elsewhere = route;
-  elsewhere.url.replace(elsewhere.url.find("uploads/"), 8, "uploadz/");
-  EXPECT_FALSE(mover_.put(elsewhere, Body::of(asBytes(text))));
-  auto longer = route;
-  EXPECT_FALSE(mover_.put(longer, Body::of(asBytes(text + "more")))) << "its size is signed";
-  EXPECT_TRUE(mover_.put(route, Body::of(asBytes(text))));
+  if (GetParam() != "Versity") GTEST_SKIP() << GetParam() << " checks no signatures";
+  const std::string text(100'000, 'q'), secret(100'000, 's');
+  const Digest digest = putBlob(store(), "a", asBytes(text)).value();
+  const Digest other = putBlob(store(), "b", asBytes(secret)).value();
+  EXPECT_EQ(download("a", digest).value(), text);
+  auto route = store().locate("a", digest).value();
+  const std::string key = S3BlobStore::keyOf({digest, 0}), elsewhere = S3BlobStore::keyOf({other, 0});
+  route.url.replace(route.url.find(key), key.size(), elsewhere);
+  std::uint64_t done = 0;
+  EXPECT_FALSE(mover_.get(route, other.size, done, [](Bytes) -> Status { return {}; }));
+  EXPECT_EQ(done, 0u);
 }
 
 TEST_P(S3Direct, ACorruptObjectIsReplacedByAnUpload) {
+  if (!takesUploads()) GTEST_SKIP() << GetParam() << " refuses URLs that sign a checksum";
   const std::string text(100'000, 'r');
   const Digest digest = putBlob(store(), "a", asBytes(text)).value();
   harness_.corrupt(digest);
