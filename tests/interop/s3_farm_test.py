@@ -16,67 +16,16 @@ import threading
 import time
 import unittest
 
-from fetched import Skip, go_program, python_environment
+from bucket import BUCKET, KEYS, Server
+from fetched import Skip
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "infra"))
 import tiny_onnx  # noqa: E402
 from farm import MODELS, Farm, artifact_of, json_of  # noqa: E402
 
-BUCKET = "farm-bucket"
-KEYS = {"AWS_ACCESS_KEY_ID": "AKIDFARM", "AWS_SECRET_ACCESS_KEY": "secret/of+the-farm"}
 DIGITS = "sha256:5c35147eaf9a80de4fabeb26d07b6cf1be745cedc95e912035348adb9fdf37ee"  # as on a farm of one machine (README.md)
 MOST = 0.05
-BOTO = """
-import sys, boto3
-from botocore.config import Config
-s3 = boto3.client("s3", endpoint_url=sys.argv[1], region_name="us-east-1",
-                  config=Config(s3={"addressing_style": "path"}, signature_version="s3v4", retries={"max_attempts": 10}))
-exec(sys.argv[2])
-"""
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-class Server:
-    """An S3 server of its own, with the bucket."""
-
-    def __init__(self, home):
-        self.python = python_environment("requirements-moto.txt")
-        port = free_port()
-        self.url = f"http://127.0.0.1:{port}"
-        command = [self.python.parent / "moto_server", "-H", "127.0.0.1", "-p", str(port)]
-        if os.environ.get("KILN_S3_SERVER", "moto") == "versitygw":
-            (home / "data").mkdir()
-            command = [go_program("versitygw"), "--port", f"127.0.0.1:{port}", "posix", home / "data"]
-        env = {**os.environ, "ROOT_ACCESS_KEY": KEYS["AWS_ACCESS_KEY_ID"], "ROOT_SECRET_KEY": KEYS["AWS_SECRET_ACCESS_KEY"]}
-        self.process = subprocess.Popen([str(part) for part in command], env=env, stdout=subprocess.DEVNULL,
-                                        stderr=subprocess.DEVNULL)
-        end = time.monotonic() + 120
-        while True:
-            try:
-                self.do(f"s3.create_bucket(Bucket={BUCKET!r})")
-                return
-            except subprocess.CalledProcessError:
-                if time.monotonic() > end:
-                    raise
-                time.sleep(0.5)
-
-    def do(self, code):
-        return subprocess.run([self.python, "-c", BOTO, self.url, code], check=True, capture_output=True, text=True,
-                              env={**os.environ, **KEYS}).stdout
-
-    def keys(self, prefix):
-        return self.do(f"""
-for page in s3.get_paginator("list_objects_v2").paginate(Bucket={BUCKET!r}, Prefix={prefix!r}):
-    for one in page.get("Contents", []): print(one["Key"])""").split()
-
-    def close(self):
-        self.process.kill()
-        self.process.wait()
+lacking = None
 
 
 class Counter:
@@ -129,13 +78,17 @@ def large_model(path, side=2048):
 class FarmInABucket(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
+        global lacking
         cls.home = pathlib.Path(tempfile.mkdtemp(prefix="kiln-s3-"))
         cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
-        cls.server = Server(cls.home)
-        cls.addClassCleanup(cls.server.close)
+        try:
+            cls.server = Server(cls.home, os.environ.get("KILN_S3_SERVER", "moto"))
+        except Skip as skip:
+            lacking = skip
+            raise unittest.SkipTest(str(skip))
+        cls.addClassCleanup(cls.server.kill)
         os.environ.update(KEYS)
-        url = f"s3://{BUCKET}/farm?endpoint={cls.server.url}"
-        cls.farm = Farm(workers=1, options=("--no-sample", "--store", url))
+        cls.farm = Farm(workers=1, options=("--no-sample", "--store", cls.server.store("farm")))
         for name in KEYS:
             del os.environ[name]
         cls.addClassCleanup(cls.farm.close)
@@ -203,17 +156,11 @@ s3.put_object(Bucket={BUCKET!r}, Key={key!r}, Body=bytes(body))""")
         self.assertIn(f"the blobs stay in the bucket s3://{BUCKET}/farm", made.stdout + made.stderr)
 
     def test_the_store_is_not_moved_by_an_option(self):
-        again = self.farm.up("--no-sample", "--store", f"s3://{BUCKET}/elsewhere?endpoint={self.server.url}")
+        again = self.farm.up("--no-sample", "--store", self.server.store("elsewhere"))
         self.assertEqual(again.returncode, 2, again.stdout + again.stderr)
         self.assertIn("--store does not move them", again.stderr)
 
 
 if __name__ == "__main__":
-    try:
-        python_environment("requirements-moto.txt")
-        if os.environ.get("KILN_S3_SERVER", "moto") == "versitygw":
-            go_program("versitygw")
-    except Skip as skip:
-        print(f"skipped: {skip}")
-        sys.exit(77)
-    unittest.main()
+    program = unittest.main(exit=False)
+    sys.exit(77 if lacking and program.result.wasSuccessful() else not program.result.wasSuccessful())

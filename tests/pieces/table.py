@@ -45,6 +45,8 @@ LABELLED = (
     ("s3_servers_all", 900, ("storage/s3/", "storage/blob/", "tests/storage/s3/", "tests/support/", "tests/interop/")),
     ("coordinators_at_random", 600, ("coordinator/", "infra/up", "infra/lib/", "tests/infra/coordinators_test.py")),
     ("rolling_upgrade", 600, ("coordinator/", "storage/index/", "tests/infra/upgrade_test.py")),
+    *((name, seconds, (*FARM, "tests/support/patroni.py", "tests/interop/bucket.py", "tests/infra/beyond_one_machine_test.py"))
+      for name, seconds in (("beyond_one_machine", 900), ("beyond_one_machine_light", 3600))),
     ("patroni_failover", 900, ("storage/postgres/", "tests/support/patroni.py", "tests/infra/patroni_test.py")),
     ("deploy_cluster", 3600, ("infra/deploy/kubernetes/", "tests/deploy/")),
     *((f"runbook_{name}", 600, ("infra/deploy/runbooks/",))
