@@ -76,7 +76,8 @@ Result<GarbageReport> GarbageCollector::collectAlone(postgres::Connection& conne
       storage::SweepReport swept,
       store_.sweep(reached.needed, {.grace = grace, .dryRun = dryRun, .reached = observers_.reached}));
   if (!dryRun) {
-    const quota::StoredBytes found(swept.referredBytes.begin(), swept.referredBytes.end());
+    quota::StoredBytes found(swept.referredBytes.begin(), swept.referredBytes.end());
+    for (const auto& [instance, bytes] : counted) found.try_emplace(instance, 0);  // refers to nothing
     KILN_TRY(connection.transact(
         [&](postgres::Connection& c) { return quota::correctStoredBytes(c, found, counted); }));
   }

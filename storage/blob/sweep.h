@@ -55,7 +55,7 @@ struct SweepReport {
   // Of stores that read what they keep in turn, a part with each sweep.
   std::uint64_t scrubbedBlobs = 0, scrubbedBytes = 0;
   std::vector<Digest> corrupt;  // of these; missing from now on
-  // Of each instance that has ever had a blob, what it refers to afterwards.
+  // Of each instance that refers to a blob, or did before, what it refers to afterwards.
   std::map<std::string, std::uint64_t> referredBytes;
 };
 

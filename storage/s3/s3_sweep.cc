@@ -23,17 +23,19 @@ bool needs(const NeededBlobs& needed, const std::string& instance, const Digest&
 }
 
 // Which references may go, by what is needed and by their age. True if none would be left, and no upload was
-// begun lately.
+// begun lately. One that is promised before it goes counts among its instance's bytes with the next sweep.
 bool judge(const BlobReferences::HeldBlob& held, const NeededBlobs& needed, TimePoint oldest,
            BlobReferences::Unneeded& unneeded, SweepReport& report) {
   unneeded.digest = held.blob.digest;
   for (const BlobReferences::Holder& holder : held.holders) {
-    if (holder.counts && needs(needed, holder.instance, held.blob.digest))
-      ++report.neededReferences;
-    else if (holder.promised >= oldest)
-      ++report.youngReferences;
-    else
+    std::uint64_t& referred = report.referredBytes[holder.instance];
+    const bool isNeeded = holder.counts && needs(needed, holder.instance, held.blob.digest);
+    if (!isNeeded && holder.promised < oldest) {
       unneeded.instances.push_back(holder.instance);
+      continue;
+    }
+    ++(isNeeded ? report.neededReferences : report.youngReferences);
+    if (holder.counts) referred += held.blob.digest.size;
   }
   return unneeded.instances.size() == held.holders.size() && held.begun < oldest;
 }

@@ -66,6 +66,22 @@ TEST_P(S3Sweep, TakesWhatIsNeitherNeededNorYoung) {
   EXPECT_EQ(said.keptBytes, report.keptBytes);
 }
 
+TEST_P(S3Sweep, SaysWhatEachInstanceRefersToAfterwards) {
+  const Digest needed = put("needed"), both = put("shared");
+  put("shared", "b");
+  put("old", "c");
+  const Digest corrupt = put("corrupt", "d");
+  age();
+  put("young", "b");
+  harness_.corrupt(corrupt);
+  EXPECT_EQ(getBlob(harness_.store(), "d", corrupt, 1 << 20).error().code, Code::kDataLoss);
+  NeededBlobs roots;
+  for (const Digest& digest : {needed, both}) roots.add("a", digest.hash);
+  roots.add("d", corrupt.hash);
+  const std::map<std::string, std::uint64_t> bytes{{"a", 12}, {"b", 5}, {"c", 0}, {"d", 0}};
+  EXPECT_EQ(sweep(roots).referredBytes, bytes) << "what is missing is uploaded again, and counts then";
+}
+
 TEST_P(S3Sweep, WhatWentIsUploadedAgainUnderANewKey) {
   const Digest digest = put("again");
   age();
