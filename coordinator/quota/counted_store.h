@@ -1,23 +1,10 @@
 // A BlobStore that counts what an instance gains by uploads (usage.h), and refuses what is beyond its quota.
 #pragma once
 
-#include "coordinator/quota/quota_rules.h"
-#include "manifest/base/clock.h"
+#include "coordinator/quota/taken_bytes.h"
 #include "storage/blob/blob_store.h"
-#include "storage/postgres/pool.h"
 
 namespace kiln::quota {
-
-// What uploads are counted in. All of it outlives whoever has it, and is thread safe.
-struct Books {
-  postgres::Pool& database;
-  const Clock& clock;
-  const Quotas& quotas;
-};
-
-// Whose uploads are limited. What a worker brings is the result of work that was let in already: it counts as
-// stored, is no upload of a client, and is never refused.
-enum class Uploader { kClient, kWorker };
 
 // Thread safe as `base`, which must outlive it. Further errors of writes: kResourceExhausted beyond the quota
 // (usage.h), and those of the database. Bytes count from the beginning of their upload and are given back if
@@ -42,9 +29,7 @@ class CountedStore final : public storage::BlobStore {
                                std::span<const storage::BlobBytes> blobs) override;
 
  private:
-  class Taken;
   class Writer;
-  bool isCounted(const std::string& instance) const;
 
   storage::BlobStore& base_;
   const Books books_;

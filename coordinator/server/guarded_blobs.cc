@@ -2,6 +2,7 @@
 
 #include <functional>
 
+#include "coordinator/quota/counted_transfers.h"
 #include "storage/remote/byte_stream_service.h"
 
 namespace kiln::server {
@@ -92,6 +93,22 @@ grpc::Status GuardedCas::BatchUpdateBlobs(ServerContext* context,
     return toGrpc(status);
   quota::CountedStore counted(store_, books_, uploaderOf(door_.gate, *context));
   return storage::CasService(counted).BatchUpdateBlobs(context, request, response);
+}
+
+grpc::Status GuardedTransfers::BeginUpload(ServerContext* context, const v1::BeginUploadRequest* request,
+                                           v1::BlobRoute* response) {
+  if (const Status status = admit(*context, "BeginUpload", request->instance()); !status)
+    return toGrpc(status);
+  quota::CountedTransfers counted(transfers_, store_, books_, uploaderOf(door_.gate, *context));
+  return storage::TransferService(counted).BeginUpload(context, request, response);
+}
+
+grpc::Status GuardedTransfers::FinishUpload(ServerContext* context, const v1::FinishUploadRequest* request,
+                                            v1::FinishUploadResponse* response) {
+  if (const Status status = admit(*context, "FinishUpload", request->instance()); !status)
+    return toGrpc(status);
+  quota::CountedTransfers counted(transfers_, store_, books_, uploaderOf(door_.gate, *context));
+  return storage::TransferService(counted).FinishUpload(context, request, response);
 }
 
 }  // namespace kiln::server

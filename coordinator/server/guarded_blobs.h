@@ -2,11 +2,11 @@
 #pragma once
 
 #include "coordinator/quota/counted_store.h"
-
 #include "coordinator/server/guard.h"
 #include "generated_guards.h"  // by guard_generator.h
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "storage/blob/blob_store.h"
+#include "storage/direct/transfer_service.h"
 #include "storage/remote/cas_service.h"
 
 namespace kiln::server {
@@ -43,6 +43,23 @@ class GuardedCas final : public GuardedContentAddressableStorage {
                                 reapi::BatchUpdateBlobsResponse* response) override;
 
  private:
+  storage::BlobStore& store_;
+  const quota::Books books_;
+};
+
+// Uploads past the coordinator, within the quotas. What is only read goes as the generated guard lets it.
+class GuardedTransfers final : public GuardedTransferService {
+ public:
+  GuardedTransfers(const Door& door, storage::TransferService& inner, storage::DirectTransfers& transfers,
+                   storage::BlobStore& store, const quota::Books& books)
+      : GuardedTransferService(door, inner), transfers_(transfers), store_(store), books_(books) {}
+  grpc::Status BeginUpload(grpc::ServerContext* context, const v1::BeginUploadRequest* request,
+                           v1::BlobRoute* response) override;
+  grpc::Status FinishUpload(grpc::ServerContext* context, const v1::FinishUploadRequest* request,
+                            v1::FinishUploadResponse* response) override;
+
+ private:
+  storage::DirectTransfers& transfers_;
   storage::BlobStore& store_;
   const quota::Books books_;
 };

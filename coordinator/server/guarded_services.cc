@@ -41,7 +41,7 @@ GuardedServices::GuardedServices(const Door& door, const Services& services)
       recalls_(door, services.recalls),
       attestations_(door, services.attestations),
       cas_(door, plainCas_, services.blobs, services.books),
-      transfers_(door, plainTransfers_),
+      transfers_(door, plainTransfers_, services.transfers, services.blobs, services.books),
       streams_(door, services.blobs, services.books) {}
 
 std::vector<grpc::Service*> GuardedServices::all() {

@@ -70,7 +70,7 @@ class GuardedServices {
   GuardedRecallService recalls_;
   GuardedAttestationService attestations_;
   GuardedCas cas_;
-  GuardedTransferService transfers_;
+  GuardedTransfers transfers_;
   GuardedStreams streams_;
 };
 

@@ -1,5 +1,6 @@
 #include "coordinator/quota/counted_store.h"
 
+#include "coordinator/quota/counted_transfers.h"
 #include "coordinator/quota/usage.h"
 #include "storage/blob/local_blob_store.h"
 #include "tests/storage/index/index_fixture.h"
@@ -47,6 +48,25 @@ class CountedStoreTest : public ::testing::Test {
 };
 
 using Counted = std::pair<std::int64_t, std::int64_t>;
+
+// Whose uploads all consist of one letter.
+class OneLetter final : public storage::DirectTransfers {
+ public:
+  explicit OneLetter(storage::BlobStore& store) : store_(store) {}
+  Result<storage::BlobRoute> locate(const std::string&, const Digest&) override {
+    return storage::BlobRoute{};
+  }
+  Result<storage::BlobRoute> beginUpload(const std::string&, const Digest&) override {
+    return storage::BlobRoute{};
+  }
+  Status finishUpload(const std::string& instance, const Digest& digest, const std::string& upload) override {
+    const std::string text(digest.size, upload.at(0));
+    return storage::putBlob(store_, instance, digest, asBytes(text));
+  }
+
+ private:
+  storage::BlobStore& store_;
+};
 
 TEST_F(CountedStoreTest, AnUploadCountsOnce) {
   ASSERT_TRUE(put(clients_, std::string(10, 'x')));
@@ -107,6 +127,27 @@ TEST_F(CountedStoreTest, WhatAWorkerBringsIsStoredAndNeverRefused) {
   ASSERT_TRUE(put(workers_, std::string(200, 'x')));
   EXPECT_EQ(counted(), Counted(200, 0));
   EXPECT_FALSE(put(clients_, "y")) << "a client has no room beside it";
+}
+
+TEST_F(CountedStoreTest, UploadsPastTheCoordinatorCountOnceTheyAreThere) {
+  OneLetter letters(*local_);
+  CountedTransfers transfers(letters, *local_, books_, Uploader::kClient);
+  const Digest digest = digestOf(std::string(40, 'x')), large = digestOf(std::string(11, 'y'));
+  ASSERT_TRUE(transfers.beginUpload("a", digest));
+  EXPECT_EQ(counted(), Counted(0, 0));
+  EXPECT_FALSE(transfers.finishUpload("a", digest, "w")) << "other bytes";
+  EXPECT_EQ(counted(), Counted(0, 0));
+  ASSERT_TRUE(transfers.finishUpload("a", digest, "x"));
+  EXPECT_EQ(counted(), Counted(40, 40));
+  ASSERT_TRUE(transfers.beginUpload("a", digest)) << "there is no room, and none is wanted";
+  ASSERT_TRUE(transfers.finishUpload("a", digest, "x"));
+  EXPECT_EQ(counted(), Counted(40, 40));
+  EXPECT_EQ(transfers.beginUpload("a", large).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(transfers.finishUpload("a", large, "y").error().code, Code::kResourceExhausted);
+  EXPECT_FALSE(*storage::hasBlob(*local_, "a", large));
+  CountedTransfers workers(letters, *local_, books_, Uploader::kWorker);
+  ASSERT_TRUE(workers.finishUpload("a", large, "y"));
+  EXPECT_EQ(counted(), Counted(51, 40));
 }
 
 TEST_F(CountedStoreTest, AnInstanceWithoutSuchLimitsIsNotCounted) {
