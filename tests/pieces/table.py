@@ -44,6 +44,8 @@ LABELLED = (
     ("crane_fetches", 120, ("api/gateway/", "tests/interop/")),
     ("s3_servers_all", 900, ("storage/s3/", "storage/blob/", "tests/storage/s3/", "tests/support/", "tests/interop/")),
     ("coordinators_at_random", 600, ("coordinator/", "infra/up", "infra/lib/", "tests/infra/coordinators_test.py")),
+    *((name, 600, ("storage/s3/", "storage/direct/", "storage/blob/", "storage/farm_store/", "infra/up", "infra/lib/", "tests/interop/"))
+      for name in ("s3_farm", "s3_farm_versitygw")),
     ("rolling_upgrade", 600, ("coordinator/", "storage/index/", "tests/infra/upgrade_test.py")),
     *((name, seconds, (*FARM, "tests/support/patroni.py", "tests/interop/bucket.py", "tests/infra/beyond_one_machine_test.py"))
       for name, seconds in (("beyond_one_machine", 900), ("beyond_one_machine_light", 3600))),
