@@ -272,6 +272,13 @@ TEST_F(IndexTest, AWorkerIsStoredWholeAndKeepsItsFirstContact) {
   const auto workers = *listWorkers(connection_);
   ASSERT_EQ(workers.size(), 1u);
   EXPECT_TRUE(isStored(workers[0]));
+
+  // Coordinators of the release before read another table.
+  const auto before = connection_.execute(
+      "SELECT * FROM workers WHERE name = $1 AND operator = $2 AND draining AND last_contact = $3",
+      {worker.name, worker.operatorName, worker.lastContact});
+  ASSERT_TRUE(before);
+  EXPECT_EQ(before->size(), 1);
 }
 
 TEST_F(IndexTest, AWorkerSpeaksFromOnePlaceAtATime) {
