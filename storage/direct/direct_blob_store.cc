@@ -2,6 +2,7 @@
 
 #include "manifest/base/steady_clock.h"
 #include "storage/direct/direct_writer.h"
+#include "storage/remote/remote_blob_store.h"
 #include "storage/remote/status.h"
 #include "storage/s3/window.h"
 #include "storage/tree/digest_proto.h"
@@ -43,10 +44,10 @@ void DirectBlobStore::close(Rest& rest, std::chrono::seconds time) {
 template <class Request, class Response>
 Status DirectBlobStore::call(grpc::Status (v1::TransferService::Stub::*method)(grpc::ClientContext*,
                                                                                const Request&, Response*),
-                             const Request& request, Response& response) {
+                             const Request& request, Response& response, std::chrono::milliseconds timeout) {
   Status called = (*endpoints_)([&](const Endpoint& at) {
     grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
+    context.set_deadline(std::chrono::system_clock::now() + timeout);
     return statusFromGrpc((*stubs_[at.place].*method)(&context, request, &response));
   });
   // This farm has no such way, or is of an earlier release.
@@ -62,7 +63,7 @@ Result<BlobRoute> DirectBlobStore::locate(const std::string& instance, const Dig
   v1::BlobRoute response;
   request.set_instance(instance);
   *request.mutable_digest() = toProto(digest);
-  KILN_TRY(call(&v1::TransferService::Stub::LocateBlob, request, response));
+  KILN_TRY(call(&v1::TransferService::Stub::LocateBlob, request, response, options_.callTimeout));
   return routeOf(response);
 }
 
@@ -105,7 +106,7 @@ Status DirectBlobStore::put(const std::string& instance, const Digest& digest, c
   v1::BlobRoute route;
   begin.set_instance(instance);
   *begin.mutable_digest() = toProto(digest);
-  KILN_TRY(call(&v1::TransferService::Stub::BeginUpload, begin, route));
+  KILN_TRY(call(&v1::TransferService::Stub::BeginUpload, begin, route, options_.callTimeout));
   if (Status sent = mover_.put(routeOf(route), body); !sent) {
     close(uploads_, options_.restAfterFailure);
     return sent;
@@ -115,7 +116,8 @@ Status DirectBlobStore::put(const std::string& instance, const Digest& digest, c
   finish.set_instance(instance);
   *finish.mutable_digest() = toProto(digest);
   finish.set_upload(route.upload());
-  return call(&v1::TransferService::Stub::FinishUpload, finish, finished);
+  return call(&v1::TransferService::Stub::FinishUpload, finish, finished,
+              options_.callTimeout + longestTransfer(digest.size));
 }
 
 Result<std::unique_ptr<BlobWriter>> DirectBlobStore::beginWrite(const std::string& instance,

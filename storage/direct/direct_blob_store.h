@@ -14,8 +14,10 @@
 namespace kiln::storage {
 
 struct DirectBlobStoreOptions {
-  std::uint64_t smallest = 64 << 10;              // smaller blobs go through the coordinator
-  std::chrono::milliseconds callTimeout{60'000};  // of a call to the coordinator
+  std::uint64_t smallest = 64 << 10;  // smaller blobs go through the coordinator
+  // Of a call to the coordinator; the end of an upload has longestTransfer() more, since the store copies the
+  // blob meanwhile, and the coordinator reads it where the store tells no checksum.
+  std::chrono::milliseconds callTimeout{60'000};
   // A store that cannot be reached, or gives wrong bytes, is not tried again for as long.
   std::chrono::seconds restAfterFailure{60};
   s3::Timeouts timeouts{.connect = std::chrono::milliseconds(3000), .stall = std::chrono::seconds(10)};
@@ -49,7 +51,7 @@ class DirectBlobStore final : public BlobStore {
   template <class Request, class Response>
   Status call(grpc::Status (v1::TransferService::Stub::*method)(grpc::ClientContext*, const Request&,
                                                                 Response*),
-              const Request& request, Response& response);
+              const Request& request, Response& response, std::chrono::milliseconds timeout);
   Result<BlobRoute> locate(const std::string& instance, const Digest& digest);
   // Uploads what the body holds. Not: it has to go through the coordinator.
   Status put(const std::string& instance, const Digest& digest, const s3::Body& body);
