@@ -1,5 +1,7 @@
 #include "storage/direct/direct_blob_store.h"
 
+#include <algorithm>
+
 #include "manifest/base/steady_clock.h"
 #include "storage/direct/direct_writer.h"
 #include "storage/remote/remote_blob_store.h"
@@ -10,7 +12,8 @@
 namespace kiln::storage {
 namespace {
 
-constexpr std::chrono::minutes kNoSuchService{10};
+constexpr std::chrono::minutes kNoSuchService{10};  // and the longest rest
+constexpr unsigned kMostDoublings = 4;
 
 const Clock& steadyClock() {
   static const SteadyClock clock;
@@ -34,11 +37,18 @@ DirectBlobStore::DirectBlobStore(std::shared_ptr<Endpoints> endpoints, BlobStore
 }
 
 bool DirectBlobStore::isOpen(const Rest& rest) const {
-  return clock_.now().time_since_epoch().count() >= rest;
+  return clock_.now().time_since_epoch().count() >= rest.until;
 }
 
 void DirectBlobStore::close(Rest& rest, std::chrono::seconds time) {
-  rest = (clock_.now() + time).time_since_epoch().count();
+  rest.until = (clock_.now() + time).time_since_epoch().count();
+}
+
+// Transfers that were on their way at the same time fail for one reason, and count once.
+void DirectBlobStore::failed(Rest& rest) {
+  if (!isOpen(rest)) return;
+  const unsigned doublings = std::min(rest.failures++, kMostDoublings);
+  close(rest, std::min<std::chrono::seconds>(options_.restAfterFailure * (1u << doublings), kNoSuchService));
 }
 
 template <class Request, class Response>
@@ -85,7 +95,7 @@ Status DirectBlobStore::read(const std::string& instance, const Digest& digest, 
   Status got = mover_.get(*route, digest.size, done, take);
   if (window.isRefused()) return got;
   if (!got) {
-    close(downloads_, options_.restAfterFailure);
+    failed(downloads_);
     if (!window.isBegun()) return plainly();
     got = coordinator_.read(instance, digest, done, 0, [&](Bytes bytes) -> Status {
       KILN_TRY(take(bytes));
@@ -94,8 +104,11 @@ Status DirectBlobStore::read(const std::string& instance, const Digest& digest, 
     });
     KILN_TRY(got);
   }
-  if (hasher.finish() == digest) return window.finish();
-  close(downloads_, options_.restAfterFailure);
+  if (hasher.finish() == digest) {
+    if (isOpen(downloads_)) downloads_.failures = 0;
+    return window.finish();
+  }
+  failed(downloads_);
   if (!window.isBegun()) return plainly();
   return fail(Code::kDataLoss, "the farm's store gave other bytes than those of " + digest.text() +
                                    "; read it again, and they come through the coordinator");
@@ -108,9 +121,10 @@ Status DirectBlobStore::put(const std::string& instance, const Digest& digest, c
   *begin.mutable_digest() = toProto(digest);
   KILN_TRY(call(&v1::TransferService::Stub::BeginUpload, begin, route, options_.callTimeout));
   if (Status sent = mover_.put(routeOf(route), body); !sent) {
-    close(uploads_, options_.restAfterFailure);
+    failed(uploads_);
     return sent;
   }
+  uploads_.failures = 0;
   v1::FinishUploadRequest finish;
   v1::FinishUploadResponse finished;
   finish.set_instance(instance);

@@ -18,7 +18,8 @@ struct DirectBlobStoreOptions {
   // Of a call to the coordinator; the end of an upload has longestTransfer() more, since the store copies the
   // blob meanwhile, and the coordinator reads it where the store tells no checksum.
   std::chrono::milliseconds callTimeout{60'000};
-  // A store that cannot be reached, or gives wrong bytes, is not tried again for as long.
+  // A store that cannot be reached, or gives wrong bytes, is not tried again for as long; after each further
+  // failure in a row for twice as long, up to 10 minutes.
   std::chrono::seconds restAfterFailure{60};
   s3::Timeouts timeouts{.connect = std::chrono::milliseconds(3000), .stall = std::chrono::seconds(10)};
   s3::RetryPolicy retry{.attempts = 3, .giveUpAfter = std::chrono::seconds(20)};
@@ -45,8 +46,13 @@ class DirectBlobStore final : public BlobStore {
 
  private:
   friend class DirectWriter;
-  using Rest = std::atomic<TimePoint::rep>;
+  // While a direction goes through the coordinator.
+  struct Rest {
+    std::atomic<TimePoint::rep> until = 0;
+    std::atomic<unsigned> failures = 0;  // in a row
+  };
   bool isOpen(const Rest& rest) const;
+  void failed(Rest& rest);
   void close(Rest& rest, std::chrono::seconds time);
   template <class Request, class Response>
   Status call(grpc::Status (v1::TransferService::Stub::*method)(grpc::ClientContext*, const Request&,
@@ -62,7 +68,7 @@ class DirectBlobStore final : public BlobStore {
   const DirectBlobStoreOptions options_;
   const Clock& clock_;
   HttpMover mover_;
-  Rest downloads_ = 0, uploads_ = 0;  // until when they go through the coordinator
+  Rest downloads_, uploads_;
 };
 
 }  // namespace kiln::storage

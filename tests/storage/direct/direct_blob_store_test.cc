@@ -165,6 +165,32 @@ TEST_F(Direct, AStoreThatIsAwayIsGoneRoundAndLeftAlone) {
   EXPECT_EQ(farm_.counted.bytesRead, before) << "and then it is tried again";
 }
 
+TEST_F(Direct, AStoreThatStaysAwayIsLeftAloneForLonger) {
+  const std::string text = pattern(200'000, 22);
+  const Digest digest = putBlob(bucket_.store(), "a", asBytes(text)).value();
+  proxy_.arm({Kind::kRefuse, 0, 1000});
+  const auto isTried = [&] {
+    const int before = proxy_.struck();
+    EXPECT_EQ(get(digest).value(), text);
+    return proxy_.struck() > before;
+  };
+  const auto soon = options_.restAfterFailure + std::chrono::seconds(1);
+  EXPECT_TRUE(isTried());
+  clock_.advance(soon);
+  EXPECT_TRUE(isTried());
+  clock_.advance(soon);
+  EXPECT_FALSE(isTried());
+  clock_.advance(soon);
+  EXPECT_TRUE(isTried());
+  clock_.advance(std::chrono::minutes(11));
+  proxy_.arm({});
+  EXPECT_EQ(get(digest).value(), text);
+  proxy_.arm({Kind::kRefuse, 0, 1000});
+  EXPECT_TRUE(isTried());
+  clock_.advance(soon);
+  EXPECT_TRUE(isTried()) << "once it has answered, it is as if nothing had been";
+}
+
 TEST_F(Direct, WhateverHappensOnTheWayTheBytesAreRight) {
   unsigned seed = 30;
   for (const Fault& fault :
