@@ -2,6 +2,8 @@
 #include "coordinator/quota/usage.h"
 #include "storage/blob/upload.h"
 #include "storage/remote/remote_blob_store.h"
+#include "storage/remote/status.h"
+#include "storage/tree/digest_proto.h"
 #include "tests/coordinator/server/access_fixture.h"
 
 namespace kiln::server::testing {
@@ -24,6 +26,27 @@ class UploadQuota : public AccessFixture {
     const std::vector<storage::BlobBytes> blobs{{digestOf(text), asBytes(text)}};
     return store.putBatch(kGranted, blobs).at(0);
   }
+  Status begin(const std::string& name, const std::string& text) {
+    v1::BeginUploadRequest request;
+    v1::BlobRoute route;
+    return pastTheCoordinator(&v1::TransferService::Stub::BeginUpload, name, text, request, route);
+  }
+  Status finish(const std::string& name, const std::string& text) {
+    v1::FinishUploadRequest request;
+    v1::FinishUploadResponse response;
+    return pastTheCoordinator(&v1::TransferService::Stub::FinishUpload, name, text, request, response);
+  }
+  template <class Request, class Response>
+  Status pastTheCoordinator(grpc::Status (v1::TransferService::Stub::*method)(grpc::ClientContext*,
+                                                                              const Request&, Response*),
+                            const std::string& name, const std::string& text, Request& request,
+                            Response& response) {
+    request.set_instance(kGranted);
+    *request.mutable_digest() = storage::toProto(digestOf(text));
+    grpc::ClientContext context;
+    const auto stub = v1::TransferService::NewStub(as(name));
+    return statusFromGrpc((*stub.*method)(&context, request, &response));
+  }
   static void expectRefused(const Status& status) {
     ASSERT_FALSE(status);
     EXPECT_EQ(status.error().code, Code::kResourceExhausted) << status.error().message;
@@ -43,6 +66,17 @@ TEST_F(UploadQuota, AClientsStreamsAndBatchesAreRefusedBeyondIt) {
   EXPECT_TRUE(put("submitter", std::string(60, 'x'))) << "what is there is no upload";
   clock_.advance(std::chrono::hours(1));
   EXPECT_TRUE(put("submitter", "z"));
+}
+
+TEST_F(UploadQuota, UploadsPastTheCoordinatorAreRefusedAlike) {
+  ASSERT_TRUE(begin("submitter", std::string(60, 'x')));
+  ASSERT_TRUE(begin("submitter", std::string(60, 'y'))) << "counted at its end";
+  ASSERT_TRUE(finish("submitter", std::string(60, 'x')));
+  expectRefused(begin("submitter", std::string(41, 'z')));
+  expectRefused(finish("submitter", std::string(60, 'y')));
+  EXPECT_TRUE(begin("worker", std::string(300, 'z')));
+  EXPECT_TRUE(finish("worker", std::string(300, 'z')));
+  EXPECT_TRUE(finish("submitter", std::string(40, 'z')));
 }
 
 TEST_F(UploadQuota, AWorkersResultsAreNot) {
