@@ -110,6 +110,8 @@ Status DirectBlobStore::read(const std::string& instance, const Digest& digest, 
   }
   failed(downloads_);
   if (!window.isBegun()) return plainly();
+  // The coordinator looks at the store's bytes: if they are damaged, it misses the blob from now on.
+  KILN_TRY(coordinator_.read(instance, digest, 0, 0, [](Bytes) -> Status { return {}; }));
   return fail(Code::kDataLoss, "the farm's store gave other bytes than those of " + digest.text() +
                                    "; read it again, and they come through the coordinator");
 }

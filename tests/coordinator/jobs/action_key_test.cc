@@ -225,6 +225,9 @@ TEST(ActionKey, NothingOfADeliverySpec) {
       {"priority", [](auto& d) { d.priority = 7; }},
       {"timeLimitSeconds", [](auto& d) { d.timeLimitSeconds = 60; }},
       {"noCache", [](auto& d) { d.noCache = true; }},
+      {"deadlineSeconds", [](auto& d) { d.deadlineSeconds = 600; }},
+      {"deadline", [](auto& d) { d.deadline = TimePoint(std::chrono::hours(500'000)); }},
+      {"maxWorkerSeconds", [](auto& d) { d.maxWorkerSeconds = 900; }},
       {"rebuild",
        [](auto& d) {
          d.rebuild = RebuildRequest{digestOf(std::string_view("artifact")), {}};
