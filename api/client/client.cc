@@ -16,6 +16,7 @@
 #include "manifest/base/utf8.h"
 #include "storage/direct/direct_blob_store.h"
 #include "storage/remote/remote_blob_store.h"
+#include "storage/tracing/trace_context.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::client {
@@ -170,9 +171,23 @@ Result<storage::UploadProgress> Client::upload(std::span<const storage::UploadIt
   });
 }
 
-Result<v1::Job> Client::submit(v1::SubmitJobRequest request) {
+Result<v1::Job> Client::submit(v1::SubmitJobRequest request, SubmissionTrace* trace) {
   request.set_instance(options_.instance);
-  return call<v1::Job>(&Stubs::jobs, &v1::JobService::Stub::SubmitJob, request);
+  if (!trace) return call<v1::Job>(&Stubs::jobs, &v1::JobService::Stub::SubmitJob, request);
+  KILN_TRY(checkText(request));
+  return retried([&](const storage::Endpoint& at) -> Result<v1::Job> {
+    KILN_TRY(checkListener(*at.channel, at.name));
+    grpc::ClientContext context;
+    context.set_deadline(std::chrono::system_clock::now() + options_.deadline);
+    context.AddMetadata(tracing::kTraceparent, trace->caller);
+    v1::Job job;
+    const grpc::Status status = stubs_[at.place]->jobs.SubmitJob(&context, request, &job);
+    if (!status.ok()) return fail(rpcError(status, *at.channel, at.name));
+    const auto& answer = context.GetServerInitialMetadata();
+    if (const auto found = answer.find(tracing::kTraceparent); found != answer.end())
+      trace->job.assign(found->second.data(), found->second.size());
+    return job;
+  });
 }
 
 Result<v1::Job> Client::job(const std::string& id) {

@@ -39,6 +39,12 @@ struct ClientOptions {
   std::function<void(const std::string& from, const std::string& to)> movedOn = {};
 };
 
+// A W3C trace that a submission is part of.
+struct SubmissionTrace {
+  std::string caller;  // traceparent of whoever submits; goes with the call
+  std::string job;     // what comes back: that of the submission if the farm traces the job; else ""
+};
+
 // Thread safe. Connects on first use.
 class Client {
  public:
@@ -56,7 +62,7 @@ class Client {
 
   // Fills in the instance. On missing blobs: kFailedPrecondition with details {"missing": [...]}. The
   // request's idempotency key makes a repeated call find the job that the first one made.
-  Result<v1::Job> submit(v1::SubmitJobRequest request);
+  Result<v1::Job> submit(v1::SubmitJobRequest request, SubmissionTrace* trace = nullptr);
   Result<v1::Job> job(const std::string& id);
   // What one builder left of the job's compile for `target` ("" for its only one). kNotFound if nothing.
   Result<v1::BuilderOutputs> outputs(const std::string& job, const std::string& worker,

@@ -212,11 +212,13 @@ Status Completion::settleCancelled(const queue::LeaseKey& key, const v1::Finishe
 Result<std::vector<index::JobKey>> Completion::settle(const queue::LeaseKey& key, const v1::Finished& report,
                                                       const signing::Certificate& worker) {
   std::optional<index::RunRecord> run;
+  std::optional<tracing::SpanContext> job;
   {
     KILN_ASSIGN(auto connection, stores_.database.acquire());
     KILN_ASSIGN(run, leasing_.queue.find(*connection, key));
     // Rehashing may take its time.
     if (run) KILN_TRY(leasing_.queue.keepForResult(*connection, key));
+    if (run) job = spanOf(observers_.tracing, *connection, {run->instance, run->jobId});
   }
   if (!run) {
     KILN_TRY(settleCancelled(key, report, worker));
@@ -232,7 +234,9 @@ Result<std::vector<index::JobKey>> Completion::settle(const queue::LeaseKey& key
                {}};
     retryable = report.retryable();
   } else {
+    tracing::Scope scope(observers_.tracing.sink, spanOf(job, *run), "result", stores_.clock);
     auto checked = check(*run, report, worker);
+    if (!checked) scope.failed(checked.error().message);
     if (checked) {
       good = std::move(*checked);
     } else {
@@ -253,20 +257,26 @@ Result<std::vector<index::JobKey>> Completion::settle(const queue::LeaseKey& key
     return {};
   }));
   if (concerned.empty()) return concerned;
-  if (const auto leased = leasedAt(*run, leasing_))
-    observers_.metrics.leaseEnded(run->kind, good.has_value(), stores_.clock.now() - *leased);
-  std::string action = run->action.hex();
+  if (const auto leased = leasedAt(*run, leasing_)) {
+    const TimePoint now = stores_.clock.now();
+    observers_.metrics.leaseEnded(run->kind, good.has_value(), now - *leased);
+    tellLeased(observers_.tracing, job, *run, *leased, now, failure.message);
+  }
+  const std::string action = run->action.hex(), trace = job ? tracing::hexOf(job->trace) : "";
   if (good) {
     observers_.metrics.resultAccepted();
     logInfo("result stored", {{"job", run->jobId},
                               {"action", action},
+                              {"trace", trace},
                               {"worker", key.worker.name},
                               {"exit", std::to_string(good->exitCode)}});
     observers_.reached(kPointResultStored);
   } else {
-    logWarning(
-        "attempt failed",
-        {{"job", run->jobId}, {"action", action}, {"worker", key.worker.name}, {"error", failure.message}});
+    logWarning("attempt failed", {{"job", run->jobId},
+                                  {"action", action},
+                                  {"trace", trace},
+                                  {"worker", key.worker.name},
+                                  {"error", failure.message}});
   }
   return concerned;
 }

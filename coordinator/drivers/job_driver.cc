@@ -60,16 +60,20 @@ bool isSigned(const jobs::Step& step) {
 
 void report(const Clock& clock, const Observers& observers, const JobSnapshot& snapshot,
             const jobs::End& end) {
-  observers.metrics.jobEnded(end.state, clock.now() - snapshot.job.submitted);
+  const TimePoint now = clock.now();
+  observers.metrics.jobEnded(end.state, now - snapshot.job.submitted);
+  tellEnded(observers.tracing, snapshot.job, end.state, end.error ? end.error->message : "", now);
+  const std::string trace = tracing::traceOf(snapshot.job.trace);
   const index::JobKey& key = snapshot.job.key;
   if (end.error)
     logWarning("job failed", {{"instance", key.instance},
                               {"job", key.id},
+                              {"trace", trace},
                               {"exit", std::to_string(end.error->exitCode)},
                               {"error", end.error->message}});
   else
     logInfo(end.state == index::JobState::kSucceeded ? "job succeeded" : "job cancelled",
-            {{"instance", key.instance}, {"job", key.id}});
+            {{"instance", key.instance}, {"job", key.id}, {"trace", trace}});
   observers.reached(kPointEnded);
 }
 

@@ -110,6 +110,8 @@ Status commit(Connection& connection, const index::JobSnapshot& snapshot, const 
 
 Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   const index::JobKey& key = snapshot.job.key;
+  const Clock& clock = judging_.stores.clock;
+  const tracing::Scope scope(observers_.tracing.sink, spanOf(snapshot.job), "publish", clock);
   KILN_ASSIGN(jobs::Publication publication,
               assemble(judging_.stores, judging_.signatory.builder, snapshot, step));
   // The same inputs give the same bytes again.
@@ -132,13 +134,24 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   index::PublicationRecord record = publication.record;
   record.artifact.fixtures = fixtures.root;
   const std::uint64_t size = record.artifact.digest.size;
-  auto signedBundles = judging_.signatory.signer.signAll(std::array{
-      signing::SignRequest{.instance = key.instance,
-                           .statement = publication.statement,
-                           .subjectSize = size,
-                           .receipts = publication.receiptDocuments},
-      signing::SignRequest{
-          .instance = key.instance, .statement = publication.compile, .subjectSize = size, .receipts = {}}});
+  const auto signedBundles = [&] {
+    // Until a checkpoint of the log covers it.
+    tracing::Scope signs(observers_.tracing.sink, scope.context(), "sign and log", clock,
+                         tracing::SpanKind::kClient);
+    auto bundles = judging_.signatory.signer.signAll(
+        std::array{signing::SignRequest{.instance = key.instance,
+                                        .statement = publication.statement,
+                                        .subjectSize = size,
+                                        .receipts = publication.receiptDocuments,
+                                        .trace = signs.header()},
+                   signing::SignRequest{.instance = key.instance,
+                                        .statement = publication.compile,
+                                        .subjectSize = size,
+                                        .receipts = {},
+                                        .trace = signs.header()}});
+    if (!bundles) signs.failed(bundles.error().message);
+    return bundles;
+  }();
   if (!signedBundles) return fail(signedBundles.error().in("signer"));
   observers_.reached(kPointSigned);
   index::BundleRecord compile{
@@ -147,12 +160,16 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   KILN_TRY(keepBundle(judging_.stores.blobs, key.instance, signedBundles->at(1), compile));
   observers_.reached(kPointBundleStored);
 
-  KILN_TRY(judging_.stores.database.transact(
-      [&](Connection& c) { return commit(c, snapshot, step, record, compile); }));
+  {
+    const tracing::Scope indexes(observers_.tracing.sink, scope.context(), "index", clock);
+    KILN_TRY(judging_.stores.database.transact(
+        [&](Connection& c) { return commit(c, snapshot, step, record, compile); }));
+  }
   observers_.metrics.artifactPublished();
   logInfo("artifact published", {{"instance", key.instance},
                                  {"job", key.id},
                                  {"action", step.action.hex()},
+                                 {"trace", tracing::traceOf(snapshot.job.trace)},
                                  {"artifact", record.artifact.digest.text()},
                                  {"builders", std::to_string(record.builders.size())},
                                  {"dissenting", std::to_string(step.dissent.size())}});

@@ -203,7 +203,8 @@ Error withoutOthers(const Error& error, const RebuildRequest& rebuild) {
 
 }  // namespace
 
-Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const std::string& submitter) {
+Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const SubmissionCaller& caller) {
+  const TimePoint began = planning_.stores.clock.now();
   KILN_ASSIGN(Submission submission, jobs::readSubmission(request));
   KILN_ASSIGN(auto connection, planning_.stores.database.acquire());
   KILN_ASSIGN(auto known, knownJob(*connection, submission));
@@ -214,7 +215,8 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
   KILN_ASSIGN(const auto tuning, excludeBuilders(planning_.stores.blobs, *connection, submission));
 
   JobSnapshot snapshot = newJob(submission, toolchain, planning_.stores.clock.now());
-  snapshot.job.submitter = submitter;
+  snapshot.job.submitter = caller.name;
+  snapshot.job.trace = traceOfNewJob(observers_.tracing, snapshot.job.key, caller.traceparent);
   KILN_ASSIGN(snapshot.job.deadline, deadlineOf(submission.delivery, snapshot.job.submitted));
   if (tuning) snapshot.targets.front().tuning = tuning;
   if (!submission.delivery.rebuild) KILN_TRY(checkNotRecalled(planning_.recalls, contentOf(snapshot)));
@@ -247,10 +249,16 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
   }
   KILN_TRY(stored);
   observers_.metrics.jobSubmitted(cached);
-  if (cached) observers_.metrics.jobEnded(snapshot.job.state, Duration::zero());
+  const TimePoint now = planning_.stores.clock.now();
+  tellSubmitted(observers_.tracing, snapshot.job, caller.traceparent, began, now);
+  if (cached) {
+    observers_.metrics.jobEnded(snapshot.job.state, Duration::zero());
+    tellEnded(observers_.tracing, snapshot.job, snapshot.job.state, "", now);
+  }
   logInfo("job submitted", {{"instance", snapshot.job.key.instance},
                             {"job", snapshot.job.key.id},
-                            {"submitter", submitter},
+                            {"trace", tracing::traceOf(snapshot.job.trace)},
+                            {"submitter", caller.name},
                             {"toolchain", toolchain.label},
                             {"targets", fmt::format("{}", fmt::join(submission.targets, ","))},
                             {"cached", cached ? "yes" : "no"}});

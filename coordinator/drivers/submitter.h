@@ -10,6 +10,12 @@
 
 namespace kiln::service {
 
+// Who submits.
+struct SubmissionCaller {
+  std::string name;         // as the caller is known
+  std::string traceparent;  // that came with the call; "" for none
+};
+
 // Thread safe.
 class Submitter {
  public:
@@ -17,12 +23,12 @@ class Submitter {
             const Observers& observers)
       : planning_(planning), admissions_(admissions), leasing_(leasing), observers_(observers) {}
 
-  // For `submitter`, as the caller is known. Returns once the job is durable. The first submission's job if
+  // For `caller`. Returns once the job is durable. The first submission's job if
   // the idempotency key is known with the same request; kAlreadyExists if it is known with another. Otherwise
   // kInvalidArgument, kUnimplemented (nobody serves it), kNotFound (toolchain), kFailedPrecondition (blobs to
   // upload first, listed in details), kResourceExhausted (the instance's quota; "retryAfterSeconds" in
   // details) or kUnavailable.
-  Result<index::JobSnapshot> submit(const v1::SubmitJobRequest& request, const std::string& submitter);
+  Result<index::JobSnapshot> submit(const v1::SubmitJobRequest& request, const SubmissionCaller& caller);
 
  private:
   const Planning& planning_;

@@ -1,16 +1,17 @@
-// Structured log lines: a word for the event, then key=value pairs; values with spaces are quoted.
+// The coordinator's log (storage/logging/log.h).
 #pragma once
 
-#include <initializer_list>
-#include <string>
-#include <string_view>
-#include <utility>
+#include "storage/logging/log.h"
 
 namespace kiln::service {
 
-using LogFields = std::initializer_list<std::pair<std::string_view, std::string>>;
+using LogFields = logging::Fields;
 
-void logInfo(std::string_view event, LogFields fields);
-void logWarning(std::string_view event, LogFields fields);
+inline void logInfo(std::string_view event, LogFields fields) {
+  logging::info(event, fields);
+}
+inline void logWarning(std::string_view event, LogFields fields) {
+  logging::warning(event, fields);
+}
 
 }  // namespace kiln::service

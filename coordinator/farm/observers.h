@@ -4,16 +4,18 @@
 #include <functional>
 #include <string_view>
 
+#include "coordinator/farm/job_trace.h"
 #include "coordinator/farm/metrics.h"
 
 namespace kiln::service {
 
-// Thread safe. The metrics must outlive it.
+// Thread safe. The metrics must outlive it, and so must the spans' sink.
 struct Observers {
   Metrics& metrics;
   // Told the name of each point that a job passes between two durable states. Fault tests stop the program
   // there.
   std::function<void(std::string_view)> reached = [](std::string_view) {};
+  Tracing tracing = {};  // who is told what became of traced jobs
 };
 
 // The points, in the order in which a job passes them.

@@ -27,6 +27,12 @@ Result<JobSnapshot> load(postgres::Pool& database, const JobKey& key,
   return std::move(*snapshot);
 }
 
+std::string traceparentOf(const grpc::ServerContext& context) {
+  const auto found = context.client_metadata().find(tracing::kTraceparent);
+  return found == context.client_metadata().end() ? ""
+                                                  : std::string(found->second.data(), found->second.size());
+}
+
 v1::Job view(const JobSnapshot& snapshot) {
   return toProto(snapshot);
 }
@@ -84,15 +90,16 @@ Result<v1::JobLogs> logs(postgres::Pool& database, const v1::GetLogsRequest& req
 
 }  // namespace
 
-grpc::Status JobService::SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request,
+grpc::Status JobService::SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                                    v1::Job* response) {
-  return submit(*request, *response, "local");
+  return submit(*context, *request, *response, "local");
 }
 
-grpc::Status JobService::submit(const v1::SubmitJobRequest& request, v1::Job& response,
-                                const std::string& submitter) {
-  Result<JobSnapshot> job = submitter_.submit(request, submitter);
+grpc::Status JobService::submit(grpc::ServerContext& context, const v1::SubmitJobRequest& request,
+                                v1::Job& response, const std::string& submitter) {
+  Result<JobSnapshot> job = submitter_.submit(request, {submitter, traceparentOf(context)});
   if (!job) return refusal(job.error());
+  if (!job->job.trace.empty()) context.AddInitialMetadata(tracing::kTraceparent, job->job.trace);
   if (index::isOpen(job->job.state)) driver_.wake(job->job.key);
   response = view(*job);
   return grpc::Status::OK;

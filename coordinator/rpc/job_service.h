@@ -23,8 +23,10 @@ class JobService final : public v1::JobService::Service {
 
   grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
                          v1::Job* response) override;
-  // The same, recorded as submitted by `submitter`; SubmitJob() itself takes everybody for "local".
-  grpc::Status submit(const v1::SubmitJobRequest& request, v1::Job& response, const std::string& submitter);
+  // The same, recorded as submitted by `submitter`; SubmitJob() itself takes everybody for "local". The
+  // answer to the submission of a traced job has its traceparent in the initial metadata.
+  grpc::Status submit(grpc::ServerContext& context, const v1::SubmitJobRequest& request, v1::Job& response,
+                      const std::string& submitter);
   grpc::Status GetJob(grpc::ServerContext* context, const v1::GetJobRequest* request,
                       v1::Job* response) override;
   grpc::Status ListJobs(grpc::ServerContext* context, const v1::ListJobsRequest* request,

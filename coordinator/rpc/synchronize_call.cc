@@ -38,9 +38,16 @@ v1::Lease toLease(const RunRecord& run) {
     lease.mutable_git()->set_commit(run.git->commit);
     lease.mutable_git()->set_path(run.git->path);
   }
+  lease.set_job(run.jobId);
   lease.mutable_time_limit()->set_seconds(run.timeLimitSeconds);
   for (const std::string& device : run.devices) lease.add_devices(device);
   return lease;
+}
+
+bool isReported(const RunRecord& run, const v1::SynchronizeRequest& request) {
+  return std::ranges::any_of(request.leases(), [&](const v1::LeaseReport& report) {
+    return report.lease_id() == run.id && report.epoch() == run.epoch;
+  });
 }
 
 }  // namespace
@@ -169,7 +176,13 @@ void WorkerService::Call::timeIsOver() {
 }
 
 void WorkerService::Call::answer() {
-  for (const RunRecord& run : runs_) *exchange_.response.add_run() = toLease(run);
+  for (const RunRecord& run : runs_) {
+    v1::Lease& lease = *exchange_.response.add_run() = toLease(run);
+    // What the worker has begun it knows the trace of.
+    if (isReported(run, exchange_.request)) continue;
+    const auto job = spanOf(service_.tracing_, service_.stores_.database, {run.instance, run.jobId});
+    if (const auto span = spanOf(job, run)) lease.set_traceparent(tracing::traceparent(*span));
+  }
   const bool waits = runs_.empty() && slots_ > 0;
   setDuration(exchange_.response.mutable_next_contact(), waits ? kIdleContact : service_.busyContact());
   finish(grpc::Status::OK);

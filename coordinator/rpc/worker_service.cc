@@ -195,8 +195,11 @@ Result<std::vector<RunRecord>> WorkerService::fill(const Caller& caller, int slo
     if (!run) break;
     const bool first = run->attempts == 1;
     metrics_.leaseGiven(run->kind, first ? std::optional(stores_.clock.now() - run->queued) : std::nullopt);
+    const auto traced = spanOf(tracing_, *connection, {run->instance, run->jobId});
+    if (first) tellQueued(tracing_, traced, *run, stores_.clock.now());
     logInfo("lease given", {{"job", run->jobId},
                             {"action", run->action.hex()},
+                            {"trace", traced ? tracing::hexOf(traced->trace) : ""},
                             {"worker", run->worker},
                             {"attempt", std::to_string(run->attempts)}});
     runs.push_back(std::move(*run));

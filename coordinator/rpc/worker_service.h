@@ -33,6 +33,7 @@ class WorkerService final : public v1::WorkerService::CallbackService {
       : stores_(stores),
         leasing_(leasing),
         metrics_(observers.metrics),
+        tracing_(observers.tracing),
         recalls_(recalls),
         driver_(driver),
         certificates_(leasing.workerAuthority),
@@ -76,6 +77,7 @@ class WorkerService final : public v1::WorkerService::CallbackService {
   const Stores& stores_;
   const Leasing& leasing_;
   Metrics& metrics_;
+  const Tracing& tracing_;
   const RecallSource& recalls_;
   JobDriver& driver_;
   KnownCertificates certificates_;

@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 
 #include "manifest/base/usage.h"
+#include "storage/logging/log.h"
+#include "storage/tracing/exporter.h"
 
 namespace kiln::server {
 
@@ -61,6 +63,14 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--https-port-file", options.httpsPortFile, "file that receives its port");
   app.add_option("--metrics", options.metrics.address, telemetry::kMetricsHelp);
   app.add_option("--metrics-port-file", options.metrics.portFile, telemetry::kMetricsPortFileHelp);
+  app.add_option("--traces", options.traces, tracing::kTracesHelp);
+  app.add_option("--trace-share", options.traceShare,
+                 "how many jobs are traced, 0 to 1; chosen by the job's id; the same at all coordinators")
+      ->check(CLI::Range(0.0, 1.0))
+      ->capture_default_str();
+  app.add_option("--log-format", options.logFormat, logging::kFormatHelp)
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   app.add_flag("--public-log", options.publicLog,
                "--https serves the log's checkpoint and tiles to everybody");
   app.add_option("--lease-seconds", options.leaseSeconds, "how long a silent worker keeps its work")

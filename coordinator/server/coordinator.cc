@@ -17,6 +17,7 @@
 #include "storage/index/fleet/farm_repository.h"
 #include "storage/index/schema.h"
 #include "storage/postgres/database_health.h"
+#include "storage/tracing/exporter.h"
 
 namespace kiln::server {
 namespace {
@@ -143,7 +144,10 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   const postgres::ConnectionOptions database{.conninfo = options.database, .applicationName = sessionName()};
   KILN_ASSIGN(Inputs inputs, readInputs(options));
   KILN_ASSIGN(const std::unique_ptr<LiveTls> tls, openTls(options, inputs));
-  FarmServices services(options, database, std::move(inputs), std::move(reached));
+  KILN_ASSIGN(const auto exporter, tracing::exportTo(options.traces, "kiln-coordinator"));
+  FarmServices services(options, database, std::move(inputs), std::move(reached),
+                        {exporter.get(), options.traceShare});
+  tracing::addTraceMetrics(*services.registry(), exporter.get());
 
   // The server answers at once; until the database is migrated and its generation opened, health is
   // NOT_SERVING and whatever needs the database is UNAVAILABLE.

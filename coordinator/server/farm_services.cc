@@ -32,7 +32,7 @@ std::unique_ptr<service::RecallLogger> recallLogger(const Options& options, post
 }  // namespace
 
 FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions database, Inputs inputs,
-                           std::function<void(std::string_view)> reached)
+                           std::function<void(std::string_view)> reached, const service::Tracing& tracing)
     : database_(std::move(database)),
       inputs_(std::move(inputs)),
       pool_(database_, kDatabaseSessions, patienceWith(database_)),
@@ -43,7 +43,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       rpcMetrics_(*registry_),
       farm_{.stores = {clock_, pool_, *inputs_.blobs},
             .signatory = {signer_, {options.builderId, {{"kiln", kVersion}}}},
-            .observers = {metrics_, std::move(reached)},
+            .observers = {metrics_, std::move(reached), tracing},
             .leasing = {.feed = feed_,
                         .queue = queue::LeaseQueue(
                             clock_, {.lease = seconds(options.leaseSeconds), .attempts = options.attempts}),

@@ -36,7 +36,7 @@ class FarmServices {
   // Until start(), whatever needs the database answers kUnavailable. `reached` is told the points of
   // farm/observers.h.
   FarmServices(const Options& options, postgres::ConnectionOptions database, Inputs inputs,
-               std::function<void(std::string_view)> reached);
+               std::function<void(std::string_view)> reached, const service::Tracing& tracing = {});
 
   // The database is migrated and its generation open: begins to drive jobs, to promote and to collect.
   void start();

@@ -8,7 +8,7 @@ grpc::Status GuardedJobs::SubmitJob(ServerContext* context, const v1::SubmitJobR
                                     v1::Job* response) {
   if (const Status status = admit(*context, "SubmitJob", request->instance()); !status) return toGrpc(status);
   const auto who = door_.gate.identify(access::credentialsOf(*context));
-  return who ? jobs_.submit(*request, *response, access::describe(*who)) : toGrpc(who.error());
+  return who ? jobs_.submit(*context, *request, *response, access::describe(*who)) : toGrpc(who.error());
 }
 
 grpc::ServerUnaryReactor* GuardedWorkers::Synchronize(grpc::CallbackServerContext* context,

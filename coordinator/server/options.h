@@ -41,6 +41,9 @@ struct Options {
   std::string https;                // numeric address and port of the HTTP side within TLS; "" for none
   std::string httpsPortFile;        // receives its port; "" for none
   telemetry::MetricsFlags metrics;  // what watches the farm from other machines
+  std::string logFormat = "text";   // or json
+  std::string traces;               // URL of an OTLP receiver; "" for none
+  double traceShare = 0;            // of the jobs
   bool publicLog = false;           // within TLS, the log's checkpoint and tiles are for everybody
   int leaseSeconds = 30;
   int attempts = 3;

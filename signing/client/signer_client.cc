@@ -3,6 +3,7 @@
 #include <grpcpp/grpcpp.h>
 
 #include "kiln/v1/signer.grpc.pb.h"
+#include "storage/tracing/trace_context.h"
 
 namespace kiln::signing {
 namespace {
@@ -37,6 +38,7 @@ class GrpcSigner final : public Signer {
     kiln::v1::SignResponse response;
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + timeout_);
+    if (!request.trace.empty()) context.AddMetadata(tracing::kTraceparent, request.trace);
     grpc::Status status = stub_->Sign(&context, message, &response);
     if (!status.ok()) return fail(toError(status, address_));
     return response.bundle();

@@ -18,6 +18,9 @@ struct SignRequest {
   // receiptDocument() of each builder named in the provenance; of a verification summary, the policy in
   // canonical JSON
   std::vector<std::string> receipts;
+  // W3C traceparent of what asks, or "". Beside the statement, never in it: what is signed does not depend on
+  // it.
+  std::string trace = {};
 };
 
 // Thread safe.

@@ -1,8 +1,6 @@
 #include "signing/sequencer/log_server.h"
 
 #include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
@@ -17,9 +15,11 @@
 #include "signing/log/waiting_channel.h"
 #include "signing/sequencer/log_metrics.h"
 #include "signing/witness/witness_client.h"
+#include "storage/logging/log.h"
 #include "storage/postgres/conninfo.h"
 #include "storage/postgres/listener.h"
 #include "storage/telemetry/host_metrics.h"
+#include "storage/tracing/exporter.h"
 
 namespace kiln::signing {
 namespace {
@@ -49,11 +49,12 @@ class Signals {
   sigset_t set_;
 };
 
-// Another attempt may succeed: the database is away or lacks the tables, the log is in other hands for now.
+// Another attempt may succeed: the database is away or lacks tables or columns, the log is in other hands for
+// now.
 bool isTransient(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
          error.code == Code::kAborted || error.code == Code::kResourceExhausted ||
-         error.message.find("42P01") != std::string::npos;
+         error.message.find("42P01") != std::string::npos || error.message.find("42703") != std::string::npos;
 }
 
 Result<std::string> originOf(const std::string& prefix, const Ed25519PrivateKey& key) {
@@ -103,19 +104,35 @@ Result<std::unique_ptr<TileWriter>> openTiles(const std::string& place) {
   return std::make_unique<WritableTiles>(std::move(tiles));
 }
 
+// Of each traced entry: from its signature, by the signer's clock, to its checkpoint.
+void trace(const Appended& appended, tracing::SpanSink& spans, TimePoint now) {
+  for (std::size_t i = 0; i < appended.traces.size(); ++i) {
+    const auto signing = tracing::parseTraceparent(appended.traces[i]);
+    if (!signing || !signing->sampled) continue;
+    spans.add({.self = {signing->trace, tracing::newSpanId(), true},
+               .parent = signing->span,
+               .name = "log",
+               .start = appended.signedAt[i],
+               .end = now,
+               .attributes = {{"kiln.log.size", std::to_string(appended.size)}},
+               .error = {}});
+  }
+}
+
 // Appends until a signal (then: no error) or an error.
 Status sequence(const SequencerSettings& settings, const Ed25519PrivateKey& key, TileWriter& tiles,
                 Signals& signals, LogMetrics& metrics) {
   const SystemClock clock;
   KILN_ASSIGN(auto listener, postgres::Listener::open(settings.database, {"kiln_log_intake"}));
   KILN_ASSIGN(auto sequencer, Sequencer::open(settings, key, tiles, clock));
-  spdlog::info("sequencing origin={} size={}", settings.origin, sequencer->size());
+  logging::info("sequencing", {{"origin", settings.origin}, {"size", std::to_string(sequencer->size())}});
   metrics.opened(sequencer->size(), tiles.publishedAt());
   while (!signals.waitFor(milliseconds(0))) {
     metrics.looks();
     KILN_ASSIGN(std::uint64_t appended, sequencer->append());
     if (appended > 0) {
-      spdlog::info("appended leaves={} size={}", appended, sequencer->size());
+      logging::info("appended",
+                    {{"leaves", std::to_string(appended)}, {"size", std::to_string(sequencer->size())}});
       continue;
     }
     if (auto heard = listener.wait(kTimeout); !heard) return fail(heard.error());
@@ -138,8 +155,7 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
     return fail(database.error().in("--database"));
   KILN_TRY(telemetry::checkMetricsFlags(options.metrics));
   Signals signals;
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-log"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
+  logging::start("kiln-log", logging::formatNamed(options.logFormat));
   KILN_ASSIGN(Ed25519PrivateKey key, Ed25519PrivateKey::load(options.key + ".key"));
   KILN_ASSIGN(std::string origin, originOf(options.key, key));
   SequencerSettings settings;
@@ -153,7 +169,12 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
   if (!options.tiles.starts_with("s3://")) telemetry::addDiskMetrics(*registry, "tiles", options.tiles);
   const SteadyClock steady;
   LogMetrics metrics(*registry, clock, steady);
-  settings.appended = [&](const Appended& appended) { metrics.appended(appended); };
+  KILN_ASSIGN(const auto exporter, tracing::exportTo(options.traces, "kiln-log"));
+  tracing::addTraceMetrics(*registry, exporter.get());
+  settings.appended = [&](const Appended& appended) {
+    metrics.appended(appended);
+    if (exporter) trace(appended, *exporter, clock.now());
+  };
   KILN_ASSIGN(std::vector<WitnessEndpoint> witnesses, readWitnesses(options));
   const std::size_t quorum = options.quorum < 0 ? witnesses.size() : static_cast<std::size_t>(options.quorum);
   settings.witness = [&](Note& checkpoint, std::uint64_t from, TileTree& tree) {
@@ -171,12 +192,12 @@ Status runLog(const LogOptions& options, std::function<void(std::string_view)> r
     if (status) break;
     if (!isTransient(status.error())) return status;
     metrics.waits(status.error().message);
-    if (said != status.error().message) spdlog::warn("waiting error=\"{}\"", status.error().message);
+    if (said != status.error().message) logging::warning("waiting", {{"error", status.error().message}});
     said = status.error().message;
     tellCoordinators(settings.database, said);
     if (signals.waitFor(kRetry)) break;
   }
-  spdlog::info("stopping");
+  logging::info("stopping", {});
   return {};
 }
 
@@ -201,6 +222,10 @@ std::optional<int> readLogCommandLine(int argc, char** argv, LogOptions& options
                       "how many cosignatures that takes (default: of every witness)");
   serving->add_option("--metrics", options.metrics.address, telemetry::kMetricsHelp);
   serving->add_option("--metrics-port-file", options.metrics.portFile, telemetry::kMetricsPortFileHelp);
+  serving->add_option("--traces", options.traces, tracing::kTracesHelp);
+  serving->add_option("--log-format", options.logFormat, logging::kFormatHelp)
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   serving->footer(
       "Example: kiln-log serve --key keys/log --database 'host=/run/kiln dbname=kiln' --tiles log");
   std::string origin, out;

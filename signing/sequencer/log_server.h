@@ -19,6 +19,8 @@ struct LogOptions {
   std::vector<std::string> witnesses;  // "FILE.vkey=URL"
   int quorum = -1;                     // cosignatures that a checkpoint needs; -1: of all of them
   telemetry::MetricsFlags metrics = {};
+  std::string logFormat = "text";  // or json
+  std::string traces = {};         // URL of an OTLP receiver; "" for none
 };
 
 // PREFIX.key and PREFIX.vkey: a new Ed25519 key for the log `origin`. kAlreadyExists rather than overwrite.

@@ -60,6 +60,7 @@ Result<std::uint64_t> Sequencer::append() {
       return fail(Code::kDataLoss, "the database has a gap behind leaf " + std::to_string(state_.size));
     leaves.push_back(std::move(one.leaf));
     appended.signedAt.push_back(one.signedAt);
+    appended.traces.push_back(std::move(one.trace));
   }
 
   KILN_ASSIGN(TileMap grown, grow(tiles_, state_.size, leaves));

@@ -24,6 +24,7 @@ inline constexpr std::string_view kPointVisible = "log-visible";      // the che
 struct Appended {
   std::uint64_t size = 0;           // of the log now
   std::vector<TimePoint> signedAt;  // of each entry that is new
+  std::vector<std::string> traces;  // likewise: a W3C traceparent that its span is part of, or ""
 };
 
 struct SequencerSettings {

@@ -127,7 +127,7 @@ Result<std::string> LocalSigner::sign(const SignRequest& request) {
   if (first) return *first;
   KILN_TRY(check(request));
   KILN_ASSIGN(Envelope envelope, signEnvelope(kInTotoPayload, request.statement, key_));
-  return records_.add(request.instance, envelope, key_.publicKey());
+  return records_.add(request.instance, envelope, key_.publicKey(), request.trace);
 }
 
 }  // namespace kiln::signing

@@ -53,12 +53,13 @@ Result<std::optional<std::string>> LoggedRecords::find(const Digest& payload) {
 }
 
 Result<std::string> LoggedRecords::add(const std::string& instance, const Envelope& envelope,
-                                       const PublicKey& key) {
+                                       const PublicKey& key, const std::string& trace) {
   KILN_ASSIGN(Leaf leaf, leafOf(envelope, key));
   KILN_ASSIGN(auto connection, database_.acquire());
-  KILN_ASSIGN(auto row,
-              index::addSignature(*connection,
-                                  {instance, {leaf.digest, 0}, envelope.payload, leaf.text(), clock_.now()}));
+  KILN_ASSIGN(
+      auto row,
+      index::addSignature(*connection,
+                          {instance, {leaf.digest, 0}, envelope.payload, leaf.text(), clock_.now(), trace}));
   return bundleOf(row, envelope.payload);
 }
 

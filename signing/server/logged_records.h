@@ -17,8 +17,8 @@ class LoggedRecords final : public Records {
 
   Result<std::optional<std::string>> find(std::string_view payload) override;
   Result<std::optional<std::string>> find(const Digest& payload) override;
-  Result<std::string> add(const std::string& instance, const Envelope& envelope,
-                          const PublicKey& key) override;
+  Result<std::string> add(const std::string& instance, const Envelope& envelope, const PublicKey& key,
+                          const std::string& trace) override;
 
  private:
   postgres::Pool& database_;

@@ -1,6 +1,4 @@
 // kiln-signer: holds the artifact key and signs what it has checked.
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
@@ -20,11 +18,13 @@
 #include "signing/server/server.h"
 #include "signing/token/key_location.h"
 #include "storage/farm_store/farm_store.h"
+#include "storage/logging/log.h"
 #include "storage/postgres/conninfo.h"
 #include "storage/postgres/database_health.h"
 #include "storage/postgres/pool_metrics.h"
 #include "storage/telemetry/host_metrics.h"
 #include "storage/telemetry/metrics_server.h"
+#include "storage/tracing/exporter.h"
 
 namespace kiln::signing {
 namespace {
@@ -35,6 +35,7 @@ struct ServeOptions {
   std::string listen, key, store, storeCache, workerCa, database, records, trustRoot;
   int storeCacheMib = 1024;
   telemetry::MetricsFlags metrics;
+  std::string logFormat = "text", traces;
 };
 
 // Whether it could sign: what was signed is looked up first, and what a statement rests on is in the store.
@@ -46,6 +47,7 @@ Status checkHealth(postgres::DatabaseHealth& database, const std::string& store)
 }
 
 Status serve(const ServeOptions& options, const Clock& clock) {
+  logging::start("kiln-signer", logging::formatNamed(options.logFormat));
   // Blocked before any thread exists, so that only sigwait below sees them.
   sigset_t signals;
   sigemptyset(&signals);
@@ -79,13 +81,15 @@ Status serve(const ServeOptions& options, const Clock& clock) {
   const SteadyClock steady;
   MeteredSigner metered(signer, *registry, steady);
   postgres::DatabaseHealth health(database.options());
-  KILN_ASSIGN(auto server, SignerServer::start(options.listen, metered));
+  KILN_ASSIGN(const auto exporter, tracing::exportTo(options.traces, "kiln-signer"));
+  tracing::addTraceMetrics(*registry, exporter.get());
+  KILN_ASSIGN(auto server, SignerServer::start(options.listen, metered, exporter.get()));
   const auto isHealthy = [&] { return checkHealth(health, options.store); };
   KILN_ASSIGN(const auto watched, telemetry::serveMetrics(options.metrics, registry, isHealthy));
-  spdlog::info("serving address={} key={}", options.listen, keyId);
+  logging::info("serving", {{"address", options.listen}, {"key", keyId}});
   int signal = 0;
   sigwait(&signals, &signal);
-  spdlog::info("stopping signal={}", signal);
+  logging::info("stopping", {{"signal", std::to_string(signal)}});
   server->stop();
   return {};
 }
@@ -115,6 +119,10 @@ CLI::App* addServe(CLI::App& app, ServeOptions& options) {
                       "verification summaries may rest on; without it only those of --key");
   serving->add_option("--metrics", options.metrics.address, telemetry::kMetricsHelp);
   serving->add_option("--metrics-port-file", options.metrics.portFile, telemetry::kMetricsPortFileHelp);
+  serving->add_option("--traces", options.traces, tracing::kTracesHelp);
+  serving->add_option("--log-format", options.logFormat, logging::kFormatHelp)
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   serving->footer(
       "Example: kiln-signer serve --listen unix:/run/kiln/signer.sock --key signer.pem --store store "
       "--worker-ca worker-ca.pem --database 'host=/run/kiln dbname=kiln'");
@@ -122,8 +130,6 @@ CLI::App* addServe(CLI::App& app, ServeOptions& options) {
 }
 
 int run(int argc, char** argv) {
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-signer"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
   SystemClock clock;
   CLI::App app("Signs artifact statements, and makes the keys of a farm.", "kiln-signer");
   app.require_subcommand(1);

@@ -19,9 +19,9 @@ class Records {
   // The same by the payload's digest; its size is not looked at.
   virtual Result<std::optional<std::string>> find(const Digest& payload) = 0;
   // Durable on return. The bundle to hand out: this envelope's, signed by `key`, or the one that another call
-  // recorded first.
-  virtual Result<std::string> add(const std::string& instance, const Envelope& envelope,
-                                  const PublicKey& key) = 0;
+  // recorded first. `trace`: a W3C traceparent that the log's span is to be part of, or "".
+  virtual Result<std::string> add(const std::string& instance, const Envelope& envelope, const PublicKey& key,
+                                  const std::string& trace) = 0;
 };
 
 }  // namespace kiln::signing

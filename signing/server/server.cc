@@ -2,14 +2,14 @@
 
 #include <grpcpp/ext/proto_server_reflection_plugin.h>
 #include <grpcpp/grpcpp.h>
-#include <spdlog/spdlog.h>
 #include <sys/stat.h>
 
 #include <chrono>
 
 #include "kiln/v1/signer.grpc.pb.h"
+#include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
-#include "manifest/base/printable.h"
+#include "storage/logging/log.h"
 #include "storage/remote/channel.h"
 
 namespace kiln::signing {
@@ -23,24 +23,36 @@ grpc::Status toStatus(const Error& error) {
 
 class Service final : public kiln::v1::SignerService::Service {
  public:
-  explicit Service(Signer& signer) : signer_(signer) {}
+  Service(Signer& signer, tracing::SpanSink* spans) : signer_(signer), spans_(spans) {}
 
-  grpc::Status Sign(grpc::ServerContext*, const kiln::v1::SignRequest* message,
+  grpc::Status Sign(grpc::ServerContext* context, const kiln::v1::SignRequest* message,
                     kiln::v1::SignResponse* response) override {
     SignRequest request{message->instance(),
                         message->statement(),
                         message->subject_size(),
                         {message->receipts_json().begin(), message->receipts_json().end()}};
+    const std::string caller = traceOf(*context);
+    tracing::Scope scope(spans_, tracing::parseTraceparent(caller), "sign", clock_,
+                         tracing::SpanKind::kServer);
+    // The log's span stands beside where nobody watches the signer.
+    request.trace = scope.on() ? scope.header() : caller;
     auto bundle = signer_.sign(request);
     std::string payload = digestOf(request.statement).hex();
+    scope.note("kiln.payload", payload);
+    const std::string trace = tracing::traceOf(caller);
+    if (!bundle) scope.failed(bundle.error().message);
     if (!bundle) {
-      spdlog::warn("sign refused payload={} instance={} code={} why=\"{}\"", payload,
-                   printable(request.instance), codeName(bundle.error().code),
-                   printable(bundle.error().message, 2000));
+      logging::warning("sign refused", {{"payload", payload},
+                                        {"trace", trace},
+                                        {"instance", request.instance},
+                                        {"code", std::string(codeName(bundle.error().code))},
+                                        {"why", bundle.error().message}});
       return toStatus(bundle.error());
     }
-    spdlog::info("sign done payload={} instance={} receipts={}", payload, printable(request.instance),
-                 request.receipts.size());
+    logging::info("sign done", {{"payload", payload},
+                                {"trace", trace},
+                                {"instance", request.instance},
+                                {"receipts", std::to_string(request.receipts.size())}});
     response->set_bundle(*bundle);
     return grpc::Status::OK;
   }
@@ -54,12 +66,23 @@ class Service final : public kiln::v1::SignerService::Service {
   }
 
  private:
+  // What the caller names, if it is a trace that is sampled; else "".
+  static std::string traceOf(const grpc::ServerContext& context) {
+    const auto& metadata = context.client_metadata();
+    const auto found = metadata.find(tracing::kTraceparent);
+    if (found == metadata.end()) return "";
+    const auto caller = tracing::parseTraceparent({found->second.data(), found->second.size()});
+    return caller && caller->sampled ? tracing::traceparent(*caller) : "";
+  }
+
   Signer& signer_;
+  tracing::SpanSink* const spans_;
+  const SystemClock clock_;
 };
 
 class GrpcServer final : public SignerServer {
  public:
-  explicit GrpcServer(Signer& signer) : service_(signer) {}
+  GrpcServer(Signer& signer, tracing::SpanSink* spans) : service_(signer, spans) {}
   ~GrpcServer() override { stop(); }
 
   Status listen(const std::string& address) {
@@ -88,11 +111,12 @@ class GrpcServer final : public SignerServer {
 
 }  // namespace
 
-Result<std::unique_ptr<SignerServer>> SignerServer::start(const std::string& address, Signer& signer) {
+Result<std::unique_ptr<SignerServer>> SignerServer::start(const std::string& address, Signer& signer,
+                                                          tracing::SpanSink* spans) {
   if (!address.starts_with("unix:/"))
     return fail(Code::kInvalidArgument, "--listen " + address + ": the signer listens on unix:/path only");
   if (auto fits = storage::checkSocketPath(address); !fits) return fail(fits.error().in("--listen"));
-  auto server = std::make_unique<GrpcServer>(signer);
+  auto server = std::make_unique<GrpcServer>(signer, spans);
   KILN_TRY(server->listen(address));
   return server;
 }

@@ -48,7 +48,7 @@ class Intake {
   // The bundle that a signer's client gets.
   std::string sign(const std::string& payload) {
     if (auto first = records_.find(payload).value()) return *first;
-    return records_.add("default", signEnvelope(kInTotoPayload, payload, key_).value(), key_.publicKey())
+    return records_.add("default", signEnvelope(kInTotoPayload, payload, key_).value(), key_.publicKey(), "")
         .value();
   }
   void sign(int from, int to) {

@@ -26,7 +26,7 @@ class LoggedRecordsTest : public testing::Test {
     return signEnvelope(kInTotoPayload, payload, key_).value();
   }
   Result<std::string> add(const std::string& payload) {
-    return records_.add("default", envelope(payload), key_.publicKey());
+    return records_.add("default", envelope(payload), key_.publicKey(), "");
   }
   std::int64_t rows() {
     return pool_.execute("SELECT count(*) AS n FROM signatures")

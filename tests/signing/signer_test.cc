@@ -349,7 +349,7 @@ struct ForeignRecordsTest : ::testing::Test {
   // As a coordinator that wants to be believed would.
   Digest record(const std::string& statement, const PrivateKey& key) {
     const Envelope envelope = signEnvelope(kInTotoPayload, statement, key).value();
-    EXPECT_TRUE(farm.records.add("default", envelope, key.publicKey()));
+    EXPECT_TRUE(farm.records.add("default", envelope, key.publicKey(), ""));
     from.push_back({digestOf(statement).hash, 0});
     return from.back();
   }

@@ -20,7 +20,7 @@ class MemoryRecords final : public signing::Records {
     return found == bundles_.end() ? std::nullopt : std::optional(found->second);
   }
   Result<std::string> add(const std::string&, const signing::Envelope& envelope,
-                          const signing::PublicKey& key) override {
+                          const signing::PublicKey& key, const std::string&) override {
     KILN_ASSIGN(std::string bundle, signing::makeBundle(envelope, key));
     std::lock_guard lock(mutex_);
     return bundles_.try_emplace(digestOf(envelope.payload).hex(), bundle).first->second;

@@ -1,7 +1,6 @@
 #include "worker/agent/agent.h"
 
 #include <grpcpp/client_context.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <boost/asio/executor_work_guard.hpp>
@@ -14,7 +13,8 @@
 #include <thread>
 
 #include "kiln/v1/worker.grpc.pb.h"
-#include "manifest/base/printable.h"
+#include "storage/logging/log.h"
+#include "storage/tracing/trace_context.h"
 #include "worker/agent/pacer.h"
 #include "worker/agent/reconciler.h"
 #include "worker/agent/report.h"
@@ -63,9 +63,14 @@ class Agent::Loop {
   }
 
  private:
+  // For log lines.
+  struct About {
+    std::string job, action, trace;
+  };
   struct Action {
     std::unique_ptr<sandbox::Cancel> cancel;
     std::thread thread;
+    About about;
   };
   // Keeps run() from returning while gRPC or an action's thread still has something to post.
   using Work = asio::executor_work_guard<asio::io_context::executor_type>;
@@ -134,10 +139,11 @@ class Agent::Loop {
       pacer_.answered(now, Duration::zero());
     } else {
       if (!pacer_.away()) {
-        spdlog::warn(
-            "call of the coordinator failed worker={} coordinator={} code={} message=\"{}\"; trying again",
-            name(), call->at.name, static_cast<int>(status.error_code()),
-            printable(status.error_message(), 500));
+        logging::warning("call of the coordinator failed, trying again",
+                         {{"worker", name()},
+                          {"coordinator", call->at.name},
+                          {"code", std::to_string(static_cast<int>(status.error_code()))},
+                          {"message", status.error_message()}});
       }
       coordinators_->failed(call->at);
       // They are away once each of them has failed.
@@ -150,14 +156,15 @@ class Agent::Loop {
   void heardFrom(const storage::Endpoint& one) {
     coordinators_->answered(one);
     if (pacer_.away() || answers_ != &one)
-      spdlog::info("coordinator answers worker={} coordinator={}", name(), one.name);
+      logging::info("coordinator answers", {{"worker", name()}, {"coordinator", one.name}});
     answers_ = &one;
     failures_ = 0;
   }
 
   void carryOut(const Changes& changes) {
     for (const LeaseKey& key : changes.stop) {
-      spdlog::info("lease withdrawn worker={} lease={} epoch={}", name(), key.id, key.epoch);
+      logging::info("lease withdrawn",
+                    {{"worker", name()}, {"lease", key.id}, {"epoch", std::to_string(key.epoch)}});
       cancel(key);
     }
     for (const auto& start : changes.start) begin(start.lease, start.slot);
@@ -165,10 +172,16 @@ class Agent::Loop {
 
   void begin(const v1::Lease& lease, int slot) {
     const LeaseKey key{lease.id(), lease.epoch()};
-    spdlog::info("action starts worker={} lease={} epoch={} action={} slot={}", name(), key.id, key.epoch,
-                 lease.action().hash(), slot);
+    logging::info("action starts", {{"worker", name()},
+                                    {"lease", key.id},
+                                    {"epoch", std::to_string(key.epoch)},
+                                    {"job", lease.job()},
+                                    {"action", lease.action().hash()},
+                                    {"trace", tracing::traceOf(lease.traceparent())},
+                                    {"slot", std::to_string(slot)}});
     Action& action = actions_[key];
     action.cancel = std::make_unique<sandbox::Cancel>();
+    action.about = {lease.job(), lease.action().hash(), tracing::traceOf(lease.traceparent())};
     // The thread lives until the sandbox has ended: bubblewrap dies with the thread that started it.
     action.thread = std::thread([this, lease, slot, key, cancel = action.cancel.get()] {
       auto result = runner_.run(lease, slot, *cancel, [this, key](const std::string& stage) {
@@ -190,13 +203,21 @@ class Agent::Loop {
   }
 
   void ended(const LeaseKey& key, v1::Finished report) {
+    About about;
     if (const auto action = actions_.find(key); action != actions_.end()) {
       action->second.thread.join();
+      about = std::move(action->second.about);
       actions_.erase(action);
     }
-    spdlog::info("action ended worker={} lease={} epoch={} exit={} code={} message=\"{}\"", name(), key.id,
-                 key.epoch, report.result().exit_code(), report.error_code(),
-                 printable(report.error_message(), 500));
+    logging::info("action ended", {{"worker", name()},
+                                   {"lease", key.id},
+                                   {"epoch", std::to_string(key.epoch)},
+                                   {"job", about.job},
+                                   {"action", about.action},
+                                   {"trace", about.trace},
+                                   {"exit", std::to_string(report.result().exit_code())},
+                                   {"code", std::to_string(report.error_code())},
+                                   {"message", report.error_message()}});
     // Even with nothing to report the coordinator may have been waiting for the slot.
     reconciler_.ended(key, std::move(report));
     pacer_.finished(clock_.now());
@@ -206,7 +227,7 @@ class Agent::Loop {
 
   void stop() {
     if (reconciler_.draining()) return;
-    spdlog::info("worker drains worker={} running={}", name(), actions_.size());
+    logging::info("worker drains", {{"worker", name()}, {"running", std::to_string(actions_.size())}});
     reconciler_.drain();
     pacer_.finished(clock_.now());
     drainTimer_.expires_after(actions_.empty() ? kLastWords : options_.drainTime);

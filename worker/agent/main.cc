@@ -1,8 +1,6 @@
 // kiln-worker: takes leases from a coordinator and runs them in the sandbox.
 #include <fcntl.h>
 #include <signal.h>
-#include <spdlog/sinks/stdout_sinks.h>
-#include <spdlog/spdlog.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -19,13 +17,16 @@
 #include "manifest/spec/target.h"
 #include "storage/blob/metered_blob_store.h"
 #include "storage/direct/direct_blob_store.h"
+#include "storage/logging/log.h"
 #include "storage/remote/endpoints.h"
 #include "storage/remote/remote_blob_store.h"
 #include "storage/telemetry/host_metrics.h"
 #include "storage/telemetry/metrics_server.h"
+#include "storage/tracing/exporter.h"
 #include "worker/agent/agent.h"
 #include "worker/agent/doctor.h"
 #include "worker/agent/lease_runner.h"
+#include "worker/agent/traced_runner.h"
 #include "worker/agent/worker_metrics.h"
 #include "worker/devices/describe.h"
 #include "worker/devices/driver_probe.h"
@@ -51,6 +52,7 @@ struct Flags {
   std::string probedDriver, testedDevice;  // of the command probe-driver
   bool json = false;
   telemetry::MetricsFlags metrics;
+  std::string logFormat = "text", traces;
 };
 
 std::string besideThisProgram(const char* name) {
@@ -188,7 +190,8 @@ Status work(const Flags& flags) {
         "no sandbox, no worker; `kiln-worker doctor` says the same at any time:\n" + diagnosis.text());
   }
   for (const auto& check : diagnosis.probe.checks) {
-    if (check.verdict == sandbox::Verdict::kWarning) spdlog::warn("{}: {}", check.name, check.detail);
+    if (check.verdict == sandbox::Verdict::kWarning)
+      logging::warning("sandbox is not as it might be", {{"check", check.name}, {"detail", check.detail}});
   }
 
   KILN_ASSIGN(const auto coordinators, connect(flags, identity.name()));
@@ -220,7 +223,11 @@ Status work(const Flags& flags) {
   DeviceRunner tuner("tune", registry, *tuning, *tuning);
   LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, tuner, registry,
                      [&](v1::ActionKind kind, Duration took) { metrics.sandboxEnded(kind, took); });
-  MeteredRunner counted(runner, metrics, clock);
+  KILN_ASSIGN(const auto exporter, tracing::exportTo(flags.traces, "kiln-worker"));
+  tracing::addTraceMetrics(*metered, exporter.get());
+  std::optional<TracedRunner> traced;
+  if (exporter) traced.emplace(runner, *exporter, wallClock);
+  MeteredRunner counted(traced ? static_cast<Runner&>(*traced) : runner, metrics, clock);
   metrics.addCache("actions", *executor);
   metrics.addCache("tunes", *tuning);
   if (checking) metrics.addCache("checks", *checking->checker);
@@ -233,12 +240,14 @@ Status work(const Flags& flags) {
               {.description = describe(flags, identity, diagnosis),
                .drainTime = std::chrono::seconds(flags.drainSeconds),
                .called = [&](bool answered) { metrics.called(answered); }});
-  spdlog::info("worker starts worker={} operator={} slots={} coordinator={}", identity.name(),
-               identity.operatorName(), flags.slots, flags.coordinator);
+  logging::info("worker starts", {{"worker", identity.name()},
+                                  {"operator", identity.operatorName()},
+                                  {"slots", std::to_string(flags.slots)},
+                                  {"coordinator", flags.coordinator}});
   const bool clean = agent.run(true);
   // An action's thread still uses what would now be destroyed. The sandbox dies with this process.
   if (!clean) _exit(kInternalExit);
-  spdlog::info("worker ends worker={}", identity.name());
+  logging::info("worker ends", {{"worker", identity.name()}});
   return {};
 }
 
@@ -279,6 +288,10 @@ int run(int argc, char** argv) {
       ->check(CLI::Range(1000u, 4'000'000'000u));
   app.add_option("--metrics", flags.metrics.address, telemetry::kMetricsHelp);
   app.add_option("--metrics-port-file", flags.metrics.portFile, telemetry::kMetricsPortFileHelp);
+  app.add_option("--traces", flags.traces, tracing::kTracesHelp);
+  app.add_option("--log-format", flags.logFormat, logging::kFormatHelp)
+      ->check(CLI::IsMember({"text", "json"}))
+      ->capture_default_str();
   CLI::App* doctorCommand = app.add_subcommand("doctor", "say what this host lacks for running a worker");
   doctorCommand->add_flag("--json", flags.json, "as JSON");
   CLI::App* devicesCommand = app.add_subcommand("devices", "say which devices this host has");
@@ -306,8 +319,7 @@ int run(int argc, char** argv) {
     return kUsageExit;
   }
   signal(SIGPIPE, SIG_IGN);
-  spdlog::set_default_logger(spdlog::stderr_logger_mt("kiln-worker"));
-  spdlog::set_pattern("%Y-%m-%dT%H:%M:%S.%eZ %l %n %v", spdlog::pattern_time_type::utc);
+  logging::start("kiln-worker", logging::formatNamed(flags.logFormat));
   const auto done = work(flags);
   return done ? 0 : report(done.error());
 }

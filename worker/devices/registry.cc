@@ -1,13 +1,13 @@
 #include "worker/devices/registry.h"
 
 #include <poll.h>
-#include <spdlog/spdlog.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
 #include "manifest/base/printable.h"
+#include "storage/logging/log.h"
 #include "worker/devices/cpu.h"
 
 namespace kiln::devices {
@@ -169,7 +169,7 @@ Status Registry::tryOut(const std::string& id) {
     drainLocked(entry, "its health check failed: " + works.error().message);
     return fail(Code::kUnavailable, "device " + id + " is drained: " + entry.about.reason());
   }
-  if (!entry.about.healthy()) spdlog::info("device is healthy again device={}", id);
+  if (!entry.about.healthy()) logging::info("device is healthy again", {{"device", id}});
   if (entry.gpu) entry.gpu->ordinal = *works;
   entry.about.set_healthy(true);
   entry.about.clear_reason();
@@ -192,8 +192,9 @@ void Registry::drainLocked(Entry& entry, const std::string& reason) {
   entry.again = clock_.now() + wait;
   entry.about.set_healthy(false);
   entry.about.set_reason(printable(reason, 500));
-  spdlog::warn("device drained device={} failures={} reason=\"{}\"", entry.about.id(), entry.failures,
-               entry.about.reason());
+  logging::warning("device drained", {{"device", entry.about.id()},
+                                      {"failures", std::to_string(entry.failures)},
+                                      {"reason", entry.about.reason()}});
 }
 
 void Registry::release(const std::vector<std::string>& ids) {

@@ -6,6 +6,7 @@
 #include "api/cli/base/progress.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/build/build_options.h"
+#include "api/cli/build/build_trace.h"
 #include "api/cli/build/check_files.h"
 #include "api/cli/build/commands.h"
 #include "api/cli/build/interrupt.h"
@@ -31,6 +32,7 @@ struct Options {
   std::string checkPlan, deadline;
   std::uint32_t maxWorkerSeconds = 0;
   bool check = false, checkEmulated = false, detach = false;
+  std::string traces;
 };
 
 Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<CheckRequest> check) {
@@ -73,6 +75,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
 
 Status run(const Context& context, const Options& options) {
   KILN_TRY(makeRequest(options, {}));  // a mistake is told before anything is uploaded
+  KILN_ASSIGN(const auto trace, BuildTrace::begin(options.traces));
   KILN_ASSIGN(const auto trust, namedTrust(context));
   Interrupt interrupt("nothing was submitted; what was uploaded is not sent again");
   Progress progress(context.terminal, context.json);
@@ -86,7 +89,8 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto request, makeRequest(options, std::move(check)));
   KILN_TRY(addModel(*client, options.model, options.data, !context.json, request));
   interrupt.submits();
-  KILN_ASSIGN(auto job, client->submit(request));
+  KILN_ASSIGN(auto job, client->submit(request, trace->submits()));
+  trace->submitted();
   interrupt.follows(job.id());
   if (options.detach) {
     if (context.json)
@@ -230,6 +234,9 @@ void addBuild(CLI::App& app, Context& context) {
                    "Check what runs on a GPU on an emulated one instead, for tests: the statement says so, "
                    "and a production policy does not count it");
   command.add_flag("--no-cache", options->delivery.noCache, "Compile again even if the result is known");
+  command.add_option("--traces", options->traces,
+                     "URL of an OTLP receiver for this command's part of the job's trace, if the farm traces "
+                     "the job (KILN_TRACES)");
   command.add_flag("--detach", options->detach, "Print the job and return");
   addFarmOptions(command, context, kRidesOut);
   addRootOptions(command, context);

@@ -33,6 +33,7 @@ JobRecord jobAt(const Row& row) {
   job.delivery = row.get<std::string>("delivery");
   job.modelName = row.get<std::string>("model_name");
   job.submitter = row.get<std::string>("submitter");
+  job.trace = row.get<std::string>("trace");
   if (job.state == JobState::kFailed)
     job.error = JobErrorRecord{row.get<int>("error_code"), row.get<std::string>("error_message"),
                                row.get<int>("error_exit"), row.get<std::string>("error_details")};
@@ -140,8 +141,8 @@ Columns targetColumns(const std::vector<TargetRecord>& targets) {
 constexpr char kInsertJob[] = R"sql(
 WITH job AS (
   INSERT INTO jobs (instance, id, idempotency_key, request_hash, state, reuse, submitted, ended, toolchain_label,
-    toolchain_hash, toolchain_size, options, delivery, model_name, submitter, deadline)
-  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $30, $31)),
+    toolchain_hash, toolchain_size, options, delivery, model_name, submitter, deadline, trace)
+  VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $30, $31, $32)),
 source AS (
   INSERT INTO sources (instance, job_id, ordinal, path, hash, size, git_url, git_commit, git_path, origin_url,
     origin_commit, origin_path)
@@ -191,9 +192,17 @@ Status insertJob(Connection& connection, const JobSnapshot& snapshot) {
                                            targets.texts[1],
                                            targets.texts[2],
                                            job.submitter,
-                                           job.deadline}));
+                                           job.deadline,
+                                           job.trace}));
   KILN_TRY(addActions(connection, key, 0, snapshot.actions));
   return addRuns(connection, snapshot.runs);
+}
+
+Result<std::string> traceOfJob(Connection& connection, const JobKey& job) {
+  KILN_ASSIGN(Rows rows, connection.execute("SELECT trace FROM jobs WHERE instance = $1 AND id = $2",
+                                            {job.instance, job.id}));
+  KILN_ASSIGN(auto trace, rows.first([](const Row& row) { return row.get<std::string>("trace"); }));
+  return trace.value_or("");
 }
 
 Result<std::optional<JobSnapshot>> loadJob(Connection& connection, const JobKey& key, Evidence evidence,

@@ -17,6 +17,9 @@ enum class Evidence { kWithout, kWith };
 // idempotency key.
 Status insertJob(postgres::Connection& connection, const JobSnapshot& snapshot);
 
+// Of a job as it was submitted: JobRecord::trace. "" if there is no such job.
+Result<std::string> traceOfJob(postgres::Connection& connection, const JobKey& job);
+
 // Everything about one job; nothing if the instance has none of that id. Without evidence, `results` stays
 // empty.
 Result<std::optional<JobSnapshot>> loadJob(postgres::Connection& connection, const JobKey& key,

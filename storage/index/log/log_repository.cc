@@ -76,13 +76,13 @@ Result<LogState> lockLog(Connection& connection, std::uint64_t epoch) {
 }
 
 Result<std::vector<PlacedLeaf>> placedFrom(Connection& connection, std::uint64_t size) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT log_index, leaf, signed_at FROM signatures WHERE log_index >= $1 "
-                                 "ORDER BY log_index",
-                                 {size}));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT log_index, leaf, signed_at, trace FROM signatures WHERE log_index >= $1 "
+                             "ORDER BY log_index",
+                             {size}));
   return rows.map([](const Row& row) {
     return PlacedLeaf{row.get<std::uint64_t>("log_index"), bytesAt(row, "leaf"),
-                      row.get<TimePoint>("signed_at")};
+                      row.get<TimePoint>("signed_at"), row.get<std::string>("trace")};
   });
 }
 
@@ -116,12 +116,22 @@ Result<bool> isIndexedAnywhere(Connection& connection, const Digest& payload) {
 }
 
 Result<SignatureRecord> addSignature(Connection& connection, const NewSignature& signature) {
+  std::vector<postgres::Param> values{hashParam(signature.logDigest),
+                                      hashParam(digestOf(signature.payload)),
+                                      signature.instance,
+                                      asBytes(signature.payload),
+                                      asBytes(signature.leaf),
+                                      signature.signedAt};
+  // A signer may be newer than the database: the column `trace` is named where it is needed alone.
+  const bool traced = !signature.trace.empty();
+  if (traced) values.emplace_back(signature.trace);
   KILN_TRY(connection.execute(
-      "INSERT INTO signatures AS s (log_digest, payload_hash, instance, payload, leaf, signed_at) "
-      "VALUES ($1, $2, $3, $4, $5, $6) ON CONFLICT (log_digest) DO UPDATE SET payload = excluded.payload, "
-      "payload_hash = excluded.payload_hash, instance = excluded.instance WHERE s.payload IS NULL",
-      {hashParam(signature.logDigest), hashParam(digestOf(signature.payload)), signature.instance,
-       asBytes(signature.payload), asBytes(signature.leaf), signature.signedAt}));
+      std::string(
+          "INSERT INTO signatures AS s (log_digest, payload_hash, instance, payload, leaf, signed_at") +
+          (traced ? ", trace) VALUES ($1, $2, $3, $4, $5, $6, $7)" : ") VALUES ($1, $2, $3, $4, $5, $6)") +
+          " ON CONFLICT (log_digest) DO UPDATE SET payload = excluded.payload, payload_hash = "
+          "excluded.payload_hash, instance = excluded.instance WHERE s.payload IS NULL",
+      values));
   KILN_ASSIGN(auto row, findSignature(connection, signature.logDigest));
   if (!row) return fail(Code::kInternal, "a signature is not where it was put");
   return *row;

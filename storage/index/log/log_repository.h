@@ -36,6 +36,7 @@ struct NewSignature {
   std::string payload;
   std::string leaf;
   TimePoint signedAt;
+  std::string trace = {};  // a W3C traceparent that the log's span is part of; "" for none
 };
 
 // kDataLoss if the checkpoint that covers it is gone from the database.
@@ -74,6 +75,7 @@ struct PlacedLeaf {
   std::uint64_t index = 0;
   std::string leaf;
   TimePoint signedAt = {};
+  std::string trace = {};  // as it was taken in
 };
 
 // In a transaction. The leaves behind the log's size, in order: those that an earlier call placed and no

@@ -92,6 +92,7 @@ struct JobRecord {
   std::string delivery;  // canonical JSON of the DeliverySpec
   std::string modelName;
   std::string submitter = "local";  // the identity that the caller proved; "local": the farm's private socket
+  std::string trace;                // W3C traceparent of its submission where the job is traced; else ""
   std::optional<JobErrorRecord> error;
   std::uint64_t revision = 0;
 };
