@@ -218,7 +218,7 @@ coordinator() {
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} \
-    --http "127.0.0.1:{$http.port}" --metrics "$(metrics_of "$1")"
+    --http "127.0.0.1:{$http.port}" --metrics "$(metrics_of "$1")" ${traces[@]+"${traces[@]}" --trace-share 1}
 }
 
 services() {
@@ -227,8 +227,9 @@ services() {
   mapfile -d '' -t cache < <(cache_of signer)
   service signer ${keys[@]+"${keys[@]}"} "$bin/kiln-signer" serve --listen "unix:$sock/signer.sock" --key "$(signer_key)" \
     --store "$(farm_store)" ${cache[@]+"${cache[@]}"} --worker-ca "$dir/keys/worker-ca.pem" --database "{database}" --records "$dir/records" \
-    --trust-root "$dir/trust/root.json" --metrics "$(metrics_of signer)"
-  service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log" --metrics "$(metrics_of log)"
+    --trust-root "$dir/trust/root.json" --metrics "$(metrics_of signer)" ${traces[@]+"${traces[@]}"}
+  service log "$bin/kiln-log" serve --key "$dir/keys/log" --database "{database}" --tiles "$dir/log" --metrics "$(metrics_of log)" \
+    ${traces[@]+"${traces[@]}"}
   local name
   for name in $(coordinator_names); do coordinator "$name"; done
   local n devices=()
@@ -237,7 +238,7 @@ services() {
     service "worker-$n" "$bin/kiln-worker" --coordinator "$(endpoints)" \
       --certificate "$dir/keys/workers/worker-$n.pem" --key "$dir/keys/workers/worker-$n.key" \
       --state "$dir/workers/worker-$n" --slots 1 --metrics "$(metrics_of "worker-$n")" \
-      ${devices[@]+"${devices[@]}"}
+      ${devices[@]+"${devices[@]}"} ${traces[@]+"${traces[@]}"}
   done
 }
 
