@@ -1,5 +1,7 @@
 #include "coordinator/farm/job_trace.h"
 
+#include <algorithm>
+
 #include "coordinator/farm/metrics.h"
 #include "storage/index/jobs/job_repository.h"
 
@@ -26,6 +28,15 @@ std::optional<SpanContext> spanOfJob(std::string_view trace, const std::string& 
 
 std::string nameOf(const index::RunRecord& run) {
   return run.id + " " + std::to_string(run.epoch);
+}
+
+double secondsOf(Duration duration) {
+  return std::max(0.0, std::chrono::duration<double>(duration).count());
+}
+
+void exemplify(const Tracing& tracing, const char* metric, const telemetry::Exemplars::Labels& labels,
+               telemetry::Exemplar exemplar) {
+  if (tracing.exemplars) tracing.exemplars->note(metric, labels, std::move(exemplar));
 }
 
 void describe(Span& span, const index::RunRecord& run) {
@@ -89,6 +100,8 @@ void tellEnded(const Tracing& tracing, const index::JobRecord& job, index::JobSt
                const std::string& error, TimePoint now) {
   const auto self = spanOf(job);
   if (!tracing.sink || !self) return;
+  exemplify(tracing, "kiln_job_seconds", {},
+            {tracing::hexOf(self->trace), secondsOf(now - job.submitted), now});
   tracing.sink->add({.self = *self,
                      .parent = sampled(job.trace)->span,
                      .name = "job",
@@ -104,6 +117,8 @@ void tellEnded(const Tracing& tracing, const index::JobRecord& job, index::JobSt
 void tellQueued(const Tracing& tracing, const std::optional<SpanContext>& job, const index::RunRecord& run,
                 TimePoint now) {
   if (!tracing.sink || !job) return;
+  exemplify(tracing, "kiln_run_wait_seconds", {{"kind", kindName(run.kind)}},
+            {tracing::hexOf(job->trace), secondsOf(now - run.queued), now});
   Span span{.self = {job->trace, tracing::spanIdOf("queue " + nameOf(run)), true},
             .parent = job->span,
             .name = "queue",
@@ -119,6 +134,9 @@ void tellLeased(const Tracing& tracing, const std::optional<SpanContext>& job, c
                 TimePoint leased, TimePoint now, const std::string& error) {
   const auto self = spanOf(job, run);
   if (!tracing.sink || !self) return;
+  exemplify(tracing, "kiln_lease_seconds",
+            {{"kind", kindName(run.kind)}, {"outcome", error.empty() ? "good" : "bad"}},
+            {tracing::hexOf(self->trace), secondsOf(now - leased), now});
   Span span{.self = *self,
             .parent = job->span,
             .name = "lease",

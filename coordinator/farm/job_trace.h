@@ -9,14 +9,16 @@
 #include "manifest/base/clock.h"
 #include "storage/index/rows/records.h"
 #include "storage/postgres/pool.h"
+#include "storage/telemetry/exemplars.h"
 #include "storage/tracing/span.h"
 
 namespace kiln::service {
 
 // Thread safe.
 struct Tracing {
-  tracing::SpanSink* sink = nullptr;  // must outlive whoever has it; null: nothing is traced
-  double share = 0;                   // of the jobs, 0 to 1; the same at all coordinators of a farm
+  tracing::SpanSink* sink = nullptr;          // must outlive whoever has it; null: nothing is traced
+  double share = 0;                           // of the jobs, 0 to 1; the same at all coordinators of a farm
+  telemetry::Exemplars* exemplars = nullptr;  // of the histograms of METRICS.md; null: nobody wants any
 };
 
 // What the row of a new job keeps: its submission's span as a traceparent, in the trace of `caller` (a

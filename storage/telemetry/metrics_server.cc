@@ -22,6 +22,7 @@
 #include "manifest/base/printable.h"
 #include "storage/serving/endpoint.h"
 #include "storage/serving/health_probe.h"
+#include "storage/telemetry/open_metrics.h"
 
 namespace kiln::telemetry {
 namespace {
@@ -74,6 +75,10 @@ class Session final : public std::enable_shared_from_this<Session> {
         [self = shared_from_this()](error_code error, std::size_t) { self->read(error); });
   }
   void close() { stream_.close(); }
+  bool wantsOpenMetrics() const {
+    const auto accept = parser_.get()[http::field::accept];
+    return acceptsOpenMetrics({accept.data(), accept.size()});
+  }
   void answer(Answer answer) {
     const bool head = parser_.get().method() == http::verb::head;
     response_.result(answer.status);
@@ -129,7 +134,7 @@ class Session final : public std::enable_shared_from_this<Session> {
 
 class Server final : public MetricsServer {
  public:
-  Server(const MetricsServerOptions& options, std::shared_ptr<const prometheus::Collectable> metrics,
+  Server(const MetricsServerOptions& options, std::shared_ptr<const Registry> metrics,
          std::function<Status()> health)
       : options_(options),
         metrics_(std::move(metrics)),
@@ -230,15 +235,20 @@ class Server final : public MetricsServer {
   // Not on the I/O thread: a sample may take its time.
   void collect(const std::shared_ptr<Session>& session) {
     asio::post(collector_, [this, session]() mutable {
-      std::string text = prometheus::TextSerializer().Serialize(metrics_->Collect());
-      asio::post(io_, [session = std::move(session), text = std::move(text)]() mutable {
-        session->answer({.type = kMetricsType, .body = std::move(text)});
+      const auto families = metrics_->Collect();
+      Answer answer{.type = kMetricsType, .body = {}};
+      if (session->wantsOpenMetrics())
+        answer = {.type = kOpenMetricsType, .body = openMetricsText(families, metrics_->exemplars())};
+      else
+        answer.body = prometheus::TextSerializer().Serialize(families);
+      asio::post(io_, [session = std::move(session), answer = std::move(answer)]() mutable {
+        session->answer(std::move(answer));
       });
     });
   }
 
   const MetricsServerOptions options_;
-  const std::shared_ptr<const prometheus::Collectable> metrics_;
+  const std::shared_ptr<const Registry> metrics_;
   // Used by the I/O thread alone, and declared first: sessions that end last tell them.
   ConnectionLimiter limiter_;
   std::map<ConnectionLimiter::Id, std::weak_ptr<Session>> sessions_;
@@ -258,9 +268,9 @@ Error ofOption(const Error& error) {
 
 }  // namespace
 
-Result<std::unique_ptr<MetricsServer>> MetricsServer::start(
-    const MetricsServerOptions& options, std::shared_ptr<const prometheus::Collectable> metrics,
-    std::function<Status()> health) {
+Result<std::unique_ptr<MetricsServer>> MetricsServer::start(const MetricsServerOptions& options,
+                                                            std::shared_ptr<const Registry> metrics,
+                                                            std::function<Status()> health) {
   auto server = std::make_unique<Server>(options, std::move(metrics), std::move(health));
   KILN_TRY(server->listen());
   server->run();
@@ -274,7 +284,7 @@ Status checkMetricsFlags(const MetricsFlags& flags) {
 }
 
 Result<std::unique_ptr<MetricsServer>> serveMetrics(const MetricsFlags& flags,
-                                                    std::shared_ptr<const prometheus::Collectable> metrics,
+                                                    std::shared_ptr<const Registry> metrics,
                                                     std::function<Status()> health) {
   if (flags.address.empty()) return nullptr;
   KILN_ASSIGN(const serving::HostPort at, serving::parseHostPort(flags.address).map_error(ofOption));

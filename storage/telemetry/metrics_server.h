@@ -1,9 +1,7 @@
-// The HTTP side of a process for whoever watches it: GET /metrics in Prometheus' text format, GET /healthz.
-// In the clear and without asking who calls: for loopback, or for a network that only those may reach who may
-// read metrics.
+// The HTTP side of a process for whoever watches it: GET /metrics in Prometheus' text format, or in
+// OpenMetrics' where that is asked for; GET /healthz. In the clear and without asking who calls: for
+// loopback, or for a network that only those may reach who may read metrics.
 #pragma once
-
-#include <prometheus/collectable.h>
 
 #include <chrono>
 #include <cstdint>
@@ -13,6 +11,7 @@
 
 #include "manifest/base/result.h"
 #include "storage/serving/connection_limiter.h"
+#include "storage/telemetry/registry.h"
 
 namespace kiln::telemetry {
 
@@ -36,7 +35,7 @@ class MetricsServer {
   // its own, one at a time, and what it refers to must outlive the server, as must what `metrics` collects
   // from. kInvalidArgument if the host is no address, kUnavailable if it cannot be bound.
   static Result<std::unique_ptr<MetricsServer>> start(const MetricsServerOptions& options,
-                                                      std::shared_ptr<const prometheus::Collectable> metrics,
+                                                      std::shared_ptr<const Registry> metrics,
                                                       std::function<Status()> health);
   virtual ~MetricsServer() = default;
   virtual std::uint16_t port() const = 0;
@@ -58,7 +57,7 @@ Status checkMetricsFlags(const MetricsFlags& flags);
 // Null if `flags` name no address. Errors as of start(), naming the option; kPermissionDenied if the port
 // file cannot be written.
 Result<std::unique_ptr<MetricsServer>> serveMetrics(const MetricsFlags& flags,
-                                                    std::shared_ptr<const prometheus::Collectable> metrics,
+                                                    std::shared_ptr<const Registry> metrics,
                                                     std::function<Status()> health);
 
 }  // namespace kiln::telemetry

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "manifest/base/mutex.h"
+#include "storage/telemetry/exemplars.h"
 
 namespace kiln::telemetry {
 
@@ -21,7 +22,12 @@ class Registry final : public prometheus::Registry {
 
   std::vector<prometheus::MetricFamily> Collect() const override;
 
+  // Of its histograms.
+  Exemplars& exemplars() { return exemplars_; }
+  const Exemplars& exemplars() const { return exemplars_; }
+
  private:
+  Exemplars exemplars_;
   mutable Mutex mutex_;
   std::vector<std::function<void()>> samples_ KILN_GUARDED_BY(mutex_);
 };

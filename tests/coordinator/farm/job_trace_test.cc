@@ -36,7 +36,7 @@ class Kept final : public tracing::SpanSink {
 class JobTrace : public FarmTest {
  protected:
   JobTrace() {
-    farm_.observers.tracing = {&kept_, 1};
+    farm_.observers.tracing = {&kept_, 1, &exemplars_};
     EXPECT_TRUE(addToolchain(putToolchain()).ok());
   }
 
@@ -60,6 +60,7 @@ class JobTrace : public FarmTest {
   }
 
   Kept kept_;
+  telemetry::Exemplars exemplars_;
 };
 
 TEST_F(JobTrace, GoesFromTheCallerToTheIndex) {
@@ -96,6 +97,18 @@ TEST_F(JobTrace, GoesFromTheCallerToTheIndex) {
     else
       EXPECT_EQ(names[*span.parent], parents.at(span.name)) << span.name;
   }
+}
+
+TEST_F(JobTrace, IsAnExampleOfWhatHistogramsCount) {
+  auto one = worker("w1");
+  const auto [job, answered] = submittedBy("", request("k1"));
+  clock_.advance(std::chrono::seconds(3));
+  settle(job.id(), {one.get()});
+  ASSERT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED);
+  const std::string trace = tracing::traceOf(answered);
+  EXPECT_EQ(exemplars_.find("kiln_job_seconds", {}, 2.9, 3.1).value().trace, trace);
+  EXPECT_EQ(exemplars_.find("kiln_run_wait_seconds", {{"kind", "compile"}}, 2.9, 3.1).value().trace, trace);
+  EXPECT_TRUE(exemplars_.find("kiln_lease_seconds", {{"kind", "compile"}, {"outcome", "good"}}, -1, 1));
 }
 
 TEST_F(JobTrace, IsInNothingThatIsSigned) {

@@ -46,6 +46,20 @@ TEST_F(MetricsServerTest, ServesWhatTheRegistryHolds) {
   EXPECT_THAT(get(port(), "/metrics?now=1"), HasSubstr("kiln_things_total 3\n"));
 }
 
+TEST_F(MetricsServerTest, OpenMetricsIsForWhoAsksForIt) {
+  prometheus::BuildCounter().Name("kiln_things_total").Help("Things").Register(*registry_).Add({});
+  start();
+  Client client(port());
+  client.send(
+      "GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: application/openmetrics-text;version=1.0.0,"
+      "text/plain;q=0.5\r\n\r\n");
+  const std::string answer = client.readAll();
+  EXPECT_THAT(answer,
+              HasSubstr("Content-Type: application/openmetrics-text; version=1.0.0; charset=utf-8\r\n"));
+  EXPECT_THAT(answer, HasSubstr("# TYPE kiln_things counter\n"));
+  EXPECT_THAT(answer, EndsWith("\n# EOF\n"));
+}
+
 TEST_F(MetricsServerTest, ASampleIsTakenForEachScrape) {
   auto& gauge = prometheus::BuildGauge().Name("kiln_now").Help("Now").Register(*registry_).Add({});
   registry_->beforeCollect([&gauge] { gauge.Increment(); });
