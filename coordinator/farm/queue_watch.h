@@ -21,8 +21,8 @@ namespace kiln::service {
 // Thread safe. Metrics, as of the last look:
 //   kiln_runs{kind,state}               `state`: queued, leased
 //   kiln_runs_oldest_seconds{kind}      how long the oldest queued run has waited; 0 where none waits
-//   kiln_instance_runs{kiln_instance,state}  of the instances that the quota file names; all others are
-//   "other"
+//   kiln_instance_runs{kiln_instance,state}      of the instances that the quota file names, the first
+//   hundred by kiln_instance_runs_oldest_seconds{kiln_instance}  their names; all others are "other"
 class QueueWatch {
  public:
   // All must outlive it. `clock` is the one that queues; `steady` tells lengths of time.
@@ -49,9 +49,11 @@ class QueueWatch {
   prometheus::Family<prometheus::Gauge>& runs_;
   prometheus::Family<prometheus::Gauge>& oldest_;
   prometheus::Family<prometheus::Gauge>& instances_;
+  prometheus::Family<prometheus::Gauge>& instancesOldest_;
   Mutex looking_;
   // By instance and whether leased.
   std::map<std::pair<std::string, bool>, prometheus::Gauge*> shown_ KILN_GUARDED_BY(looking_);
+  std::map<std::string, prometheus::Gauge*> shownOldest_ KILN_GUARDED_BY(looking_);
   Mutex mutex_;
   Condition stopped_;
   bool stopping_ KILN_GUARDED_BY(mutex_) = false;

@@ -68,6 +68,28 @@ TEST_F(QueueWatchTest, NamesTheInstancesOfTheQuotaFileAlone) {
   EXPECT_GT(ofInstance("other", "queued"), 0);
 }
 
+TEST_F(QueueWatchTest, SoManyInstancesHaveALabelWhateverTheFileNames) {
+  ASSERT_TRUE(addToolchain(putToolchain(), "", nullptr, {}, true).ok());
+  QueueWatch watch(pool_, quotas_, *registry_, clock_, steady_);
+  auto one = worker("w1");
+  submitted(request("k1"));
+  clock_.advance(seconds(9));
+  Json named = Json::object();
+  for (int i = 0; i < 150; ++i) named["a" + std::to_string(1000 + i)] = {{"weight", 2}};
+  named["default"] = {{"weight", 2}};  // behind them all by its name
+  const Json file{{"apiVersion", "kiln/v1"}, {"kind", "Quotas"}, {"instances", named}};
+  quotas_.replace(quota::QuotaRules::parse(file.dump()).value());
+  ASSERT_TRUE(watch.look());
+  EXPECT_EQ(ofInstance("a1000", "queued"), 0);
+  EXPECT_EQ(ofInstance("a1099", "queued"), 0);
+  EXPECT_EQ(ofInstance("a1100", "queued"), -1);
+  EXPECT_GT(ofInstance("other", "queued"), 0);
+  EXPECT_EQ(of("kiln_instance_runs_oldest_seconds", {{"kiln_instance", "other"}}), 9);
+  quotas_.replace({});
+  ASSERT_TRUE(watch.look());
+  EXPECT_EQ(of("kiln_instance_runs_oldest_seconds", {{"kiln_instance", "a1000"}}), -1);
+}
+
 TEST_F(QueueWatchTest, LooksByItself) {
   QueueWatch watch(pool_, quotas_, *registry_, clock_, steady_);
   watch.start();
