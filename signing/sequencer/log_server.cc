@@ -49,12 +49,11 @@ class Signals {
   sigset_t set_;
 };
 
-// Another attempt may succeed: the database is away or lacks tables or columns, the log is in other hands for
-// now.
+// Another attempt may succeed: the database is away or lacks the tables, the log is in other hands for now.
 bool isTransient(const Error& error) {
   return error.code == Code::kUnavailable || error.code == Code::kDeadlineExceeded ||
          error.code == Code::kAborted || error.code == Code::kResourceExhausted ||
-         error.message.find("42P01") != std::string::npos || error.message.find("42703") != std::string::npos;
+         error.message.find("42P01") != std::string::npos;
 }
 
 Result<std::string> originOf(const std::string& prefix, const Ed25519PrivateKey& key) {

@@ -97,6 +97,22 @@ TEST_F(LoggedRecordsTest, WhatHasItsPlaceDoesNotChange) {
     EXPECT_FALSE(connection->executeScript(sql)) << sql;
 }
 
+// Signer and log are upgraded before the first coordinator, which migrates.
+TEST_F(LoggedRecordsTest, ADatabaseWithoutTracesTakesInAndPlaces) {
+  run("ALTER TABLE signatures DROP COLUMN trace");
+  ASSERT_TRUE(add("{}"));
+  auto connection = pool_.acquire().value();
+  const std::uint64_t epoch =
+      index::openLog(*connection, "log.example.org", {.note = "a note"}).value().epoch;
+  const auto place = [&] {
+    return connection->transact([&](postgres::Connection& c) { return index::placeLeaves(c, epoch, 10); })
+        .value();
+  };
+  EXPECT_EQ(place().at(0).trace, "");
+  run("ALTER TABLE signatures ADD COLUMN trace text NOT NULL DEFAULT 't'");
+  EXPECT_EQ(place().at(0).trace, "t") << "read as soon as it is there";
+}
+
 TEST_F(LoggedRecordsTest, ALeafKnownFromTheLogAloneIsTheFirstSignature) {
   const Envelope first = envelope("{}");
   const Leaf leaf = leafOf(first, key_.publicKey()).value();
