@@ -51,8 +51,7 @@ void describe(Span& span, const index::RunRecord& run) {
 std::string traceOfNewJob(const Tracing& tracing, const index::JobKey& job, std::string_view caller) {
   if (!mayBeTraced(tracing, job)) return "";
   const auto from = tracing::parseTraceparent(caller);
-  const tracing::TraceId trace =
-      from ? from->trace : tracing::traceIdOf("job " + job.instance + " " + job.id);
+  const tracing::TraceId trace = from ? from->trace : tracing::newTraceId();
   return tracing::traceparent({trace, tracing::spanIdOf("submission " + job.id), true});
 }
 

@@ -53,14 +53,6 @@ Id randomId() {
   return id;
 }
 
-template <class Id>
-Id idOf(std::string_view name) {
-  const Digest digest = digestOf(name);
-  Id id{};
-  std::copy_n(digest.hash.begin(), id.size(), id.begin());
-  return id;
-}
-
 }  // namespace
 
 std::optional<SpanContext> parseTraceparent(std::string_view text) {
@@ -100,11 +92,11 @@ SpanId newSpanId() {
   return randomId<SpanId>();
 }
 
-TraceId traceIdOf(std::string_view name) {
-  return idOf<TraceId>(name);
-}
 SpanId spanIdOf(std::string_view name) {
-  return idOf<SpanId>(name);
+  const Digest digest = digestOf(name);
+  SpanId id{};
+  std::copy_n(digest.hash.begin(), id.size(), id.begin());
+  return id;
 }
 
 bool isSampled(std::string_view name, double share) {

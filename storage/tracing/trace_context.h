@@ -38,7 +38,6 @@ std::string traceOf(std::string_view traceparent);
 TraceId newTraceId();
 SpanId newSpanId();
 // From the SHA-256 of a name: the same for whoever knows it.
-TraceId traceIdOf(std::string_view name);
 SpanId spanIdOf(std::string_view name);
 
 // Whether `name` is among a share (0 to 1) of all names: the same answer everywhere, by its SHA-256.
