@@ -14,6 +14,11 @@ std::string hostName() {
   return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
 }
 
+// What waits takes no more memory than what is sent; a byte more says that there was more.
+void cut(std::string& text) {
+  if (text.size() > kMaxSpanText + 1) text = text.substr(0, kMaxSpanText + 1);
+}
+
 }  // namespace
 
 Exporter::Exporter(Resource resource, Post post, const ExporterLimits& limits)
@@ -33,6 +38,8 @@ Exporter::~Exporter() {
 }
 
 void Exporter::add(Span span) {
+  cut(span.error);
+  for (auto& [key, value] : span.attributes) cut(value);
   const MutexLock lock(mutex_);
   if (waiting_.size() >= limits_.waiting) {
     ++dropped_;

@@ -8,11 +8,10 @@
 namespace kiln::tracing {
 namespace {
 
-constexpr std::size_t kMaxValue = 1024;
 constexpr int kStatusError = 2;  // Status.StatusCode
 
 Json attribute(const std::string& key, const std::string& value) {
-  return {{"key", key}, {"value", {{"stringValue", printable(value, kMaxValue)}}}};
+  return {{"key", key}, {"value", {{"stringValue", printable(value, kMaxSpanText)}}}};
 }
 
 std::string nanoseconds(TimePoint time) {
@@ -34,7 +33,7 @@ Json spanJson(const Span& span) {
             {"status", Json::object()}};
   if (span.parent) json["parentSpanId"] = hexOf(*span.parent);
   if (!span.error.empty())
-    json["status"] = {{"code", kStatusError}, {"message", printable(span.error, kMaxValue)}};
+    json["status"] = {{"code", kStatusError}, {"message", printable(span.error, kMaxSpanText)}};
   return json;
 }
 

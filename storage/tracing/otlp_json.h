@@ -16,7 +16,9 @@ struct Resource {
   std::string instance;  // which of them: host and process
 };
 
-// Values from outside are made printable, and cut after a kilobyte.
+inline constexpr std::size_t kMaxSpanText = 1024;  // bytes of a value or an error
+
+// Values from outside are made printable, and cut after kMaxSpanText.
 std::string otlpJson(const Resource& resource, std::span<const Span> spans);
 
 }  // namespace kiln::tracing
