@@ -99,7 +99,9 @@ grpc::Status JobService::submit(grpc::ServerContext& context, const v1::SubmitJo
                                 v1::Job& response, const std::string& submitter) {
   Result<JobSnapshot> job = submitter_.submit(request, {submitter, traceparentOf(context)});
   if (!job) return refusal(job.error());
-  if (!job->job.trace.empty()) context.AddInitialMetadata(tracing::kTraceparent, job->job.trace);
+  // gRPC ends the program for a header that is none, and a row may hold anything.
+  if (const auto trace = tracing::parseTraceparent(job->job.trace))
+    context.AddInitialMetadata(tracing::kTraceparent, tracing::traceparent(*trace));
   if (index::isOpen(job->job.state)) driver_.wake(job->job.key);
   response = view(*job);
   return grpc::Status::OK;

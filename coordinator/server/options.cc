@@ -99,6 +99,8 @@ Status checkOptions(const Options& options) {
   if (options.gcIntervalSeconds < 0) return bad("--gc-interval-seconds", "must be 0 or more");
   if (auto http = parseHostPort(options.http); !http) return fail(http.error().in("--http"));
   KILN_TRY(telemetry::checkMetricsFlags(options.metrics));
+  if (options.traceShare > 0 && options.traces.empty())
+    return bad("--trace-share", "traces nothing without --traces, which names the receiver");
   return checkHttps(options);
 }
 

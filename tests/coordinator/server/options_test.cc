@@ -44,6 +44,14 @@ TEST(Options, ANetworkEndpointWantsMutualTlsAndAnAccessFile) {
   EXPECT_TRUE(checkOptions(options));
 }
 
+TEST(Options, AShareOfTracedJobsWantsAReceiver) {
+  Options options = good();
+  options.traceShare = 0.1;
+  EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--traces"));
+  options.traces = "http://127.0.0.1:4318";
+  EXPECT_TRUE(checkOptions(options));
+}
+
 TEST(Options, QuotasAreReadFromTheFileThatIsNamed) {
   const testing_support::TempDirectory directory;
   Options options = good();
