@@ -21,8 +21,9 @@ namespace kiln::service {
 // Thread safe. Metrics, as of the last look:
 //   kiln_runs{kind,state}               `state`: queued, leased
 //   kiln_runs_oldest_seconds{kind}      how long the oldest queued run has waited; 0 where none waits
-//   kiln_instance_runs{kiln_instance,state}      of the instances that the quota file names, the first
-//   hundred by kiln_instance_runs_oldest_seconds{kiln_instance}  their names; all others are "other"
+//   kiln_instance_runs{kiln_instance,state}  of the instances that the quota file names; of these the first
+//                                       hundred by name, all others are "other"
+//   kiln_instance_runs_oldest_seconds{kiln_instance}  the same: how long the oldest has waited
 class QueueWatch {
  public:
   // All must outlive it. `clock` is the one that queues; `steady` tells lengths of time.
