@@ -111,6 +111,13 @@ TEST_F(WitnessTest, WhatOthersSignedIsNotKept) {
   note.signatures.push_back(signNote(note.text, "other.example", other).value());
   note.signatures.push_back(signNote(note.text, log_.name, other).value());
   note.signatures.push_back({"other.example", log_.hint(), std::string(64, 's')});
+  // What the log's key did sign counts under its own name and hint alone.
+  NoteSignature elsewhere = note.signatures[0];
+  elsewhere.name = "other.example";
+  note.signatures.push_back(elsewhere);
+  elsewhere = note.signatures[0];
+  elsewhere.hint[0] ^= 1;
+  note.signatures.push_back(elsewhere);
   ASSERT_EQ(witness_->addCheckpoint(AddCheckpoint{0, {}, note.toString()}.text()).status, 200);
   const Note kept = parseNote(witness_->last("log.example").value()).value();
   ASSERT_EQ(kept.signatures.size(), 2u);
