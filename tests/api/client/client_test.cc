@@ -8,7 +8,6 @@
 #include <cstring>
 #include <thread>
 
-#include "api/client/artifact_ref.h"
 #include "api/client/audit_client.h"
 #include "api/client/rpc_error.h"
 #include "google/rpc/status.pb.h"
@@ -243,58 +242,6 @@ TEST_F(ClientTest, BlobsTravelOverTheSameChannel) {
   ASSERT_TRUE(digest) << digest.error().message;
   EXPECT_EQ(*storage::getBlob(client->blobs(), "default", *digest, 10'000'000), large);
   EXPECT_TRUE(store->findMissing("default", {&*digest, 1})->empty());
-}
-
-TEST_F(ClientTest, AnIndexThatAnswersWithAnotherArtifactIsRefused) {  // attack 24
-  const auto wanted = digestOf("wanted"), other = digestOf("other");
-  v1::Artifact answer;
-  answer.set_digest(wanted.text());
-  answer.mutable_manifest()->set_hash(other.hex());
-  answer.mutable_manifest()->set_size_bytes(5);
-  farm.script.artifacts[wanted.text()] = answer;
-  const auto ref = findArtifact(*client, wanted.text());
-  ASSERT_FALSE(ref);
-  EXPECT_EQ(ref.error().code, Code::kDataLoss);
-  const auto shortened = findArtifact(*client, wanted.text().substr(0, 19));
-  ASSERT_FALSE(shortened);
-  EXPECT_EQ(shortened.error().code, Code::kDataLoss) << "by its beginning neither";
-  EXPECT_EQ(findArtifact(*client, "sha256:zz").error().code, Code::kInvalidArgument);
-  EXPECT_EQ(findArtifact(*client, wanted.text().substr(0, 18)).error().code, Code::kInvalidArgument);
-  farm.script.artifacts[other.text()] = answer;
-  for (const std::size_t digits : {12u, 13u, 40u, 64u}) {
-    const auto found = findArtifact(*client, other.text().substr(0, 7 + digits));
-    ASSERT_TRUE(found) << digits << found.error().message;
-    EXPECT_EQ(found->artifact.hash, other.hash);
-  }
-  farm.script.artifacts.erase(other.text());
-  EXPECT_EQ(findArtifact(*client, other.text()).error().code, Code::kNotFound);
-}
-
-// A row may hold anything; what cannot be a digest is no mistake of the caller's.
-TEST_F(ClientTest, AnIndexThatAnswersWithNoDigestIsRefused) {
-  const auto wanted = digestOf("wanted");
-  v1::Artifact honest;
-  *honest.mutable_manifest() = toProto(wanted);
-  *honest.add_bundles() = toProto(digestOf("a bundle"));
-  const auto refusedAs = [&](const v1::Artifact& answer) {
-    farm.script.artifacts[wanted.text()] = answer;
-    const auto ref = findArtifact(*client, wanted.text());
-    return ref ? "" : ref.error().details;
-  };
-  EXPECT_EQ(refusedAs(honest), "");
-  const auto changed = [&](auto change) {
-    v1::Artifact answer = honest;
-    change(answer);
-    return refusedAs(answer);
-  };
-  const std::string refused = R"({"exitCode":5})";
-  EXPECT_EQ(changed([](v1::Artifact& answer) { answer.mutable_manifest()->set_size_bytes(-1); }), refused);
-  EXPECT_EQ(changed([](v1::Artifact& answer) { answer.mutable_bundles(0)->set_size_bytes(-1); }), refused);
-  for (const char* hash : {"", "XYZ"}) {
-    EXPECT_EQ(changed([&](v1::Artifact& answer) { answer.mutable_manifest()->set_hash(hash); }), refused);
-    EXPECT_EQ(changed([&](v1::Artifact& answer) { answer.mutable_bundles(0)->set_hash(hash); }), refused);
-    EXPECT_EQ(changed([&](v1::Artifact& answer) { answer.mutable_fixtures()->set_hash(hash); }), refused);
-  }
 }
 
 }  // namespace
