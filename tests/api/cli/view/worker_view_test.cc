@@ -74,11 +74,15 @@ std::vector<Worker> fleet() {
   return workers;
 }
 
-TEST(WorkerView, TextIsAlignedAndShowsEveryDevice) {
+std::string printed(const std::vector<Worker>& workers) {
   testing::internal::CaptureStdout();
-  printWorkers(fleet());
+  printWorkers(workers);
   std::fflush(stdout);
-  testing_support::expectGolden(KILN_GOLDEN "/cli/workers.txt", testing::internal::GetCapturedStdout());
+  return testing::internal::GetCapturedStdout();
+}
+
+TEST(WorkerView, TextIsAlignedAndShowsEveryDevice) {
+  testing_support::expectGolden(KILN_GOLDEN "/cli/workers.txt", printed(fleet()));
 }
 
 TEST(WorkerView, JsonShowsTheSame) {
@@ -86,10 +90,32 @@ TEST(WorkerView, JsonShowsTheSame) {
 }
 
 TEST(WorkerView, WorkersOfAnEarlierReleaseHaveNoTableOfDevices) {
-  testing::internal::CaptureStdout();
-  printWorkers(std::vector{worker("w1", 1'790'000'000)});
-  std::fflush(stdout);
-  EXPECT_EQ(testing::internal::GetCapturedStdout().find("DEVICE"), std::string::npos);
+  EXPECT_EQ(printed({worker("w1", 1'790'000'000)}),
+            "WORKER  OPERATOR  STATE  RUNS  LAST CONTACT\n"
+            "w1      op        live   0/2   2026-09-21T14:13:20Z\n"
+            "\n"
+            "COMPILES FOR                  WORKERS\n"
+            "cpu: x86-64-v3; cuda: sm_90a  w1\n");
+}
+
+TEST(WorkerView, WhereThereAreNoWorkersNoOtherTableStands) {
+  EXPECT_EQ(printed({}), "WORKER  OPERATOR  STATE  RUNS  LAST CONTACT\n");
+}
+
+// Families in the order of their first target; a target need not name one.
+TEST(WorkerView, TargetsAreShownByFamily) {
+  const auto compilingFor = [](const std::vector<std::string>& targets) {
+    Worker one = worker("w1", 1'790'000'000);
+    one.mutable_description()->clear_targets();
+    for (const std::string& target : targets) one.mutable_description()->add_targets(target);
+    const std::string text = printed({one});
+    const auto line = text.find('\n', text.find("COMPILES FOR")) + 1;
+    return text.substr(line, text.find("  w1", line) - line);
+  };
+  EXPECT_EQ(compilingFor({"cuda:sm_90a", "cpu:x86-64-v3", "cuda:sm_80", "cpu:x86-64-v4"}),
+            "cuda: sm_90a, sm_80; cpu: x86-64-v3, x86-64-v4");
+  EXPECT_EQ(compilingFor({"portable:", "abacus"}), "portable; abacus");
+  EXPECT_EQ(compilingFor({}), "-           ");
 }
 
 }  // namespace
