@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "coordinator/farm/metrics.h"
+#include "manifest/spec/action_kind.h"
 #include "storage/index/jobs/job_repository.h"
 
 namespace kiln::service {
@@ -40,10 +40,11 @@ void exemplify(const Tracing& tracing, const char* metric, const telemetry::Exem
 }
 
 void describe(Span& span, const index::RunRecord& run) {
-  span.attributes = {{"kiln.instance", run.instance},     {"kiln.job", run.jobId},
-                     {"kiln.action", run.action.hex()},   {"kiln.kind", kindName(run.kind)},
-                     {"kiln.target", run.target},         {"kiln.worker", run.worker},
-                     {"kiln.operator", run.operatorName}, {"kiln.attempt", std::to_string(run.attempts)}};
+  span.attributes = {
+      {"kiln.instance", run.instance},     {"kiln.job", run.jobId},
+      {"kiln.action", run.action.hex()},   {"kiln.kind", std::string(actionKindName(run.kind))},
+      {"kiln.target", run.target},         {"kiln.worker", run.worker},
+      {"kiln.operator", run.operatorName}, {"kiln.attempt", std::to_string(run.attempts)}};
 }
 
 }  // namespace
@@ -116,7 +117,7 @@ void tellEnded(const Tracing& tracing, const index::JobRecord& job, index::JobSt
 void tellQueued(const Tracing& tracing, const std::optional<SpanContext>& job, const index::RunRecord& run,
                 TimePoint now) {
   if (!tracing.sink || !job) return;
-  exemplify(tracing, "kiln_run_wait_seconds", {{"kind", kindName(run.kind)}},
+  exemplify(tracing, "kiln_run_wait_seconds", {{"kind", std::string(actionKindName(run.kind))}},
             {tracing::hexOf(job->trace), secondsOf(now - run.queued), now});
   Span span{.self = {job->trace, tracing::spanIdOf("queue " + nameOf(run)), true},
             .parent = job->span,
@@ -134,7 +135,7 @@ void tellLeased(const Tracing& tracing, const std::optional<SpanContext>& job, c
   const auto self = spanOf(job, run);
   if (!tracing.sink || !self) return;
   exemplify(tracing, "kiln_lease_seconds",
-            {{"kind", kindName(run.kind)}, {"outcome", error.empty() ? "good" : "bad"}},
+            {{"kind", std::string(actionKindName(run.kind))}, {"outcome", error.empty() ? "good" : "bad"}},
             {tracing::hexOf(self->trace), secondsOf(now - leased), now});
   Span span{.self = *self,
             .parent = job->span,
