@@ -122,6 +122,46 @@ TEST(IndexChecks, WhatIsKnownIsNotCounted) {
   EXPECT_EQ(known.error().code, Code::kInvalidArgument);
 }
 
+ProtoMessage intTable(const std::vector<std::int32_t>& values) {
+  ProtoMessage tensor;
+  tensor.varint(1, values.size()).varint(2, kOnnxInt32).text(8, "i");
+  return tensor.text(9, {reinterpret_cast<const char*>(values.data()), values.size() * sizeof values[0]});
+}
+
+TEST(IndexChecks, AWeightOf32BitsIsKnownToo) {
+  const auto gathered = [](const std::vector<std::int32_t>& table) {
+    OnnxBuilder model;
+    model.input("x", {3, 2}).output("y").initializer(intTable(table));
+    return import(model.node("Gather", {"x", "i"}, {"y"}, {}, "rows").build());
+  };
+  std::vector<std::int32_t> table;
+  for (std::int32_t i = 0; i < 1000; ++i) table.push_back(i % 6 - 3);
+  const auto inside = gathered(table);
+  ASSERT_TRUE(inside) << inside.error().message;
+  EXPECT_THAT(checksOf(**inside), IsEmpty());
+  for (const auto& [place, index] : {std::pair{0, -4}, {999, 3}}) {
+    auto wrong = table;
+    wrong[static_cast<std::size_t>(place)] = index;
+    const auto outside = gathered(wrong);
+    ASSERT_FALSE(outside) << index;
+    EXPECT_THAT(outside.error().message, HasSubstr("index " + std::to_string(index) + " is outside"));
+  }
+}
+
+// However far: no sum of it with an extent overflows into one that is inside or open.
+TEST(IndexChecks, FarIndicesAreOutside) {
+  constexpr std::int64_t kFar = std::int64_t{1} << 60;
+  for (const std::int64_t index : {kFar, -kFar, kFar + 1, -kFar - 1, INT64_MAX, INT64_MIN}) {
+    const std::string part = "index " + std::to_string(index) + " is outside the dimension";
+    const auto known = import(constantGather({index}).build());
+    ASSERT_FALSE(known) << index;
+    EXPECT_THAT(known.error().message, HasSubstr(part));
+    const auto ranged = importRanged(constantGather({index}, "N").build(), {{"N", {5, 9}}});
+    ASSERT_FALSE(ranged) << index;
+    EXPECT_THAT(ranged.error().message, HasSubstr(part));
+  }
+}
+
 TEST(IndexChecks, RangesOfDimensionsDecide) {
   const std::string model = constantGather({4}, "N").build();
   auto always = importRanged(model, {{"N", {5, 9}}});
@@ -145,6 +185,51 @@ TEST(IndexChecks, IndicesMadeOfExtentsAreKnown) {
   auto made = importRanged(model.build(), {{"N", {1, 9}}});
   ASSERT_TRUE(made) << made.error().message;
   EXPECT_THAT(checksOf(**made), IsEmpty());
+}
+
+// N times so much that the sum with N is beyond every range, and the difference is not.
+TEST(IndexChecks, WhatNoRangeHoldsIsCounted) {
+  OnnxBuilder model;
+  model.input("x", {"N", 2}).output("y");
+  model.initializer(onnxTensor("zero", {}, Longs{0}));
+  model.initializer(onnxTensor("much", {}, Longs{(std::int64_t{1} << 62) / 9}));
+  model.node("Shape", {"x"}, {"shape"}).node("Gather", {"shape", "zero"}, {"n"});
+  model.node("Mul", {"n", "much"}, {"far"}).node("Gather", {"x", "far"}, {"y"}, {}, "rows");
+  auto made = importRanged(model.build(), {{"N", {1, 9}}});
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_THAT(checksOf(**made), ElementsAre("rows"));
+}
+
+// Where they are calculated from constants there is nothing to count in a run.
+TEST(IndexChecks, PlacesToWriteThatAreKnownAreNotCounted) {
+  const auto cache = [](std::int64_t at) {
+    OnnxBuilder model(24);
+    model.input("x", {1, 3, 1})
+        .input("u", {1, 2, 1})
+        .output("y")
+        .initializer(onnxTensor("at", {1}, Longs{at}));
+    return import(model.node("TensorScatter", {"x", "u", "at"}, {"y"}, {}, "it").build());
+  };
+  const auto unpool = [](std::int64_t at) {
+    OnnxBuilder model(11);
+    model.input("x", {1, 1, 1, 1}).output("y").initializer(onnxTensor("i", {1, 1, 1, 1}, Longs{at}));
+    return import(
+        model.node("MaxUnpool", {"x", "i"}, {"y"}, {onnxInts("kernel_shape", {2, 2})}, "it").build());
+  };
+  const auto isInside = [](const Result<std::unique_ptr<TestModel>>& made) {
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_THAT(checksOf(**made), IsEmpty());
+  };
+  const auto isOutside = [](const Result<std::unique_ptr<TestModel>>& made) {
+    ASSERT_FALSE(made);
+    EXPECT_EQ(made.error().code, Code::kInvalidArgument);
+    EXPECT_THAT(made.error().message, HasSubstr("'it'"));
+    EXPECT_THAT(made.error().message, HasSubstr("outside the dimension that it counts in"));
+  };
+  for (const std::int64_t at : {0, 1}) isInside(cache(at));
+  for (const std::int64_t at : {0, 3}) isInside(unpool(at));
+  for (const std::int64_t at : {-1, 2}) isOutside(cache(at));
+  for (const std::int64_t at : {-1, 4}) isOutside(unpool(at));
 }
 
 TEST(IndexChecks, NodesCountForThemselves) {

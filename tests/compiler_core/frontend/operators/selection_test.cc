@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler_core/ir/profile.h"
 #include "tests/compiler_core/frontend/run_model.h"
 
 namespace kiln {
@@ -105,6 +106,22 @@ TEST(Selection, UniqueSharesOneSize) {
   auto rows = outputs(11, "Unique", floats({3, 2}, {1, 0, 0, 9, 1, 0}), {onnxInt("axis", 0)}, types);
   EXPECT_THAT(rows[0].shape, ElementsAre(2, 2));
   EXPECT_THAT(floatsOf(rows[0]), ElementsAre(0, 9, 1, 0));
+}
+
+// Its size is no question that a run answers.
+TEST(Selection, OfNothingNothingIsChosen) {
+  OnnxBuilder positions(13), chosen(11);
+  positions.input("x", {0, 2}).output("y", kOnnxInt64).node("NonZero", {"x"}, {"y"});
+  chosen.input("x", {2}).input("c", {0}, kOnnxBool).output("y").node("Compress", {"x", "c"}, {"y"});
+  for (const OnnxBuilder* model : {&positions, &chosen}) {
+    const auto made = import(model->build());
+    ASSERT_TRUE(made) << made.error().message;
+    EXPECT_EQ(ir::symbolCount(*(*made)->captured.module), 0u);
+  }
+  const HostTensor none = HostTensor::of(DType::kBool, {0}, std::vector<std::uint8_t>());
+  const auto result = run(chosen, {floats({2}, {1, 2}), none});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_THAT(result->at(0).shape, ElementsAre(0));
 }
 
 TEST(Selection, WrongUses) {
