@@ -61,6 +61,16 @@ TEST(ChangeFeed, TwoRunsWakeTwoWorkers) {
   EXPECT_EQ(first.looks() + second.looks() + third.looks(), 2);
 }
 
+TEST(ChangeFeed, WhoWasToldLastIsToldLastAgain) {
+  ChangeFeed feed;
+  WorkWatch first(feed, compiles(), ignore), second(feed, compiles(), ignore);
+  feed.publishWork(kCompile);
+  const bool firstWasTold = first.looks();
+  EXPECT_NE(firstWasTold, second.looks());
+  feed.publishWork(kCompile);
+  EXPECT_EQ(first.looks(), !firstWasTold);
+}
+
 // A transaction that queues several runs of one kind tells of them once.
 TEST(ChangeFeed, WhoTookSomethingHasAnotherLookForMore) {
   ChangeFeed feed;
@@ -134,6 +144,17 @@ TEST(ChangeFeed, ClosingEndsWaits) {
   woken.get();
   EXPECT_EQ(told, 1);
   EXPECT_FALSE(worker.looks());
+  EXPECT_TRUE(feed.closed());
+}
+
+TEST(ChangeFeed, WhoWaitsForTheEndWaitsForAsLongAsItSaid) {
+  ChangeFeed feed;
+  const auto begin = std::chrono::steady_clock::now();
+  feed.waitUntilClosed(milliseconds(20));
+  EXPECT_GE(std::chrono::steady_clock::now() - begin, milliseconds(20));
+  EXPECT_FALSE(feed.closed());
+  feed.close();
+  feed.waitUntilClosed(hours(1));
   EXPECT_TRUE(feed.closed());
 }
 
