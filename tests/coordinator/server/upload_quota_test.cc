@@ -42,7 +42,7 @@ class UploadQuota : public AccessFixture {
                             const std::string& name, const std::string& text, Request& request,
                             Response& response) {
     request.set_instance(kGranted);
-    *request.mutable_digest() = storage::toProto(digestOf(text));
+    *request.mutable_digest() = toProto(digestOf(text));
     grpc::ClientContext context;
     const auto stub = v1::TransferService::NewStub(as(name));
     return statusFromGrpc((*stub.*method)(&context, request, &response));
