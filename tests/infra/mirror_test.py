@@ -154,6 +154,12 @@ class MirrorTest(FarmCase):
         first, _ = self.fetch(home, self.url, "farm", endpoint=self.farm.env["KILN_ENDPOINT"])
         self.assertEqual(json_of(first)["source"], self.url, "or where it is named")
 
+    def test_no_source_is_blamed_for_a_folder_that_is_not_there(self):
+        done = self.farm.kiln("fetch", self.artifact, "--out", self.farm.home / "not there" / "out", "--endpoint", NOWHERE, "--mirror", self.url)
+        self.assertEqual((done.returncode, done.stdout), (6, ""))
+        self.assertEqual(done.stderr.count("No such file"), 1, done.stderr)
+        self.assertNotIn("not from", done.stderr)
+
     def test_what_a_mirror_lacks_is_not_found_by_name(self):
         done, _ = self.fetch(self.node("lacks"), self.url, "http://127.0.0.1:1", artifact="sha256:" + "0" * 64, code=7)
         self.assertIn(self.url, done.stdout)

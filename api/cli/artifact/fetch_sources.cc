@@ -10,6 +10,7 @@
 #include "api/node/fetch.h"
 #include "api/pull/mirror.h"
 #include "api/pull/seen_logs.h"
+#include "manifest/base/new_directory.h"
 
 namespace kiln::cli {
 namespace {
@@ -112,6 +113,7 @@ void addMirrorOption(CLI::App& command, Context& context) {
 }
 
 Result<Fetched> fetchFromAny(const Context& context, const std::string& artifact, std::string directory) {
+  if (!directory.empty()) KILN_TRY(NewDirectory::placeOf(directory));  // no source is to blame for that
   KILN_ASSIGN(auto trust, loadTrust(context));
   std::vector<std::string> sources = context.mirrors;
   const bool placed = std::ranges::find(sources, kFarm) != sources.end();
