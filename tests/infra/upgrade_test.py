@@ -55,8 +55,7 @@ class Upgrade(unittest.TestCase):
                     service["command"][0] = str(pathlib.Path(programs) / "kiln-coordinator")
             listed.write_text(json.dumps(services))
             subprocess.run([ROOT / "infra/lib/supervisor.py", "reload", self.farm.dir], check=True)
-        else:
-            self.farm.kill(name, 15)
+        self.farm.kill(name, 15)
         wait_for(lambda: restarted(self.farm, name, before), 60, f"{name} is another process")
         endpoint = self.farm.env["KILN_ENDPOINT"].split(",")[NAMES.index(name)]
         wait_for(lambda: serving(self.farm, endpoint), 120, f"{name} serves: see {self.farm.dir}/logs/{name}.log")
