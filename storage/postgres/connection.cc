@@ -60,6 +60,7 @@ Connection::Connection(Connection&& other) noexcept
       session_(std::exchange(other.session_, nullptr)),
       inTransaction_(other.inTransaction_),
       isStandby_(other.isStandby_),
+      hasForgotten_(other.hasForgotten_),
       prepared_(std::move(other.prepared_)),
       nextStatement_(other.nextStatement_) {}
 Connection& Connection::operator=(Connection&& other) noexcept {
@@ -68,6 +69,7 @@ Connection& Connection::operator=(Connection&& other) noexcept {
   std::swap(session_, other.session_);
   std::swap(inTransaction_, other.inTransaction_);
   std::swap(isStandby_, other.isStandby_);
+  std::swap(hasForgotten_, other.hasForgotten_);
   std::swap(prepared_, other.prepared_);
   std::swap(nextStatement_, other.nextStatement_);
   return *this;
@@ -183,8 +185,10 @@ Error Connection::failure(pg_result* result) {
   Error error = errorFrom(state ? state : "", message);
   // A plan that no longer fits, or a statement the server has forgotten: prepare anew.
   if (error.code == Code::kAborted && state &&
-      (std::string_view(state) == "0A000" || std::string_view(state) == "26000"))
+      (std::string_view(state) == "0A000" || std::string_view(state) == "26000")) {
     prepared_.clear();
+    hasForgotten_ = true;
+  }
   if (state && state == kReadOnly) isStandby_ = true;
   if (isLost()) {
     error.code = Code::kUnavailable;
@@ -211,9 +215,12 @@ Result<std::string> Connection::prepare(std::string_view sql, std::span<const Pa
 Result<Rows> Connection::execute(std::string_view sql, std::span<const Param> params) {
   for (const Param& param : params) KILN_TRY(param.check());
   const bool inside = inTransaction_;
+  int number = 0;
   for (Patience patience(options_.patience, options_.hurry);;) {
     Progress progress = Progress::kNothing;
     auto rows = executeOnce(sql, params, progress);
+    // As after another release has added a column: nothing of the statement ran, and it is prepared anew.
+    if (!rows && !inside && hasForgotten_ && ++number < kAttempts) continue;
     if (rows || inside || !isLost() || rows.error().code != Code::kUnavailable) return rows;
     const bool harmless = progress == Progress::kNothing || onlyReads(sql);
     if (!harmless || !patience.again()) return rows;
@@ -222,6 +229,7 @@ Result<Rows> Connection::execute(std::string_view sql, std::span<const Param> pa
 
 Result<Rows> Connection::executeOnce(std::string_view sql, std::span<const Param> params,
                                      Progress& progress) {
+  hasForgotten_ = false;
   KILN_TRY(openOnce());
   KILN_ASSIGN(std::string name, prepare(sql, params));
   std::vector<const char*> values;

@@ -46,7 +46,8 @@ class Connection {
 
   // Runs one statement with $1, $2, … bound to `params`; prepared on the server at its first use.
   // kUnavailable if the session broke: outside a transaction the statement may or may not have taken effect.
-  // One that begins with SELECT, or that was not sent yet, is run again within the patience.
+  // One that begins with SELECT, or that was not sent yet, is run again within the patience. One whose plan
+  // no longer fits, since a table has more columns than when it was prepared, is prepared anew and run again.
   // kInvalidArgument, and nothing is run, if a parameter holds text that no server stores (Param::check()).
   Result<Rows> execute(std::string_view sql, std::initializer_list<Param> params = {}) {
     return execute(sql, std::span(params.begin(), params.size()));
@@ -104,7 +105,8 @@ class Connection {
   std::string address_;
   pg_conn* session_ = nullptr;
   bool inTransaction_ = false;
-  bool isStandby_ = false;  // the session is with a server that has refused to write
+  bool isStandby_ = false;     // the session is with a server that has refused to write
+  bool hasForgotten_ = false;  // the last statement's plan no longer fitted, or the server had lost it
   std::unordered_map<std::string, std::string> prepared_;  // SQL text -> statement name, of this session
   std::uint64_t nextStatement_ = 0;
 };

@@ -201,6 +201,13 @@ TEST(Connection, StalePlansAreRetried) {
   ASSERT_TRUE(connection.executeScript("ALTER TABLE t ADD COLUMN m int"));
   auto rows = connection.transact([](Connection& session) { return session.execute("SELECT * FROM t"); });
   EXPECT_TRUE(rows) << rows.error().message;
+  ASSERT_TRUE(connection.executeScript("ALTER TABLE t ADD COLUMN another int"));
+  rows = connection.execute("UPDATE t SET n = n + 1 RETURNING *");
+  ASSERT_TRUE(rows) << rows.error().message;
+  ASSERT_TRUE(connection.executeScript("ALTER TABLE t ADD COLUMN third int"));
+  rows = connection.execute("UPDATE t SET n = n + 1 RETURNING *");
+  ASSERT_TRUE(rows) << rows.error().message;
+  EXPECT_EQ((*rows)[0].get<int>("n"), 3) << "run once each time";
 }
 
 // It is its writer's mistake, and no server comes of waiting for one. Beside it: strings for servers that are
