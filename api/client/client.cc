@@ -20,6 +20,18 @@
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::client {
+namespace {
+
+// Connections come about while a wait pauses.
+RetryPolicy::Listener pausing(RetryPolicy::Listener listener, std::shared_ptr<storage::Endpoints> endpoints) {
+  listener.pause = [endpoints = std::move(endpoints)](std::chrono::nanoseconds time) {
+    endpoints->pause(time);
+  };
+  return listener;
+}
+
+}  // namespace
+
 struct Client::Stubs {
   explicit Stubs(const std::shared_ptr<grpc::Channel>& channel)
       : jobs(channel),
@@ -53,7 +65,7 @@ Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
 
 Client::Client(ClientOptions options, std::shared_ptr<storage::Endpoints> endpoints)
     : options_(std::move(options)),
-      retryPolicy_(options_.retryTimeout, options_.waiting),
+      retryPolicy_(options_.retryTimeout, pausing(options_.waiting, endpoints)),
       endpoints_(std::move(endpoints)),
       coordinator_(std::make_unique<storage::RemoteBlobStore>(endpoints_)),
       remote_(std::make_unique<storage::DirectBlobStore>(endpoints_, *coordinator_)),

@@ -47,7 +47,11 @@ bool RetryPolicy::Attempts::again(Error& error) {
   tell(error, !asked && failures_ < kNotSoon);
   backoff_ = waiting_ ? std::min(2 * backoff_, kMaxBackoff) : kInitialBackoff;
   waiting_ = true;
-  std::this_thread::sleep_for(std::min<Clock::duration>(asked ? *asked : backoff_, left));
+  const auto pause = std::min<Clock::duration>(asked ? *asked : backoff_, left);
+  if (!asked && retryPolicy_.listener_.pause)
+    retryPolicy_.listener_.pause(pause);
+  else
+    std::this_thread::sleep_for(pause);
   return true;
 }
 

@@ -16,12 +16,13 @@ namespace kiln::client {
 // Thread safe if its listener is. Copies tell the same reason once between them.
 class RetryPolicy {
  public:
-  // Both are optional and called by the thread that waits.
+  // All are optional and called by the thread that waits.
   struct Listener {
     // When a wait begins, and when its reason changes. Of waits that follow each other for the same reason,
     // as where many calls are each refused once, only the first, and those that do not end soon.
     std::function<void(const Error& why)> waits;
     std::function<void()> answered;  // the farm has answered after a wait that was told, whatever it said
+    std::function<void(std::chrono::nanoseconds)> pause = {};  // waits so long; by default it sleeps
   };
 
   // `limit` is counted from the first failure after the last answer; zero: every failure is final.

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <random>
+#include <thread>
 
 #include "manifest/base/printable.h"
 
@@ -77,6 +78,13 @@ const Endpoint* Endpoints::next(const std::vector<bool>& tried) {
 
 const Endpoint& Endpoints::current() {
   return *next(std::vector<bool>(all_.size()));
+}
+
+void Endpoints::pause(std::chrono::nanoseconds time) {
+  const auto until = std::chrono::steady_clock::now() + time;
+  const auto limit = std::chrono::duration_cast<std::chrono::system_clock::duration>(time);
+  current().channel->WaitForConnected(std::chrono::system_clock::now() + limit);
+  std::this_thread::sleep_until(until);
 }
 
 void Endpoints::answered(const Endpoint& one) {

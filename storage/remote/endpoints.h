@@ -4,6 +4,7 @@
 
 #include <grpcpp/channel.h>
 
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -47,6 +48,9 @@ class Endpoints {
   // What came of a call that went to it.
   void answered(const Endpoint& one);
   void failed(const Endpoint& one);
+  // Waits so long before the next call, while the current endpoint connects: gRPC goes on with a handshake
+  // only while somebody waits for its channel, so that who merely sleeps between calls may never connect.
+  void pause(std::chrono::nanoseconds time);
 
   // Calls `attempt` (const Endpoint& -> Status or Result<T>) with the current endpoint, and at once with
   // others while it fails for being away, each once at most. What it does must be fit to be done twice.
