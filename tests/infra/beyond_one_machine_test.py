@@ -74,6 +74,7 @@ class Mirror:
 
     def end(self):
         self.ending.set()
+        self.running.kill()  # it may wait for a farm that is gone
         self.thread.join()
         self.server.kill()
         self.server.wait()
