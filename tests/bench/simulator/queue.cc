@@ -67,9 +67,13 @@ Status writeCopies(postgres::Connection& database, const JobName& from, const Co
       return std::vector<std::int64_t>(
           begin, begin + static_cast<std::ptrdiff_t>(std::min(kCopiesAtOnce, all.size() - first)));
     };
-    for (const char* sql : kCopies)
-      KILN_TRY(database.execute(
-          sql, {from.instance, from.id, part(copies.numbers), part(copies.priorities), name}));
+    // At once: a coordinator that finds a job without its actions would make them.
+    KILN_TRY(database.transact([&](postgres::Connection& transaction) -> Status {
+      for (const char* sql : kCopies)
+        KILN_TRY(transaction.execute(
+            sql, {from.instance, from.id, part(copies.numbers), part(copies.priorities), name}));
+      return {};
+    }));
   }
   return {};
 }
