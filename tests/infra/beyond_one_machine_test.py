@@ -74,8 +74,9 @@ class Mirror:
 
     def end(self):
         self.ending.set()
-        self.running.kill()  # it may wait for a farm that is gone
-        self.thread.join()
+        while self.thread.is_alive():
+            self.running.kill()  # it may wait for a farm that is gone
+            self.thread.join(0.2)
         self.server.kill()
         self.server.wait()
 
@@ -105,9 +106,6 @@ class Builders:
                 self.artifacts[name] = artifact_of(built)
             else:
                 self.failures.append(f"{name}: exit {built.returncode}\n{built.stdout[-500:]}{built.stderr[-1500:]}")
-
-    def are_busy(self):
-        return any(thread.is_alive() for thread in self.threads)
 
     def join(self):
         for thread in self.threads:
