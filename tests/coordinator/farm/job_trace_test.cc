@@ -148,6 +148,7 @@ TEST_F(JobTrace, IsInNothingThatIsSigned) {
 }
 
 TEST_F(JobTrace, WithoutACallersTraceTheJobHasOneOfItsOwn) {
+  auto one = worker("w1");
   std::set<tracing::TraceId> traces;
   for (const std::string caller :
        {"", "nonsense", "00-00000000000000000000000000000000-00f067aa0ba902b7-01"}) {
@@ -160,6 +161,7 @@ TEST_F(JobTrace, WithoutACallersTraceTheJobHasOneOfItsOwn) {
 }
 
 TEST_F(JobTrace, TheShareDecidesAndNotTheCaller) {
+  auto one = worker("w1");
   farm_.observers.tracing.share = 0;
   std::string sampled = kCaller;
   sampled.back() = '1';
