@@ -127,13 +127,23 @@ Result<SignatureRecord> addSignature(Connection& connection, const NewSignature&
   // A signer may be newer than the database: the column `trace` is named where it is needed alone.
   const bool traced = !signature.trace.empty();
   if (traced) values.emplace_back(signature.trace);
-  KILN_TRY(connection.execute(
-      std::string(
-          "INSERT INTO signatures AS s (log_digest, payload_hash, instance, payload, leaf, signed_at") +
-          (traced ? ", trace) VALUES ($1, $2, $3, $4, $5, $6, $7)" : ") VALUES ($1, $2, $3, $4, $5, $6)") +
-          " ON CONFLICT (log_digest) DO UPDATE SET payload = excluded.payload, payload_hash = "
-          "excluded.payload_hash, instance = excluded.instance WHERE s.payload IS NULL",
-      values));
+  // Two signers may put the same signature at the same moment. No column is named in ON CONFLICT: where one
+  // is, the other unique column answers with an error.
+  KILN_ASSIGN(
+      Rows added,
+      connection.execute(
+          std::string(
+              "INSERT INTO signatures (log_digest, payload_hash, instance, payload, leaf, signed_at") +
+              (traced ? ", trace) VALUES ($1, $2, $3, $4, $5, $6, $7)"
+                      : ") VALUES ($1, $2, $3, $4, $5, $6)") +
+              " ON CONFLICT DO NOTHING",
+          values));
+  if (added.affected() == 0) {  // it may be known from the log's tiles, without its payload
+    KILN_TRY(
+        connection.execute("UPDATE signatures SET payload_hash = $2, instance = $3, payload = $4 "
+                           "WHERE log_digest = $1 AND payload IS NULL",
+                           {values[0], values[1], values[2], values[3]}));
+  }
   KILN_ASSIGN(auto row, findSignature(connection, signature.logDigest));
   if (!row) return fail(Code::kInternal, "a signature is not where it was put");
   return *row;

@@ -49,7 +49,7 @@ Result<bool> isIndexedAnywhere(postgres::Connection& connection, const Digest& p
 // What was signed, by its digest, whatever became of the checkpoint that covers it.
 Result<std::optional<std::string>> findSignedPayload(postgres::Connection& connection, const Digest& payload);
 // The row of this payload: the new one, or the one that was there, which then learns the payload if it lacked
-// it. In one statement: signed and taken in, or neither.
+// it. Any number of signers may add the same at the same moment.
 Result<SignatureRecord> addSignature(postgres::Connection& connection, const NewSignature& signature);
 
 struct LogState {

@@ -1,5 +1,7 @@
 // What two coordinators or two sequencers do at the same moment, forced: a transaction of the test holds the
 // lock and changes the rows; the call under test must wait for it and then go by what it finds.
+#include <barrier>
+
 #include "storage/index/artifacts/attestation_repository.h"
 #include "storage/index/artifacts/verdict_repository.h"
 #include "storage/index/log/log_repository.h"
@@ -154,6 +156,33 @@ TEST_F(LocksTest, AMigrationWaitsForAnother) {
   EXPECT_TRUE(other.isAwaitedBy(migrated)) << "two programs migrate one database at once";
   other.commit();
   EXPECT_TRUE(migrated.get());
+}
+
+// Signers beside several coordinators sign one statement for each of them.
+TEST_F(LocksTest, ASignatureThatManyAddAtOnceIsAddedOnce) {
+  constexpr int kSigners = 6, kSignatures = 200;
+  std::barrier together(kSigners);
+  const auto add = [&]() -> Status {
+    auto connection = Connection::open(options_);
+    if (!connection) {
+      together.arrive_and_drop();
+      return fail(connection.error());
+    }
+    Status failed;
+    for (int i = 0; i < kSignatures; ++i) {
+      const std::string payload = "payload " + std::to_string(i);
+      together.arrive_and_wait();
+      const auto row = addSignature(*connection, {"default", hashOf(payload), payload, "leaf", kStart});
+      if (!row && failed) failed = fail(row.error());
+    }
+    return failed;
+  };
+  std::vector<std::future<Status>> signers;
+  for (int i = 0; i < kSigners; ++i) signers.push_back(std::async(std::launch::async, add));
+  for (auto& signer : signers) {
+    const Status added = signer.get();
+    EXPECT_TRUE(added) << added.error().message;
+  }
 }
 
 }  // namespace
