@@ -19,6 +19,7 @@ constexpr std::string_view kFormat = "kiln-s3-blob-store 1\n";
 constexpr std::size_t kMaxMarker = 1024;
 constexpr std::uint64_t kMaxObject = std::uint64_t{5} << 40;
 constexpr int kGenerations = 4;  // that one upload tries
+constexpr int kLooks = 4;        // for an object that is not where it should be
 
 const Clock& systemClock() {
   static const SystemClock clock;
@@ -116,6 +117,26 @@ Result<bool> S3BlobStore::refer(const std::string& instance, const PlacedBlob& b
   return counts.front();
 }
 
+// Some servers take an object away for a moment while they write it once more: what is not there is asked for
+// again, unless bytes of it came already.
+Status S3BlobStore::get(const PlacedBlob& blob, std::uint64_t offset, std::uint64_t length,
+                        const ByteSink& sink) {
+  RetryPolicy policy = options_.client.retry;
+  policy.attempts = std::min(policy.attempts, kLooks);
+  Attempts attempts(policy);
+  bool isBegun = false, isRefused = false;
+  while (true) {
+    Status got = client_.get(keyOf(blob), blob.digest.size, offset, length, [&](Bytes bytes) -> Status {
+      isBegun = true;
+      Status taken = sink(bytes);
+      isRefused = !taken;
+      return taken;
+    });
+    if (got || isRefused || got.error().code != Code::kNotFound) return got;
+    if (isBegun || !attempts.again()) return fail(Code::kDataLoss, got.error().message);
+  }
+}
+
 Status S3BlobStore::stream(const PlacedBlob& blob, Window& window, bool learn) {
   const Digest& digest = blob.digest;
   Hasher whole, block;
@@ -133,16 +154,13 @@ Status S3BlobStore::stream(const PlacedBlob& blob, Window& window, bool learn) {
     }
   };
   std::uint64_t offset = 0;
-  Status got = client_.get(keyOf(blob), digest.size, 0, digest.size, [&](Bytes bytes) -> Status {
+  KILN_TRY(get(blob, 0, digest.size, [&](Bytes bytes) -> Status {
     whole.update(bytes);
     if (learn) learnFrom(bytes);
     KILN_TRY(window.push(offset, bytes));
     offset += bytes.size();
     return {};
-  });
-  if (!got && !window.isRefused() && got.error().code == Code::kNotFound)
-    return fail(Code::kDataLoss, got.error().message);
-  if (!got) return got;
+  }));
   if (whole.finish() != digest) return fail(corrupt(digest));
   if (learn) memory_.remember(digest, std::move(blocks));
   return window.finish();
@@ -155,7 +173,7 @@ Status S3BlobStore::readBlocks(const PlacedBlob& blob, const BlockDigests& diges
   const std::uint64_t begin = first * kBlockBytes, end = std::min(size, (last + 1) * kBlockBytes);
   std::vector<std::uint8_t> block;
   std::uint64_t number = first;
-  Status got = client_.get(keyOf(blob), size, begin, end - begin, [&](Bytes bytes) -> Status {
+  KILN_TRY(get(blob, begin, end - begin, [&](Bytes bytes) -> Status {
     while (!bytes.empty()) {
       const std::uint64_t wanted = std::min(size - number * kBlockBytes, kBlockBytes);
       const Bytes some = bytes.first(std::min<std::uint64_t>(bytes.size(), wanted - block.size()));
@@ -168,10 +186,7 @@ Status S3BlobStore::readBlocks(const PlacedBlob& blob, const BlockDigests& diges
       ++number;
     }
     return {};
-  });
-  if (!got && !window.isRefused() && got.error().code == Code::kNotFound)
-    return fail(Code::kDataLoss, got.error().message);
-  KILN_TRY(got);
+  }));
   return window.finish();
 }
 

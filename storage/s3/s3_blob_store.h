@@ -91,6 +91,9 @@ class S3BlobStore final : public storage::BlobStore,
   // One reference. False if the generation was condemned meanwhile.
   Result<bool> refer(const std::string& instance, const storage::PlacedBlob& blob);
 
+  // A range of the blob's object. kDataLoss if it is not there after several looks.
+  Status get(const storage::PlacedBlob& blob, std::uint64_t offset, std::uint64_t length,
+             const storage::ByteSink& sink);
   // Whether the object's bytes have the digest, passing the window on; learns the digests of its blocks.
   // kDataLoss if not, or if there is no such object or one of another size.
   Status stream(const storage::PlacedBlob& blob, Window& window, bool learn);

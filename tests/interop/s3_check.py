@@ -34,7 +34,8 @@ def main():
             skipped = True
             continue
         done = run([arguments.binaries / "storage_s3_test", f"--gtest_filter=*/{suite}"], env={**os.environ, variable: str(program)})
-        print(done.stdout[-6000:], done.stderr[-2000:])
+        failures = done.stdout.find(": Failure")
+        print(done.stdout[max(0, failures - 200):][:6000] if failures >= 0 else done.stdout[-6000:], done.stderr[-2000:])
         if done.returncode or "[  PASSED  ]" not in done.stdout or "[==========] Running 0" in done.stdout:
             print(f"{name}: failed")
             return 1

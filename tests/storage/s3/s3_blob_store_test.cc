@@ -126,6 +126,25 @@ TEST_P(S3Store, ALostObjectIsMissing) {
   EXPECT_EQ(get(digest).value(), "lost");
 }
 
+// As versitygw does while two write one object.
+TEST_P(S3Store, AnObjectThatIsAwayForAMomentIsNotLost) {
+  const std::string text = pattern((1 << 20) + 5);
+  const Digest digest = putBlob(store(), "a", asBytes(text)).value();
+  int looks = 0;
+  harness_.options().client.retry.wait = [&](Duration) {
+    if (++looks % 3 != 0) return;
+    EXPECT_TRUE(
+        harness_.direct().put(harness_.key(digest), Body::of(asBytes(text)), digest, Existing::kReplace));
+  };
+  harness_.reopen();
+  for (int i = 0; i < 2; ++i) {  // a stream, and blocks that are known by then
+    ASSERT_TRUE(harness_.direct().remove(harness_.key(digest)));
+    EXPECT_EQ(range(digest, 5, 10), text.substr(5, 10));
+  }
+  EXPECT_EQ(looks, 6);
+  EXPECT_TRUE(hasBlob(store(), "a", digest).value());
+}
+
 TEST_P(S3Store, OpensAgainAndRefusesWhatIsNotItsOwn) {
   const Digest digest = putBlob(store(), "a", asBytes("kept")).value();
   harness_.reopen();
