@@ -50,6 +50,12 @@ class SeveralTest : public testing::Test {
   bool isFirst() { return endpoints_->current().name == endpoints_->all()[0].name; }
 };
 
+TEST_F(SeveralTest, WhoPausesConnectsMeanwhile) {
+  const auto one = Endpoints::open(second_.address(), {}).value();
+  one->pause(std::chrono::seconds(1));
+  EXPECT_EQ(one->current().channel->GetState(false), GRPC_CHANNEL_READY) << "nobody has called yet";
+}
+
 TEST_F(SeveralTest, EachOfThemServesTheSame) {
   const Digest digest = putBlob(remote_, "a", asBytes("x")).value();
   first_->stop();
