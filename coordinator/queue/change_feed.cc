@@ -31,7 +31,7 @@ void ChangeFeed::WorkWatch::looked(bool got) {
   const auto by = std::exchange(wokenBy_, std::nullopt);
   if (!by || !by->work) return;
   const MutexLock lock(feed_.mutex_);
-  feed_.tell(*by->work, got ? kTriesForMore : by->tries - 1, this);
+  feed_.tell(by.value().work.value(), got ? kTriesForMore : by->tries - 1, this);
 }
 
 bool ChangeFeed::WorkWatch::looks() {
@@ -84,9 +84,8 @@ void ChangeFeed::publishWork(const Work& work) {
 void ChangeFeed::publishJob(const index::JobKey& key) {
   {
     const MutexLock lock(mutex_);
-    auto found = jobs_.find(key);
-    if (found == jobs_.end()) return;
-    ++found->second.changes;
+    if (!jobs_.contains(key)) return;
+    ++jobs_.at(key).changes;
   }
   changed_.notifyAll();
 }
