@@ -14,10 +14,11 @@ namespace {
 
 namespace pb = google::protobuf;
 
-constexpr std::array<std::string_view, 3> kNotGenerated = {
+constexpr std::array<std::string_view, 4> kNotGenerated = {
     "kiln.v1.SignerService",         // kiln-signer's own socket
     "kiln.v1.WorkerService",         // guarded_services.h: answered by callbacks
     "google.bytestream.ByteStream",  // guarded_blobs.h: the instance stands inside the resource name
+    "build.bazel.remote.execution.v2.Execution",  // the instance stands inside an operation's name
 };
 
 std::string cppName(const std::string& fullName) {

@@ -18,6 +18,8 @@ std::string_view actionKindName(ActionKind kind) {
       return "plan";
     case ActionKind::kTune:
       return "tune";
+    case ActionKind::kExecute:
+      return "execute";
   }
   return "unknown";
 }

@@ -12,7 +12,8 @@ enum class ActionKind {
   kCheck = 4,
   kEmulate = 5,
   kPlan = 6,
-  kTune = 7
+  kTune = 7,
+  kExecute = 8  // a foreign action of a client of the Remote Execution API
 };
 
 // "compile"; "unknown" for a number that is none of them, as from a newer peer.
