@@ -25,11 +25,17 @@ struct OutputFile {
 Status visitOutputs(const std::string& dir, const Limits& limits,
                     const std::function<Status(const OutputFile&)>& visit);
 
+// What lies below a directory: files and directories, and the sum of the files' sizes.
+struct Use {
+  std::uint64_t entries = 0, bytes = 0;
+};
+
 // A bounded look at a directory that is being written to. kOutOfRange, naming the limit, as soon as
 // the files, their apparent sizes or the nesting exceed `limits`; `unseen` bytes are there besides, under no
-// name. kInvalidArgument for a directory whose mode keeps its owner, and so this look, out. What vanishes
-// meanwhile is not counted.
-Status checkOutputUse(const std::string& dir, const Limits& limits, std::uint64_t unseen = 0);
+// name, and what was there `before` does not count. kInvalidArgument for a directory whose mode keeps its
+// owner, and so this look, out. What vanishes meanwhile is not counted.
+Status checkOutputUse(const std::string& dir, const Limits& limits, std::uint64_t unseen = 0,
+                      const Use& before = {});
 
 // Removes a tree of any depth and width, whatever its modes, with a bounded number of descriptors. A missing
 // tree is fine. Only for trees that no running process can reach.

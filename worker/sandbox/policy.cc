@@ -101,6 +101,13 @@ constexpr const char* kNetworkCalls[] = {
 
 // Loading a program from sealed memory, and looking how much of its arena is resident.
 constexpr const char* kLoadCalls[] = {"memfd_create", "mincore"};
+// What shells, build tools and compiler drivers use beside: links and pipes with names among files of their
+// own, owners and times as copies want them (one owner is mapped), and pairs of sockets without a name. Locks
+// stay out: what foreign actions read is shared as well.
+constexpr const char* kBuildCalls[] = {"chown",   "fchown",    "fchownat", "futimesat", "lchown",
+                                       "link",    "linkat",    "mknod",    "mknodat",   "recvfrom",
+                                       "recvmsg", "sendmsg",   "sendto",   "shutdown",  "socketpair",
+                                       "symlink", "symlinkat", "utime",    "utimes"};
 // What NVIDIA's driver library uses beside.
 constexpr const char* kGpuCalls[] = {"get_mempolicy", "mbind", "mlock", "munlock"};
 
@@ -164,6 +171,26 @@ Policy tunePolicy() {
   Policy policy = compilePolicy();
   policy.name = "tune/2";
   policy.proc = true;
+  return policy;
+}
+
+Policy executePolicy() {
+  Policy policy;
+  policy.name = "execute/1";
+  policy.proc = true;  // /dev/fd, and programs that look for themselves under /proc/self/exe
+  policy.devices = {"/dev/full", "/dev/null", "/dev/random", "/dev/urandom", "/dev/zero"};
+  policy.links = {{"/dev/fd", "/proc/self/fd"},
+                  {"/dev/stderr", "/proc/self/fd/2"},
+                  {"/dev/stdin", "/proc/self/fd/0"},
+                  {"/dev/stdout", "/proc/self/fd/1"}};
+  policy.calls = sortedUnion(kFileCalls, kMemoryCalls, kProcessCalls, kBuildCalls);
+  policy.limits.processes = 1024;
+  policy.limits.openFiles = 4096;
+  policy.limits.outputFiles = 65536;
+  policy.limits.outputDepth = 96;  // an input tree has 64 levels, and outputs may lie below them
+  policy.limits.outputPathBytes = 1024;
+  policy.limits.logBytes = 4u << 20;
+  policy.limits.tmpBytes = 1ull << 30;
   return policy;
 }
 
@@ -242,6 +269,9 @@ Json Policy::toJson() const {
               {"outputDepth", number(limits.outputDepth)},
               {"outputPathBytes", number(limits.outputPathBytes)},
               {"logBytes", number(limits.logBytes)}}}};
+  // Where there is none of these, older policies' documents say nothing of them, and keep their digests.
+  if (limits.tmpBytes != 0) json["limits"]["tmpBytes"] = number(limits.tmpBytes);
+  if (!links.empty()) json["links"] = links;
   if (proc) json["proc"] = true;
   if (gpu) json["gpu"] = true;
   return json;

@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -30,20 +31,22 @@ struct Limits {
   std::uint64_t outputDepth = 8;
   std::uint64_t outputPathBytes = 512;
   std::uint64_t logBytes = 1u << 20;  // each of stdout and stderr; the middle of a longer one is dropped
+  std::uint64_t tmpBytes = 0;         // of a /tmp of the action's own, in memory; 0: there is none
   bool operator==(const Limits&) const = default;
 };
 
 struct Policy {
   std::string name;          // "compile/2"
   bool network = false;      // share the host's network; the fetcher only
-  bool proc = false;         // a /proc of the action's own processes; checks and tunes only
+  bool proc = false;         // a /proc of the action's own processes; not for what makes artifacts
   std::uint32_t uid = 1000;  // as seen inside; the host's uid is another one, never 0
   std::uint32_t gid = 1000;
   std::string hostName = "localhost";
   bool randomizeAddresses = false;
-  bool gpu = false;                  // the ioctls of NVIDIA's driver; checks on GPUs only
-  std::vector<std::string> devices;  // bound from the host, sorted
-  std::vector<std::string> calls;    // system calls allowed, sorted; all others fail with ENOSYS
+  bool gpu = false;                          // the ioctls of NVIDIA's driver; checks on GPUs only
+  std::vector<std::string> devices;          // bound from the host, sorted
+  std::map<std::string, std::string> links;  // symbolic links beside the devices, and where they lead
+  std::vector<std::string> calls;            // system calls allowed, sorted; all others fail with ENOSYS
   Limits limits;
   bool operator==(const Policy&) const = default;
 
@@ -63,6 +66,9 @@ Policy tunePolicy();
 Policy gpuCheckPolicy(std::vector<std::string> nodes);
 // The driver's device nodes on this host, sorted; none without a GPU.
 std::vector<std::string> gpuNodes();
+// What foreign actions run under: shells, build tools and compiler drivers, which start programs of their
+// own, write beside their inputs and want a /tmp and a /proc.
+Policy executePolicy();
 // What the source fetcher runs under: the network, smaller limits, no more calls than sockets need.
 Policy fetchPolicy();
 // The system calls of a fetcher that reads a repository on its own machine and has no bubblewrap around it;

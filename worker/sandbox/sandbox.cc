@@ -79,6 +79,19 @@ std::vector<std::string> namespaceArguments(const Policy& policy) {
   return arguments;
 }
 
+// What is the action's own beside its binds: nothing of it is there before or after.
+std::vector<std::string> ownParts(const Policy& policy) {
+  std::vector<std::string> arguments;
+  if (policy.proc) arguments = {"--proc", "/proc"};
+  for (const auto& [path, target] : policy.links)
+    arguments.insert(arguments.end(), {"--symlink", target, path});
+  if (policy.limits.tmpBytes != 0) {
+    const std::string bytes = std::to_string(policy.limits.tmpBytes);
+    arguments.insert(arguments.end(), {"--size", bytes, "--perms", "1777", "--tmpfs", "/tmp"});
+  }
+  return arguments;
+}
+
 }  // namespace
 
 Host Host::detect(const std::string& state) {
@@ -110,7 +123,9 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   for (const Bind& bind : command.binds)
     plan.binds.push_back({bind.hostPath, bind.path, bind.writable, false});
   for (const std::string& device : policy_.devices) plan.binds.push_back({device, device, true, true});
-  if (policy_.proc) plan.tail = {"--proc", "/proc"};
+  plan.tail = ownParts(policy_);
+  for (const Link& link : command.links)
+    plan.tail.insert(plan.tail.end(), {"--symlink", link.target, link.path});
   const std::vector<std::string> tail = {
       "--remount-ro", "/", "--chdir", command.workingDirectory, "--json-status-fd", "3",
       "--seccomp",    "4", "--"};
@@ -148,6 +163,7 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   watch.status = status.read.get();
   watch.limits = &policy_.limits;
   watch.outputDirectory = command.outputDirectory;
+  watch.before = command.before;
   watch.cancel = options.cancel;
   watch.onErrorLine = options.onErrorLine;
   const Duration most = std::chrono::seconds(policy_.limits.wallSeconds);

@@ -1,7 +1,8 @@
 // Sandbox: runs one command under a Policy in bubblewrap. The command sees its binds, a few device nodes and
-// nothing else: no /proc, no network (unless the policy says so), no host file; it runs as an unprivileged
-// host uid, as pid 1 of its own pid namespace, and nothing it started is alive when run() returns. What
-// cannot be kept from it on any kernel: the vDSO clock and CPUID (rebuilds on other machines find their use).
+// nothing else: no /proc, no /tmp, no network (unless the policy says so), no host file; it runs as an
+// unprivileged host uid, as pid 1 of its own pid namespace, and nothing it started is alive when run()
+// returns. What cannot be kept from it on any kernel: the vDSO clock and CPUID (rebuilds on other machines
+// find their use).
 #pragma once
 
 #include <functional>
@@ -13,6 +14,7 @@
 #include "manifest/base/clock.h"
 #include "worker/sandbox/cancel.h"
 #include "worker/sandbox/cgroup.h"
+#include "worker/sandbox/outputs.h"
 #include "worker/sandbox/policy.h"
 
 namespace kiln::sandbox {
@@ -39,13 +41,21 @@ struct Bind {
   bool writable = false;
 };
 
+// A symbolic link directly below the root.
+struct Link {
+  std::string path;
+  std::string target;
+};
+
 struct Command {
   std::vector<std::string> arguments;  // [0] is the program, absolute inside the sandbox
   // Exactly what the program gets, but for PWD, which bubblewrap sets to the working directory.
   std::vector<std::pair<std::string, std::string>> environment;
   std::string workingDirectory = "/";
   std::vector<Bind> binds;      // in order; a later one may lie within an earlier one
+  std::vector<Link> links;      // none may be where a bind is
   std::string outputDirectory;  // host path, watched against the output limits; empty: none
+  Use before;                   // of outputDirectory when the command starts; it does not count
 };
 
 struct RunOptions {

@@ -36,6 +36,10 @@ Arg equals32(unsigned index, std::uint32_t value) {
 }
 
 constexpr scmp_datum_t kSetId = S_ISUID | S_ISGID;
+// A mode that makes a pipe: no device, no socket, no set-id bits.
+Arg namedPipe(unsigned index) {
+  return SCMP_CMP64(index, SCMP_CMP_MASKED_EQ, S_IFMT | kSetId, S_IFIFO);
+}
 // __O_TMPFILE without the O_DIRECTORY bit that O_TMPFILE includes.
 constexpr scmp_datum_t kCreating = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
 constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
@@ -88,6 +92,8 @@ std::map<std::string, Alternatives> narrowed(bool gpu) {
           {"creat", {{bitsClear(1, kSetId)}}},
           {"open", {{bitsClear(1, kCreating)}, {bitsClear(2, kSetId)}}},
           {"openat", {{bitsClear(2, kCreating)}, {bitsClear(3, kSetId)}}},
+          {"mknod", {{namedPipe(1)}}},
+          {"mknodat", {{namedPipe(2)}}},
           {"clone", {{bitsClear(0, kNewNamespaces)}}},
           {"fallocate", {{equals32(1, 0)}}},  // what lies beyond a file's size is in no limit of it
           {"fcntl", oneOf(1, kFcntls)},

@@ -101,7 +101,7 @@ class Supervisor {
       struct stat output{};
       const bool there = stat(watch_.outputDirectory.c_str(), &output) == 0;
       const auto unseen = there ? unlinkedBytes(watch_.bwrap, output.st_dev) : 0;
-      if (auto use = checkOutputUse(watch_.outputDirectory, *watch_.limits, unseen); !use) {
+      if (auto use = checkOutputUse(watch_.outputDirectory, *watch_.limits, unseen, watch_.before); !use) {
         return end(Termination::kOutputLimit, use.error().message);
       }
     }

@@ -13,6 +13,7 @@ struct Supervision {
   int out = -1, err = -1, status = -1;  // non-blocking read ends
   const Limits* limits = nullptr;
   std::string outputDirectory;
+  Use before;  // of outputDirectory; does not count
   Duration timeLimit{};
   const Cancel* cancel = nullptr;
   std::function<void(std::string_view)> onErrorLine;
