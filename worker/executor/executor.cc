@@ -7,19 +7,17 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "worker/executor/collect.h"
 #include "worker/executor/host_parts.h"
-#include "worker/executor/input_root.h"
 #include "worker/executor/output_upload.h"
-#include "worker/executor/prepared_slot.h"
 #include "worker/executor/termination.h"
+#include "worker/executor/workspace.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::executor {
 namespace {
 
 constexpr std::uint64_t kMaxMessage = 1 << 20;  // of an Action or a Command
-constexpr const char* kRoot = "/work";          // where the input root appears
-constexpr const char* kToolchain = "toolchain";
 
 template <class Message>
 Result<Message> fetchMessage(storage::BlobStore& store, const std::string& instance, const Digest& digest,
@@ -30,43 +28,6 @@ Result<Message> fetchMessage(storage::BlobStore& store, const std::string& insta
   if (!message.ParseFromString(*bytes))
     return fail(Code::kInvalidArgument, std::string(what) + ": not a message");
   return message;
-}
-
-Status checkCommand(const reapi::Command& command) {
-  const auto invalid = [](const std::string& why) { return fail(Code::kInvalidArgument, "command: " + why); };
-  if (command.arguments().empty()) return invalid("no arguments");
-  if (!command.working_directory().empty())
-    return invalid("a working directory other than the root is not served");
-  if (command.output_paths_size() != 1) return invalid("exactly one output path is served");
-  const std::string& output = command.output_paths(0);
-  if (output.empty() || output == "." || output == ".." || output == kToolchain ||
-      !std::all_of(output.begin(), output.end(),
-                   [](char c) { return isalnum(static_cast<unsigned char>(c)) || c == '_'; })) {
-    return invalid("the output path must be one plain directory name");
-  }
-  const auto hasNul = [](const std::string& text) { return text.find('\0') != std::string::npos; };
-  if (std::any_of(command.arguments().begin(), command.arguments().end(), hasNul))
-    return invalid("a NUL in an argument");
-  std::string previous;
-  for (const auto& variable : command.environment_variables()) {
-    const std::string& name = variable.name();
-    if (name.empty() || name.find('=') != std::string::npos || hasNul(name) || hasNul(variable.value())) {
-      return invalid("a malformed environment variable");
-    }
-    if (!previous.empty() && previous >= name) return invalid("environment variables are not sorted");
-    previous = name;
-  }
-  return {};
-}
-
-// A directory in the finished input root for the output to be mounted on.
-Status addMountPoint(const std::string& root, const std::string& name) {
-  if (chmod(root.c_str(), 0755) != 0) return fail(errnoError(errno, "slot directory"));
-  if (access((root + "/" + name).c_str(), F_OK) == 0)
-    return fail(Code::kInvalidArgument, "input tree: " + name + " is the output directory");
-  KILN_TRY(makeDirectory(root + "/" + name, 0555));
-  if (chmod(root.c_str(), 0555) != 0) return fail(errnoError(errno, "slot directory"));
-  return setOldTime(root);
 }
 
 // Removes all but the file `name`. False if there is none.
@@ -89,10 +50,41 @@ bool wasEnded(const sandbox::RunResult& run) {
          (run.termination != sandbox::Termination::kExited || run.exitCode > kSignals);
 }
 
-Duration timeoutOf(const reapi::Action& action) {
-  return std::chrono::seconds(action.timeout().seconds()) +
-         std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(action.timeout().nanos()));
+google::protobuf::Timestamp toTimestamp(TimePoint time) {
+  const auto since = time.time_since_epoch();
+  const auto seconds = std::chrono::floor<std::chrono::seconds>(since);
+  google::protobuf::Timestamp stamp;
+  stamp.set_seconds(seconds.count());
+  stamp.set_nanos(static_cast<std::int32_t>(std::chrono::nanoseconds(since - seconds).count()));
+  return stamp;
 }
+
+// When what was done, as the metadata of an executed action has it.
+class Times {
+ public:
+  explicit Times(const std::string& worker) {
+    metadata_.set_worker(worker);
+    *metadata_.mutable_worker_start_timestamp() = now();
+    *metadata_.mutable_input_fetch_start_timestamp() = metadata_.worker_start_timestamp();
+  }
+  void inputsAreThere() {
+    *metadata_.mutable_input_fetch_completed_timestamp() = now();
+    *metadata_.mutable_execution_start_timestamp() = metadata_.input_fetch_completed_timestamp();
+  }
+  void hasRun() {
+    *metadata_.mutable_execution_completed_timestamp() = now();
+    *metadata_.mutable_output_upload_start_timestamp() = metadata_.execution_completed_timestamp();
+  }
+  void finish(reapi::ExecutedActionMetadata& metadata) {
+    *metadata_.mutable_output_upload_completed_timestamp() = now();
+    *metadata_.mutable_worker_completed_timestamp() = metadata_.output_upload_completed_timestamp();
+    metadata = std::move(metadata_);
+  }
+
+ private:
+  static google::protobuf::Timestamp now() { return toTimestamp(SystemClock().now()); }
+  reapi::ExecutedActionMetadata metadata_;
+};
 
 Duration shorter(Duration a, Duration b) {
   if (a <= Duration::zero()) return b;
@@ -135,37 +127,21 @@ Result<Digest> Executor::storePolicy(const std::string& instance) {
   return uploadPolicy(store_, instance, sandbox_.policy());
 }
 
-Result<reapi::ActionResult> Executor::run(const ActionRequest& request) {
-  const std::string slotDir = state_ + "/slots/" + std::to_string(request.slot);
-  KILN_ASSIGN(const auto slot, PreparedSlot::make(slotDir, sandbox_.host().actionUid(request.slot)));
-  return runIn(slotDir, request);
-}
-
-Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const ActionRequest& request) {
+Result<ActionPlan> Executor::plan(const ActionRequest& request) {
   KILN_ASSIGN(const auto action,
               fetchMessage<reapi::Action>(store_, request.instance, request.action, "action"));
   KILN_ASSIGN(const Digest commandDigest, fromProto(action.command_digest()));
-  KILN_ASSIGN(const Digest inputRoot, fromProto(action.input_root_digest()));
   KILN_ASSIGN(const auto command,
               fetchMessage<reapi::Command>(store_, request.instance, commandDigest, "command"));
-  KILN_TRY(checkCommand(command));
-  const std::string output = command.output_paths(0);
+  return planAction(action, command, request.profile, request.root);
+}
 
-  const std::string root = slotDir + "/root";
-  KILN_ASSIGN(const auto toolchainRoot,
-              writeInputRoot(store_, request.instance, inputRoot, kToolchain, root));
-  KILN_TRY(addMountPoint(root, output));
-  std::shared_ptr<const TreeCache::Tree> toolchain;
-  if (toolchainRoot) {
-    KILN_ASSIGN(toolchain, trees_.get(store_, request.instance, *toolchainRoot));
-  }
-
+// What the plan and the worker's own additions say, but for the files.
+Result<sandbox::Command> Executor::commandOf(const ActionPlan& plan, const ActionRequest& request) const {
   sandbox::Command run;
-  run.arguments.assign(command.arguments().begin(), command.arguments().end());
-  for (const auto& variable : command.environment_variables()) {
-    run.environment.emplace_back(variable.name(), variable.value());
-  }
-  run.workingDirectory = kRoot;
+  run.arguments = plan.arguments;
+  run.environment = plan.environment;
+  run.workingDirectory = kWork + (plan.workingDirectory.empty() ? "" : "/" + plan.workingDirectory);
   if (program_) {
     if (run.arguments.front() != program_->name)
       return fail(Code::kInvalidArgument, "command: is not one for " + program_->name);
@@ -177,32 +153,57 @@ Result<reapi::ActionResult> Executor::runIn(const std::string& slotDir, const Ac
   run.arguments.insert(run.arguments.end(), more.arguments.begin(), more.arguments.end());
   run.environment.insert(run.environment.end(), more.environment.begin(), more.environment.end());
   run.binds.insert(run.binds.end(), more.binds.begin(), more.binds.end());
-  run.binds.push_back({root, kRoot, false});
-  if (toolchain) run.binds.push_back({toolchain->path, std::string(kRoot) + "/" + kToolchain, false});
-  run.outputDirectory = PreparedSlot::outputOf(slotDir);
-  run.binds.push_back({run.outputDirectory, std::string(kRoot) + "/" + output, true});
+  return run;
+}
 
+Result<sandbox::RunResult> Executor::runInSandbox(const sandbox::Command& command, const ActionPlan& plan,
+                                                  const ActionRequest& request) const {
   sandbox::RunOptions options;
   options.slot = request.slot;
-  options.timeLimit = shorter(request.timeLimit, timeoutOf(action));
+  options.timeLimit = shorter(request.timeLimit, plan.timeout);
   options.cancel = request.cancel;
   options.onErrorLine = [&](std::string_view line) {
     if (const std::string stage = stageOf(line); !stage.empty() && request.onStage) request.onStage(stage);
   };
-  KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(run, options));
+  KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(command, options));
   if (request.onSandboxEnd) request.onSandboxEnd(finished.wallTime);
-  if (wasEnded(finished) && keepOnly(run.outputDirectory, request.keptWhenEnded))
+  return finished;
+}
+
+Result<reapi::ActionResult> Executor::run(const ActionRequest& request) {
+  reapi::ActionResult result;
+  Times times(request.worker);
+  KILN_ASSIGN(const ActionPlan plan, this->plan(request));
+  KILN_ASSIGN(sandbox::Command command, commandOf(plan, request));
+  KILN_ASSIGN(const auto workspace, Workspace::make({store_, request.instance, trees_,
+                                                     state_ + "/slots/" + std::to_string(request.slot),
+                                                     sandbox_.host().actionUid(request.slot)},
+                                                    plan));
+  command.binds.insert(command.binds.end(), workspace.binds.begin(), workspace.binds.end());
+  command.links = workspace.links;
+  command.outputDirectory = workspace.outputs;
+  command.before = workspace.before;
+  times.inputsAreThere();
+
+  KILN_ASSIGN(sandbox::RunResult finished, runInSandbox(command, plan, request));
+  times.hasRun();
+  if (wasEnded(finished) && keepOnly(workspace.outputs, request.keptWhenEnded))
     finished.exitCode = 0;
   else
     KILN_TRY(checkTermination(finished));
-  reapi::ActionResult result;
   result.set_exit_code(finished.exitCode);
-  // A tool that failed has no outputs; what it left half-done would only hide its error.
-  if (finished.exitCode == 0) {
-    KILN_TRY(uploadOutputs(store_, request.instance, run.outputDirectory, output, sandbox_.policy().limits,
+  const sandbox::Limits& limits = sandbox_.policy().limits;
+  // A compiler that failed has no outputs; what it left half-done would only hide its error. Of foreign tools
+  // REAPI wants what there is.
+  if (plan.profile == Profile::kForeign) {
+    KILN_TRY(collectOutputs(store_, request.instance, plan, workspace.outputs, limits, &result));
+  } else if (finished.exitCode == 0) {
+    KILN_TRY(uploadOutputs(store_, request.instance, workspace.outputs, plan.outputs.front().path, limits,
                            &result));
   }
   KILN_TRY(uploadLogs(store_, request.instance, std::move(finished.out), std::move(finished.err), &result));
+  // The bytes of a compiler's result depend on its action alone.
+  if (plan.profile == Profile::kForeign) times.finish(*result.mutable_execution_metadata());
   return result;
 }
 

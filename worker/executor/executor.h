@@ -4,11 +4,13 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 
 #include "storage/blob/blob_store.h"
 #include "storage/tree/digest_proto.h"
+#include "worker/executor/action_plan.h"
 #include "worker/executor/tree_cache.h"
 #include "worker/sandbox/sandbox.h"
 
@@ -30,6 +32,9 @@ struct ActionRequest {
   std::function<void(const std::string&)> onStage;  // each stageOf() a line of stderr; on the calling thread
   std::function<void(Duration)> onSandboxEnd;       // told how long the sandbox ran; on the calling thread
   HostAddition addition;
+  Profile profile = Profile::kCompiler;
+  std::optional<Digest> root;  // kForeign: the tree that the lease puts at /
+  std::string worker;          // kForeign: its name for the result's metadata
   // An output file that counts, alone and as a success, if the action was cancelled, ran into its time or
   // memory limit, or was ended by a signal after it was written; "" for none.
   std::string keptWhenEnded;
@@ -58,8 +63,9 @@ class Executor {
   static Result<std::unique_ptr<Executor>> makeFor(HostProgram program, storage::BlobStore& store,
                                                    const sandbox::Sandbox& sandbox, std::string state);
 
-  // Runs the action; a tool's own failure is a result with its exit code, not an error. Errors:
-  // kInvalidArgument (a malformed or unserved action, or unacceptable outputs), kNotFound (a blob is
+  // Runs the action; a tool's own failure is a result with its exit code, not an error. A foreign action's
+  // result has what it left and ExecutedActionMetadata even so; a compiler's that failed has no outputs.
+  // Errors: kInvalidArgument (a malformed or unserved action, or unacceptable outputs), kNotFound (a blob is
   // missing), kDeadlineExceeded, kCancelled, kResourceExhausted (memory, disk), kOutOfRange (output limits),
   // and the store's.
   Result<reapi::ActionResult> run(const ActionRequest& request);
@@ -76,7 +82,10 @@ class Executor {
   Executor(storage::BlobStore& store, const sandbox::Sandbox& sandbox, std::string state, std::uint64_t bytes)
       : store_(store), sandbox_(sandbox), state_(std::move(state)), trees_(state_ + "/toolchains", bytes) {}
 
-  Result<reapi::ActionResult> runIn(const std::string& slotDir, const ActionRequest& request);
+  Result<ActionPlan> plan(const ActionRequest& request);
+  Result<sandbox::Command> commandOf(const ActionPlan& plan, const ActionRequest& request) const;
+  Result<sandbox::RunResult> runInSandbox(const sandbox::Command& command, const ActionPlan& plan,
+                                          const ActionRequest& request) const;
 
   storage::BlobStore& store_;
   const sandbox::Sandbox& sandbox_;

@@ -2,16 +2,13 @@
 
 #include <unistd.h>
 
-#include <array>
+#include <algorithm>
 #include <cerrno>
 #include <chrono>
 #include <functional>
 #include <set>
 #include <thread>
 #include <vector>
-
-#include "storage/blob/upload.h"
-#include "worker/sandbox/outputs.h"
 
 namespace kiln::executor {
 namespace {
@@ -92,17 +89,29 @@ Status uploadLog(storage::BlobStore& store, const std::string& instance, std::st
 
 }  // namespace
 
+Result<Digest> digestOfOutput(const sandbox::OutputFile& file) {
+  std::vector<std::uint8_t> buffer(std::clamp<std::uint64_t>(file.size, 1, kBuffer));
+  Hasher hasher;
+  KILN_TRY(readFile(file, buffer, [&](Bytes bytes) -> Status {
+    hasher.update(bytes);
+    return {};
+  }));
+  return hasher.finish();
+}
+
+Status uploadItems(storage::BlobStore& store, const std::string& instance,
+                   std::span<const storage::UploadItem> items) {
+  const auto done = repeated([&] { return storage::uploadMissing(store, instance, items); });
+  if (!done) return fail(done.error());
+  return {};
+}
+
 Status uploadOutputs(storage::BlobStore& store, const std::string& instance, const std::string& dir,
                      const std::string& prefix, const sandbox::Limits& limits, reapi::ActionResult* result) {
-  std::vector<std::uint8_t> buffer(kBuffer);
   std::vector<Digest> digests;
   KILN_TRY(sandbox::visitOutputs(dir, limits, [&](const sandbox::OutputFile& file) -> Status {
-    Hasher hasher;
-    KILN_TRY(readFile(file, buffer, [&](Bytes bytes) -> Status {
-      hasher.update(bytes);
-      return {};
-    }));
-    digests.push_back(hasher.finish());
+    KILN_ASSIGN(const Digest digest, digestOfOutput(file));
+    digests.push_back(digest);
     reapi::OutputFile* out = result->add_output_files();
     out->set_path(prefix + "/" + file.path);
     out->set_is_executable(file.executable);
@@ -117,7 +126,7 @@ Result<Digest> uploadPolicy(storage::BlobStore& store, const std::string& instan
   storage::UploadItem item;
   KILN_ASSIGN(item.bytes, toCanonicalJson(policy.toJson()));
   item.digest = digestOf(item.bytes);
-  const auto done = repeated([&] { return storage::uploadMissing(store, instance, {&item, 1}); });
+  const Status done = uploadItems(store, instance, {&item, 1});
   if (!done) return fail(done.error().in("upload of the sandbox policy"));
   return item.digest;
 }

@@ -1,11 +1,12 @@
 // From a finished action's output directory to the store.
 #pragma once
 
+#include <span>
 #include <string>
 
-#include "storage/blob/blob_store.h"
+#include "storage/blob/upload.h"
 #include "storage/tree/digest_proto.h"
-#include "worker/sandbox/policy.h"
+#include "worker/sandbox/outputs.h"
 
 namespace kiln::executor {
 
@@ -14,6 +15,13 @@ namespace kiln::executor {
 // as of sandbox::visitOutputs and of the store.
 Status uploadOutputs(storage::BlobStore& store, const std::string& instance, const std::string& dir,
                      const std::string& prefix, const sandbox::Limits& limits, reapi::ActionResult* result);
+
+// Of an open output; kDataLoss if it has not the size that it was found with.
+Result<Digest> digestOfOutput(const sandbox::OutputFile& file);
+
+// storage::uploadMissing(), tried again for 3 s where the store is away.
+Status uploadItems(storage::BlobStore& store, const std::string& instance,
+                   std::span<const storage::UploadItem> items);
 
 // The policy's canonical JSON, so that auditors can read what a receipt names. Its digest.
 Result<Digest> uploadPolicy(storage::BlobStore& store, const std::string& instance,
