@@ -39,7 +39,8 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
     case v1::ACTION_COMPILE:
     case v1::ACTION_PLAN:
     case v1::ACTION_TUNE:
-    case v1::ACTION_EMULATE: {
+    case v1::ACTION_EMULATE:
+    case v1::ACTION_EXECUTE: {
       executor::ActionRequest request;
       request.instance = lease.instance();
       KILN_ASSIGN(request.action, fromProto(lease.action()));
@@ -55,6 +56,7 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
         request.keptWhenEnded = kTuningRecordFile;  // written anew after each kernel
         return tuner_.run(lease, std::move(request), devices::Claim::kMachine);
       }
+      if (lease.kind() == v1::ACTION_EXECUTE) return runForeign(lease, std::move(request));
       KILN_ASSIGN(outcome.result, executor_.run(request));
       KILN_ASSIGN(outcome.sandboxPolicy, executor_.storePolicy(request.instance));
       return outcome;
@@ -62,6 +64,21 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
     default:
       return fail(Code::kUnavailable, "this worker does not know the kind of this action; it may be too old");
   }
+}
+
+Result<Outcome> LeaseRunner::runForeign(const v1::Lease& lease, executor::ActionRequest request) {
+  if (foreign_.executor == nullptr)
+    return fail(Code::kUnavailable, "this worker does not run foreign actions");
+  request.profile = executor::Profile::kForeign;
+  request.worker = foreign_.worker;
+  if (lease.has_root()) {
+    KILN_ASSIGN(request.root, fromProto(lease.root()));
+  }
+  request.onStage = {};  // its lines are its own
+  Outcome outcome;
+  KILN_ASSIGN(outcome.result, foreign_.executor->run(request));
+  KILN_ASSIGN(outcome.sandboxPolicy, foreign_.executor->storePolicy(request.instance));
+  return outcome;
 }
 
 }  // namespace kiln::agent

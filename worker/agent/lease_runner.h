@@ -1,5 +1,5 @@
-// LeaseRunner: hands compile, plan, reference and emulate leases to the executor, fetch leases to the
-// fetcher, check and tune leases to their device runners.
+// LeaseRunner: hands compile, plan, reference and emulate leases to the executor, foreign actions to the one
+// under their policy, fetch leases to the fetcher, check and tune leases to their device runners.
 #pragma once
 
 #include "worker/agent/device_runner.h"
@@ -8,6 +8,12 @@
 #include "worker/executor/fetcher.h"
 
 namespace kiln::agent {
+
+// What runs foreign actions, and the name that the worker has in their results.
+struct ForeignExecutor {
+  executor::Executor* executor = nullptr;  // null: this worker takes none
+  std::string worker;
+};
 
 class LeaseRunner final : public Runner {
  public:
@@ -24,6 +30,9 @@ class LeaseRunner final : public Runner {
         registry_(registry),
         sandboxEnded_(std::move(sandboxEnded)) {}
 
+  // To be called before the first run(). The executor must outlive the runner.
+  void takeForeign(ForeignExecutor foreign) { foreign_ = std::move(foreign); }
+
   Result<Outcome> run(const v1::Lease& lease, int slot, const sandbox::Cancel& cancel,
                       const std::function<void(const std::string&)>& onStage) override;
   std::vector<std::string> warmToolchains() const override { return executor_.warmToolchains(); }
@@ -31,12 +40,15 @@ class LeaseRunner final : public Runner {
   std::string missingGpus() const override { return registry_.missing(); }
 
  private:
+  Result<Outcome> runForeign(const v1::Lease& lease, executor::ActionRequest request);
+
   executor::Executor& executor_;
   executor::Fetcher* const fetcher_;
   DeviceRunner* const checker_;
   DeviceRunner& tuner_;
   const devices::Registry& registry_;
   const SandboxEnded sandboxEnded_;
+  ForeignExecutor foreign_;
 };
 
 }  // namespace kiln::agent

@@ -90,14 +90,14 @@ int report(const Error& error) {
                                                  : static_cast<int>(exitCodeOf(error.code));
 }
 
-sandbox::Policy compilePolicyFor(const Flags& flags) {
-  sandbox::Policy policy = sandbox::compilePolicy();
+sandbox::Policy withMemory(const Flags& flags, sandbox::Policy policy) {
   if (flags.memoryMiB != 0) policy.limits.memoryBytes = flags.memoryMiB << 20;
   return policy;
 }
 
 int doctor(const Flags& flags) {
-  const auto sandbox = sandbox::Sandbox::make(compilePolicyFor(flags), sandbox::Host::detect());
+  const auto sandbox =
+      sandbox::Sandbox::make(withMemory(flags, sandbox::compilePolicy()), sandbox::Host::detect());
   if (!sandbox) return report(sandbox.error());
   const Diagnosis diagnosis = diagnose(*sandbox, flags.fetcher);
   const std::string text = flags.json ? diagnosis.toJson().dump() + "\n" : diagnosis.text();
@@ -138,6 +138,7 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
   description.add_kinds(v1::ACTION_EMULATE);
   description.add_kinds(v1::ACTION_PLAN);
   description.add_kinds(v1::ACTION_TUNE);
+  description.add_kinds(v1::ACTION_EXECUTE);
   if (!flags.fetchHosts.empty()) description.add_kinds(v1::ACTION_FETCH);
   if (checks(flags)) description.add_kinds(v1::ACTION_CHECK);
   description.set_host_level(devices::hostLevel());
@@ -182,7 +183,7 @@ Status work(const Flags& flags) {
     KILN_ASSIGN(uids, sandbox::UidRange::claim());
     host.uidBase = uids->base();
   }
-  KILN_ASSIGN(const auto sandbox, sandbox::Sandbox::make(compilePolicyFor(flags), host));
+  KILN_ASSIGN(const auto sandbox, sandbox::Sandbox::make(withMemory(flags, sandbox::compilePolicy()), host));
   const Diagnosis diagnosis = diagnose(sandbox, flags.fetcher);
   if (!diagnosis.probe.usable()) {
     return fail(
@@ -220,9 +221,13 @@ Status work(const Flags& flags) {
   }
   KILN_ASSIGN(const auto tuneSandbox, sandbox::Sandbox::make(sandbox::tunePolicy(), host));
   KILN_ASSIGN(const auto tuning, executor::Executor::make(store, tuneSandbox, flags.state + "/tunes"));
+  KILN_ASSIGN(const auto foreignSandbox,
+              sandbox::Sandbox::make(withMemory(flags, sandbox::executePolicy()), host));
+  KILN_ASSIGN(const auto foreign, executor::Executor::make(store, foreignSandbox, flags.state + "/foreign"));
   DeviceRunner tuner("tune", registry, *tuning, *tuning);
   LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, tuner, registry,
                      [&](v1::ActionKind kind, Duration took) { metrics.sandboxEnded(kind, took); });
+  runner.takeForeign({&*foreign, identity.name()});
   KILN_ASSIGN(const auto exporter, tracing::exportTo(flags.traces, "kiln-worker"));
   tracing::addTraceMetrics(*metered, exporter.get());
   std::optional<TracedRunner> traced;
@@ -230,6 +235,7 @@ Status work(const Flags& flags) {
   MeteredRunner counted(traced ? static_cast<Runner&>(*traced) : runner, metrics, clock);
   metrics.addCache("actions", *executor);
   metrics.addCache("tunes", *tuning);
+  metrics.addCache("foreign", *foreign);
   if (checking) metrics.addCache("checks", *checking->checker);
   if (checking) metrics.addCache("gpu-checks", *checking->gpuChecker);
   telemetry::addProcessMetrics(*metered);
