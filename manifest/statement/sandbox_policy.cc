@@ -56,6 +56,10 @@ Result<StatedPolicy> readSandboxPolicy(std::string_view text) {
   KILN_TRY(checkSorted(reader, "calls"));
   KILN_ASSIGN(ObjectReader limits, reader.object("limits"));
   for (const char* limit : kLimits) KILN_TRY(limits.unsigned64(limit));
+  if (limits.has("tmpBytes")) {
+    KILN_ASSIGN(const auto bytes, limits.unsigned64("tmpBytes"));
+    policy.tmp = bytes != 0;
+  }
   KILN_ASSIGN(policy.proc, optionalFlag(reader, "proc"));
   KILN_ASSIGN(policy.gpu, optionalFlag(reader, "gpu"));
   return policy;

@@ -10,10 +10,11 @@
 namespace kiln {
 
 struct StatedPolicy {
-  std::string name;  // "compile/1"
+  std::string name;  // "compile/2"
   bool network = false;
   bool proc = false;
   bool gpu = false;
+  bool tmp = false;  // a /tmp of the action's own
 };
 
 // Reads a policy in canonical JSON. kInvalidArgument naming the member: not that form; a namespace missing;

@@ -17,7 +17,7 @@
 
 namespace kiln::agent {
 
-// Thread safe. Metrics; `kind` is fetch, reference, compile, check, emulate, plan, tune or other:
+// Thread safe. Metrics; `kind` is fetch, reference, compile, check, emulate, plan, tune, execute or other:
 //   kiln_worker_slots, kiln_worker_leases_running
 //   kiln_worker_actions_total{kind,outcome}     `outcome`: done, tool_failed, cancelled, timed_out, error
 //   kiln_worker_action_seconds{kind}            with inputs and outputs

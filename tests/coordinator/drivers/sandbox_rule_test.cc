@@ -14,7 +14,7 @@ using index::ActionKind;
 
 constexpr ActionKind kKinds[] = {ActionKind::kFetch, ActionKind::kReference, ActionKind::kCompile,
                                  ActionKind::kCheck, ActionKind::kEmulate,   ActionKind::kPlan,
-                                 ActionKind::kTune};
+                                 ActionKind::kTune,  ActionKind::kExecute};
 
 bool isAllowed(const std::string& policy, ActionKind kind, const std::vector<Digest>& allowed = {}) {
   const Status checked = checkSandboxPolicy(digestOf(policy), policy, kind, allowed);
@@ -27,7 +27,10 @@ bool isAllowed(const std::string& policy, ActionKind kind, const std::vector<Dig
 TEST(SandboxRule, WhatIsOpenedIsOpenedToThoseKindsThatNeedIt) {
   const std::pair<const char*, std::function<bool(ActionKind)>> rules[] = {
       {"network", [](ActionKind kind) { return kind == ActionKind::kFetch; }},
-      {"proc", [](ActionKind kind) { return kind == ActionKind::kCheck || kind == ActionKind::kTune; }},
+      {"proc",
+       [](ActionKind kind) {
+         return kind == ActionKind::kCheck || kind == ActionKind::kTune || kind == ActionKind::kExecute;
+       }},
       {"gpu", [](ActionKind kind) { return kind == ActionKind::kCheck; }}};
   for (const ActionKind kind : kKinds) {
     EXPECT_TRUE(isAllowed(testing_support::samplePolicyText("closed/1"), kind));
@@ -38,6 +41,24 @@ TEST(SandboxRule, WhatIsOpenedIsOpenedToThoseKindsThatNeedIt) {
           << member << " " << static_cast<int>(kind);
     }
   }
+}
+
+// What may start a shell must not have made an artifact, whatever else its policy says.
+TEST(SandboxRule, TheForeignActionsPolicyIsTheirsAlone) {
+  Json withTmp = testing_support::samplePolicy("compile/2");
+  withTmp["limits"]["tmpBytes"] = "1000";
+  Json withoutTmp = testing_support::samplePolicy("compile/2");
+  withoutTmp["limits"]["tmpBytes"] = "0";
+  for (const ActionKind kind : kKinds) {
+    const bool isForeign = kind == ActionKind::kExecute;
+    EXPECT_EQ(isAllowed(testing_support::samplePolicyText("execute/1"), kind), isForeign);
+    EXPECT_EQ(isAllowed(testing_support::samplePolicyText("execute/2"), kind), isForeign);
+    EXPECT_EQ(isAllowed(*toCanonicalJson(withTmp), kind), isForeign) << static_cast<int>(kind);
+    EXPECT_TRUE(isAllowed(*toCanonicalJson(withoutTmp), kind));
+  }
+  Json malformed = testing_support::samplePolicy("execute/1");
+  malformed["limits"]["tmpBytes"] = 1000;
+  EXPECT_FALSE(isAllowed(*toCanonicalJson(malformed), ActionKind::kExecute));
 }
 
 TEST(SandboxRule, WhereTheOperatorStatesPoliciesNoOtherPasses) {
