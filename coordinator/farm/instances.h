@@ -6,12 +6,13 @@
 
 #include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
+#include "storage/blob/instance_name.h"
 #include "storage/postgres/pool.h"
 
 namespace kiln::service {
 
-// The instance of whoever names none. It is there from the start.
-inline constexpr char kDefaultInstance[] = "default";
+// It is there from the start.
+using storage::kDefaultInstance;
 
 // Thread safe. `database` must outlive it.
 class Instances {

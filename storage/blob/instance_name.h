@@ -9,6 +9,9 @@
 
 namespace kiln::storage {
 
+// The instance of whoever names none.
+inline constexpr char kDefaultInstance[] = "default";
+
 // At most 64 bytes of UTF-8, all of which can be seen: what printable() would change is no name, since
 // somebody could take it for another one. kInvalidArgument says what is wrong. The empty instance is a valid
 // one.

@@ -3,18 +3,24 @@
 #include <fmt/core.h>
 #include <sys/random.h>
 
+#include <algorithm>
 #include <charconv>
-#include <limits>
 #include <optional>
 #include <vector>
+
+#include "manifest/base/printable.h"
+#include "storage/remote/reapi_rules.h"
 
 namespace kiln::storage {
 namespace {
 
 constexpr std::size_t kMaxName = 1024;
+constexpr std::size_t kMaxUpload = 64;
 
-std::vector<std::string_view> split(std::string_view name) {
-  std::vector<std::string_view> segments;
+using Segments = std::vector<std::string_view>;
+
+Segments split(std::string_view name) {
+  Segments segments;
   for (std::size_t start = 0;;) {
     std::size_t end = name.find('/', start);
     segments.push_back(name.substr(start, end == name.npos ? end : end - start));
@@ -33,51 +39,79 @@ std::optional<Digest> parseDigest(std::string_view hash, std::string_view size) 
   return digest ? std::optional(*digest) : std::nullopt;
 }
 
-// The instance: the first segments, none of them empty.
-std::optional<std::string> joinFirst(const std::vector<std::string_view>& segments, std::size_t count) {
+tl::unexpected<Error> refuse(std::string_view form) {
+  return fail(Code::kInvalidArgument, fmt::format("resource name is not of the form {}", form));
+}
+
+// The instance: the first segments.
+Result<std::string> instanceOf(const Segments& segments, std::size_t count) {
+  if (count == 0) return std::string(kDefaultInstance);
   std::string out;
   for (std::size_t i = 0; i < count; ++i) {
-    if (segments[i].empty()) return std::nullopt;
     if (i > 0) out += '/';
     out += segments[i];
   }
+  // What begins with a slash has a first segment, and that is empty.
+  if (out.empty()) return fail(Code::kInvalidArgument, "resource name begins with a slash; leave it out");
+  KILN_TRY(checkReapiInstance(out));
   return out;
 }
 
-tl::unexpected<Error> refuse(std::string_view name, std::string_view form) {
-  if (name.find("compressed-blobs/") != name.npos)
-    return fail(Code::kUnimplemented, "compressed blobs are not served; use blobs/{hash}/{size}");
-  return fail(Code::kInvalidArgument, fmt::format("resource name is not of the form {}", form));
+bool isBlobs(std::string_view segment) {
+  return segment == "blobs" || segment == "compressed-blobs";
+}
+
+// Reads {blobs|compressed-blobs/zstd}/{hash}/{size} at `at` and moves it behind. Nothing if it is not that.
+Result<bool> readBlob(const Segments& segments, std::size_t& at, ResourceName& name) {
+  const auto segment = [&](std::size_t i) { return i < segments.size() ? segments[i] : std::string_view(); };
+  name.zstd = segment(at++) == "compressed-blobs";
+  if (name.zstd && segment(at) != "zstd")
+    return fail(Code::kInvalidArgument, fmt::format("compressor {} is not served; use compressed-blobs/zstd "
+                                                    "or blobs",
+                                                    inQuotes(segment(at))));
+  at += name.zstd;
+  const bool isFunction = segment(at).size() < 16 && segment(at + 1).size() >= 32;
+  if (isFunction)
+    return fail(Code::kInvalidArgument,
+                fmt::format("digest function {} is not served; use SHA-256, which a name leaves out",
+                            inQuotes(segment(at))));
+  const auto digest = parseDigest(segment(at), segment(at + 1));
+  if (!digest) return false;
+  name.digest = *digest;
+  at += 2;
+  return true;
 }
 
 }  // namespace
 
 Result<ResourceName> parseReadName(std::string_view name) {
-  constexpr std::string_view kForm = "[instance/]blobs/{sha256}/{size}";
-  if (name.size() > kMaxName) return refuse("", kForm);
-  std::vector<std::string_view> segments = split(name);
-  std::size_t count = segments.size();
-  if (count < 3 || segments[count - 3] != "blobs") return refuse(name, kForm);
-  auto digest = parseDigest(segments[count - 2], segments[count - 1]);
-  auto instance = joinFirst(segments, count - 3);
-  if (!digest || !instance) return refuse(name, kForm);
-  return ResourceName{*instance, *digest, ""};
+  constexpr std::string_view kForm = "[instance/]{blobs|compressed-blobs/zstd}/{sha256}/{size}";
+  if (name.size() > kMaxName) return refuse(kForm);
+  const Segments segments = split(name);
+  std::size_t at = static_cast<std::size_t>(std::ranges::find_if(segments, isBlobs) - segments.begin());
+  ResourceName out;
+  if (at == segments.size()) return refuse(kForm);
+  KILN_ASSIGN(out.instance, instanceOf(segments, at));
+  KILN_ASSIGN(const bool good, readBlob(segments, at, out));
+  if (!good || at != segments.size()) return refuse(kForm);
+  return out;
 }
 
 Result<ResourceName> parseWriteName(std::string_view name) {
-  constexpr std::string_view kForm = "[instance/]uploads/{uuid}/blobs/{sha256}/{size}[/metadata]";
-  if (name.size() > kMaxName) return refuse("", kForm);
-  std::vector<std::string_view> segments = split(name);
-  // The rightmost match: an instance may hold the same words, the metadata after the size hardly will.
-  for (std::size_t at = segments.size(); at-- > 0;) {
-    if (segments[at] != "uploads" || at + 4 >= segments.size() || segments[at + 2] != "blobs") continue;
-    auto digest = parseDigest(segments[at + 3], segments[at + 4]);
-    std::string_view upload = segments[at + 1];
-    auto instance = joinFirst(segments, at);
-    if (digest && instance && !upload.empty() && upload.size() <= 64)
-      return ResourceName{*instance, *digest, std::string(upload)};
-  }
-  return refuse(name, kForm);
+  constexpr std::string_view kForm =
+      "[instance/]uploads/{uuid}/{blobs|compressed-blobs/zstd}/{sha256}/{size}[/metadata]";
+  if (name.size() > kMaxName) return refuse(kForm);
+  const Segments segments = split(name);
+  std::size_t at = static_cast<std::size_t>(std::ranges::find(segments, "uploads") - segments.begin());
+  if (at + 2 >= segments.size() || !isBlobs(segments[at + 2])) return refuse(kForm);
+  ResourceName out;
+  KILN_ASSIGN(out.instance, instanceOf(segments, at));
+  out.upload = segments[at + 1];
+  if (out.upload.empty() || out.upload.size() > kMaxUpload) return refuse(kForm);
+  at += 2;
+  KILN_ASSIGN(const bool good, readBlob(segments, at, out));
+  if (!good) return refuse(kForm);
+  return out;
 }
 
 std::string readName(const std::string& instance, const Digest& digest) {
