@@ -15,6 +15,9 @@ inline constexpr std::size_t kMaxBatchBlobs = 4000;
 
 inline constexpr std::size_t kMaxFindMissing = 40'000;  // digests in one call
 
+// Of one blob; larger ones are refused when their upload begins.
+inline constexpr std::uint64_t kMaxBlobBytes = 1ull << 40;
+
 // For grpc::ServerBuilder::SetMaxReceiveMessageSize: other clients count their batches a little differently.
 inline constexpr int kMaxServerMessageBytes = 8 << 20;
 
