@@ -47,8 +47,9 @@ Status addRuns(Connection& connection, const std::vector<RunRecord>& runs) {
     KILN_TRY(connection.execute(
         "INSERT INTO runs (instance, id, job_id, action_hash, action_size, kind, target, toolchain_hash, "
         "git_url, git_commit, git_path, priority, operators_wanted, excluded_workers, counted_operators, "
-        "time_limit, state, queued, emulated, subject, magnitude, expected, job_deadline) VALUES ($1, $2, "
-        "$3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $22, $23)",
+        "time_limit, state, queued, emulated, subject, magnitude, expected, job_deadline, "
+        "toolchain_size) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, "
+        "$18, $19, $20, $21, $22, $23, $24)",
         {run.instance,
          run.id,
          run.jobId,
@@ -71,7 +72,8 @@ Status addRuns(Connection& connection, const std::vector<RunRecord>& runs) {
          hashParam(run.subject.content),
          run.subject.magnitude,
          run.expectedSeconds,
-         run.jobDeadline}));
+         run.jobDeadline,
+         run.toolchainDigest.size}));
   }
   return {};
 }

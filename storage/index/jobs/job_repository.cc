@@ -1,5 +1,6 @@
 #include "storage/index/jobs/job_repository.h"
 
+#include "storage/index/jobs/execution_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
@@ -37,6 +38,8 @@ JobRecord jobAt(const Row& row) {
   if (job.state == JobState::kFailed)
     job.error = JobErrorRecord{row.get<int>("error_code"), row.get<std::string>("error_message"),
                                row.get<int>("error_exit"), row.get<std::string>("error_details")};
+  if (const auto executed = optionalDigestAt(row, "executed_hash", "executed_size"))
+    job.execution = ExecutionRecord{*executed, row.get<bool>("cacheable"), row.get<TimePoint>("watched")};
   job.revision = row.get<std::uint64_t>("revision");
   return job;
 }
@@ -137,6 +140,11 @@ Columns targetColumns(const std::vector<TargetRecord>& targets) {
   return out;
 }
 
+constexpr char kSelectJob[] =
+    "SELECT j.*, e.action_hash AS executed_hash, e.action_size AS executed_size, e.cacheable, e.watched FROM "
+    "jobs j LEFT JOIN executions e ON e.instance = j.instance AND e.job_id = j.id WHERE j.instance = $1 AND "
+    "j.id = $2";
+
 // Job, sources and targets; an empty hash stands for none.
 constexpr char kInsertJob[] = R"sql(
 WITH job AS (
@@ -194,6 +202,7 @@ Status insertJob(Connection& connection, const JobSnapshot& snapshot) {
                                            job.submitter,
                                            job.deadline,
                                            job.trace}));
+  if (job.execution) KILN_TRY(insertExecution(connection, key, *job.execution));
   KILN_TRY(addActions(connection, key, 0, snapshot.actions));
   return addRuns(connection, snapshot.runs);
 }
@@ -208,9 +217,7 @@ Result<std::string> traceOfJob(Connection& connection, const JobKey& job) {
 Result<std::optional<JobSnapshot>> loadJob(Connection& connection, const JobKey& key, Evidence evidence,
                                            Lock lock) {
   KILN_ASSIGN(Rows rows,
-              connection.execute(lock == Lock::kUpdate
-                                     ? "SELECT * FROM jobs WHERE instance = $1 AND id = $2 FOR UPDATE"
-                                     : "SELECT * FROM jobs WHERE instance = $1 AND id = $2",
+              connection.execute(std::string(kSelectJob) + (lock == Lock::kUpdate ? " FOR UPDATE OF j" : ""),
                                  {key.instance, key.id}));
   KILN_ASSIGN(auto job, rows.first(jobAt));
   if (!job) return std::optional<JobSnapshot>();
@@ -220,7 +227,9 @@ Result<std::optional<JobSnapshot>> loadJob(Connection& connection, const JobKey&
   KILN_TRY(loadTargets(connection, key, snapshot));
   KILN_TRY(loadActions(connection, key, snapshot));
   KILN_TRY(loadRuns(connection, key, snapshot));
-  if (evidence == Evidence::kWith) {
+  if (evidence == Evidence::kWith && snapshot.job.execution) {
+    KILN_ASSIGN(snapshot.results, resultOfExecution(connection, snapshot));
+  } else if (evidence == Evidence::kWith) {
     KILN_ASSIGN(snapshot.results, resultsOfJob(connection, key, snapshot.job.reuse));
   }
   return std::optional<JobSnapshot>(std::move(snapshot));

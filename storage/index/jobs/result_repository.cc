@@ -9,6 +9,8 @@ using postgres::Connection;
 using postgres::Row;
 using postgres::Rows;
 
+}  // namespace
+
 ResultRecord resultAt(const Row& row) {
   ResultRecord result;
   result.instance = row.get<std::string>("instance");
@@ -28,8 +30,6 @@ ResultRecord resultAt(const Row& row) {
   result.disputed = row.get<bool>("disputed");
   return result;
 }
-
-}  // namespace
 
 Status insertResult(Connection& connection, const ResultRecord& result) {
   KILN_TRY(connection.execute(

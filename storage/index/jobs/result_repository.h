@@ -5,11 +5,15 @@
 
 #include "storage/index/rows/records.h"
 #include "storage/postgres/connection.h"
+#include "storage/postgres/rows.h"
 
 namespace kiln::index {
 
 // Storing the result of the same lease again changes nothing.
 Status insertResult(postgres::Connection& connection, const ResultRecord& result);
+
+// Needs every column of action_results, and action_size.
+ResultRecord resultAt(const postgres::Row& row);
 
 // What counts for the job: its own results, and with `reuse` the oldest undisputed success of each worker in
 // earlier jobs of the instance, but for tunes: a measurement is no function of its action. Oldest first.

@@ -22,7 +22,7 @@ constexpr char kOpenActions[] =
     "x.action_hash = a.hash AND j.state IN (1, 2, 3))";
 constexpr char kTrees[] =
     "SELECT instance, hash, size FROM toolchains UNION SELECT instance, toolchain_hash, toolchain_size FROM "
-    "jobs WHERE state IN (1, 2, 3)";
+    "jobs WHERE state IN (1, 2, 3) AND toolchain_size > 0";
 constexpr char kLocks[] =
     "SELECT instance, lock_hash AS hash, lock_size AS size FROM toolchain_admissions WHERE locked";
 constexpr char kAdmissions[] =

@@ -76,6 +76,13 @@ struct JobErrorRecord {
   std::string details;  // JSON object or ""
 };
 
+// What makes a job the execution of a foreign action, for a client of the Remote Execution API.
+struct ExecutionRecord {
+  Digest action;           // as the client knows it; the one that runs has a salt
+  bool cacheable = false;  // its result answers later calls
+  TimePoint watched;       // when somebody last waited for it
+};
+
 struct JobRecord {
   JobKey key;
   std::string idempotencyKey;
@@ -94,6 +101,9 @@ struct JobRecord {
   std::string submitter = "local";  // the identity that the caller proved; "local": the farm's private socket
   std::string trace;                // W3C traceparent of its submission where the job is traced; else ""
   std::optional<JobErrorRecord> error;
+  // Of such a job alone: it has one action, of kExecute, and neither sources nor targets nor toolchain; its
+  // toolchainDigest is the tree that stands at /, of size 0 if there is none.
+  std::optional<ExecutionRecord> execution = {};
   std::uint64_t revision = 0;
 };
 

@@ -12,7 +12,7 @@ RunRecord runAt(const postgres::Row& row) {
   run.action = digestAt(row, "action_hash", "action_size");
   run.kind = static_cast<ActionKind>(row.get<int>("kind"));
   run.target = row.get<std::string>("target");
-  run.toolchainDigest = hashAt(row, "toolchain_hash");
+  run.toolchainDigest = digestAt(row, "toolchain_hash", "toolchain_size");
   run.git = gitAt(row, "git");
   run.priority = row.get<int>("priority");
   run.operatorsWanted = row.get<int>("operators_wanted");

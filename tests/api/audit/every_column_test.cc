@@ -184,6 +184,14 @@ const std::vector<Table>& tables() {
        Who::kElsewhere,
        nullptr,
        "a job that is not there"},
+      {"executions",
+       {{"instance job_id action_hash action_size cacheable", Who::kElsewhere,
+         "a result counts for what its receipt says of the salted action (execution_flow_test); none is of "
+         "an artifact"},
+        {"watched", Who::kHarmless, "whether anybody still waits for what has not begun"}},
+       Who::kElsewhere,
+       nullptr,
+       "likewise: such a job is none"},
       {"sources",
        {{"instance job_id ordinal path hash size git_url git_commit git_path origin_url origin_commit "
          "origin_path",
@@ -216,7 +224,7 @@ const std::vector<Table>& tables() {
          "epoch "
          "worker operator expires stage avoid_worker avoid_until error_code error_message revision emulated "
          "worker_key deadline "
-         "devices contested not_before subject magnitude expected rank job_deadline",
+         "devices contested not_before subject magnitude expected rank job_deadline toolchain_size",
          Who::kElsewhere,
          "the queue: what comes of it is held against the worker's receipt (receipt_test) and, published, "
          "against receipts by the signer"}},
