@@ -52,6 +52,7 @@ double longestChain(const Longest& all) {
 
 Subject subjectOf(const JobSnapshot& snapshot, const index::ActionRecord& action) {
   Subject out;
+  if (action.kind == ActionKind::kExecute) return out;  // all alike
   if (action.source) {
     const auto& git = snapshot.sources.at(static_cast<std::size_t>(*action.source)).git;
     if (git) out.content = digestOf(git->url);

@@ -65,14 +65,19 @@ const OutputFile* Outputs::find(std::string_view path) const {
 }
 
 Result<Outputs> readOutputs(const reapi::ActionResult& result) {
-  // Links and directories of the full protocol arrive as unknown fields.
-  if (result.GetReflection()->GetUnknownFields(result).field_count() > 0)
+  // The rest of REAPI's results is for foreign actions (executed_outputs.h).
+  const bool more = result.output_directories_size() + result.output_symlinks_size() +
+                        result.output_file_symlinks_size() + result.output_directory_symlinks_size() >
+                    0;
+  if (more || result.GetReflection()->GetUnknownFields(result).field_count() > 0)
     return fail(Code::kInvalidArgument, "the result holds more than regular files, exit code and log");
   if (result.output_files_size() > kMaxOutputs)
     return fail(Code::kInvalidArgument, fmt::format("the result holds more than {} files", kMaxOutputs));
   Outputs outputs;
   for (const auto& file : result.output_files()) {
     std::string_view path = file.path();
+    if (!file.contents().empty() || file.has_node_properties())
+      return fail(Code::kInvalidArgument, "an output file holds more than path, digest and mode");
     if (!path.starts_with(kPrefix))
       return fail(Code::kInvalidArgument, "an output file is not below output/");
     path.remove_prefix(kPrefix.size());

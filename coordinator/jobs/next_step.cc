@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/jobs/evidence.h"
+#include "coordinator/jobs/execution_step.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/target_device.h"
 
@@ -335,6 +336,7 @@ bool checkedEmulated(const DeliverySpec& delivery, const std::string& target) {
 Step nextStep(const JobSnapshot& snapshot, const DeliverySpec& delivery) {
   if (!index::isOpen(snapshot.job.state)) return Wait{};
   if (snapshot.job.cancelWanted) return End{JobState::kCancelled, {}, {}};
+  if (snapshot.job.execution) return executionStep(snapshot);
   for (const ActionRecord& action : snapshot.actions)
     if (auto end = failureOf(snapshot, delivery, action, resultsOf(snapshot, action))) return *end;
 

@@ -5,7 +5,7 @@
 //   each target, with the fixtures that the reference made -> check each artifact, if asked for -> end
 // A check on an emulated device also waits for the action that makes what such a device runs. A job that
 // wants tuning first has each target's kernels planned, then, where it is to search, tuned; only then are its
-// compiles planned.
+// compiles planned. A foreign action's execution is a job of one run (execution_step.h).
 #pragma once
 
 #include <optional>

@@ -1,0 +1,145 @@
+#include "coordinator/jobs/executed_outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "coordinator/jobs/foreign_action.h"
+#include "manifest/base/printable.h"
+#include "manifest/spec/path.h"
+#include "storage/tree/directory.h"
+
+namespace kiln::jobs {
+namespace {
+
+constexpr int kMaxOutputs = 20'000;
+constexpr std::size_t kMaxDepth = 64, kMaxEntries = 100'000;
+
+tl::unexpected<Error> bad(const std::string& why) {
+  return fail(Code::kInvalidArgument, why);
+}
+
+// Every link of the result, of either form of the API.
+std::vector<const reapi::OutputSymlink*> linksOf(const reapi::ActionResult& result) {
+  std::vector<const reapi::OutputSymlink*> out;
+  for (const auto* list :
+       {&result.output_symlinks(), &result.output_file_symlinks(), &result.output_directory_symlinks()})
+    for (const auto& link : *list) out.push_back(&link);
+  return out;
+}
+
+Status addLog(const std::string& raw, bool inStore, const reapi::Digest& digest, std::vector<Digest>& logs) {
+  if (raw.size() > kMaxInlineLog) return bad("a log of more than 64 KiB stands in the report");
+  if (!inStore) return {};
+  KILN_ASSIGN(const Digest log, fromProto(digest));
+  logs.push_back(log);
+  return {};
+}
+
+std::size_t segments(std::string_view path) {
+  return path.empty() ? 0 : static_cast<std::size_t>(std::ranges::count(path, '/')) + 1;
+}
+
+// The walk through one Tree.
+class TreeWalk {
+ public:
+  explicit TreeWalk(const reapi::Tree& tree) {
+    for (const reapi::Directory& child : tree.children()) {
+      std::string bytes = child.SerializeAsString();
+      const Digest digest = digestOf(bytes);
+      children_.emplace(digest, std::move(bytes));
+    }
+  }
+
+  Status enter(std::string_view bytes, std::size_t depth) {
+    if (depth > kMaxDepth) return bad("a Tree is deeper than 64 directories");
+    KILN_ASSIGN(const reapi::Directory directory, storage::parseDirectory(bytes, depth));
+    entries_ += static_cast<std::size_t>(directory.files_size() + directory.directories_size() +
+                                         directory.symlinks_size());
+    if (entries_ > kMaxEntries) return bad("a Tree has more than 100,000 entries");
+    for (const auto& file : directory.files()) {
+      KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
+      files.insert(digest);
+    }
+    for (const auto& below : directory.directories()) {
+      KILN_ASSIGN(const Digest digest, fromProto(below.digest()));
+      const auto child = children_.find(digest);
+      if (child == children_.end()) return bad("a Tree lacks a Directory that it names");
+      entered_.insert(digest);
+      KILN_TRY(enter(child->second, depth + 1));
+    }
+    return {};
+  }
+  bool enteredAll() const { return entered_.size() == children_.size(); }
+
+  std::set<Digest> files;
+
+ private:
+  std::map<Digest, std::string> children_;
+  std::set<Digest> entered_;
+  std::size_t entries_ = 0;
+};
+
+}  // namespace
+
+Result<ExecutedOutputs> readExecuted(const reapi::ActionResult& result) {
+  if (result.ByteSizeLong() > kMaxExecutedResult) return bad("the result has more than 4 MiB");
+  const auto links = linksOf(result);
+  if (result.output_files_size() + result.output_directories_size() + static_cast<int>(links.size()) >
+      kMaxOutputs)
+    return bad(fmt::format("the result holds more than {} outputs", kMaxOutputs));
+  ExecutedOutputs out;
+  for (const auto& file : result.output_files()) {
+    if (!file.contents().empty()) return bad("an output file stands in the report; it belongs in the store");
+    KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
+    out.blobs.push_back({file.path(), digest});
+  }
+  for (const auto& directory : result.output_directories()) {
+    KILN_ASSIGN(const Digest digest, fromProto(directory.tree_digest()));
+    out.trees.push_back({directory.path(), digest});
+  }
+  out.blobs.insert(out.blobs.end(), out.trees.begin(), out.trees.end());
+  out.named.files = out.blobs;
+  for (const reapi::OutputSymlink* link : links)
+    out.named.files.push_back({link->path(), digestOf(link->target())});
+  std::ranges::sort(out.named.files, {}, &OutputFile::path);
+  for (std::size_t i = 0; i < out.named.files.size(); ++i) {
+    const std::string& path = out.named.files[i].path;
+    KILN_TRY(checkRelativePath(path));
+    if (i > 0 && path == out.named.files[i - 1].path)
+      return bad("the output " + inQuotes(path) + " is reported twice");
+  }
+  KILN_TRY(addLog(result.stdout_raw(), result.has_stdout_digest(), result.stdout_digest(), out.logs));
+  KILN_TRY(addLog(result.stderr_raw(), result.has_stderr_digest(), result.stderr_digest(), out.logs));
+  return out;
+}
+
+Status checkDeclared(const reapi::ActionResult& result, const reapi::Command& command) {
+  const std::set<std::string> declared = declaredOutputs(command);
+  const auto isDeclared = [&](const std::string& path) -> Status {
+    if (declared.contains(path)) return {};
+    return bad("the result holds " + inQuotes(path) + ", which is no output of the command");
+  };
+  for (const auto& file : result.output_files()) KILN_TRY(isDeclared(file.path()));
+  for (const auto& directory : result.output_directories()) KILN_TRY(isDeclared(directory.path()));
+  for (const reapi::OutputSymlink* link : linksOf(result)) {
+    KILN_TRY(isDeclared(link->path()));
+    const std::size_t depth = segments(command.working_directory()) + segments(link->path()) - 1;
+    KILN_TRY(storage::checkSymlinkTarget(link->target(), depth));
+  }
+  return {};
+}
+
+Result<std::vector<Digest>> filesOfTree(std::string_view bytes) {
+  reapi::Tree tree;
+  if (bytes.size() > kMaxTreeBytes || !tree.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    return bad("an output directory has no Tree of at most 16 MiB");
+  TreeWalk walk(tree);
+  KILN_TRY(walk.enter(tree.root().SerializeAsString(), 0));
+  if (!walk.enteredAll()) return bad("a Tree holds Directories that are not in it");
+  return std::vector<Digest>(walk.files.begin(), walk.files.end());
+}
+
+}  // namespace kiln::jobs
