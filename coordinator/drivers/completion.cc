@@ -4,11 +4,13 @@
 #include <map>
 
 #include "coordinator/drivers/check_report.h"
+#include "coordinator/drivers/executed_result.h"
 #include "coordinator/drivers/sandbox_rule.h"
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/check_action.h"
+#include "coordinator/jobs/executed_outputs.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/jobs/tuning_use.h"
 #include "coordinator/tuning/tuner.h"
@@ -26,8 +28,6 @@ namespace {
 using postgres::Connection;
 using reapi::ActionResult;
 
-constexpr std::uint64_t kMaxOutputBytes = 64ull << 30;  // that one report makes the farm read
-
 Status refuse(const std::string& what) {
   return fail(Code::kDataLoss, what);
 }
@@ -35,16 +35,19 @@ Status refuse(const std::string& what) {
 // The signed receipt must say what the unsigned report says, about this lease and its worker.
 Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run, const ActionResult& result,
                     const jobs::Outputs& outputs) {
+  // The outputs of the farm's own actions are named below their one output directory.
+  const std::string prefix = run.kind == index::ActionKind::kExecute ? "" : "output/";
   if (receipt.action != run.action || receipt.lease != run.id || receipt.epoch != run.epoch)
     return refuse("the receipt is about another lease or action");
   if (receipt.worker != run.worker || receipt.operatorName != run.operatorName)
     return refuse("the receipt is of another worker or operator than the lease");
   if (receipt.exitCode != result.exit_code())
     return refuse("the receipt has another exit code than the report");
-  bool same = std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(),
-                         outputs.files.end(), [](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
-                           return a.path == "output/" + b.path && a.digest == b.digest;
-                         });
+  bool same =
+      std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(), outputs.files.end(),
+                 [&](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
+                   return a.path == prefix + b.path && a.digest == b.digest;
+                 });
   if (!same) return refuse("the receipt lists other outputs than the report");
   return {};
 }
@@ -58,19 +61,11 @@ Status checkPolicy(storage::BlobStore& blobs, const std::vector<Digest>& allowed
   return {};
 }
 
-// Each blob once, however many paths name it, and no more than a sandbox would have let through.
-Status rehashAll(storage::BlobStore& store, const std::string& instance, const jobs::Outputs& outputs) {
+// Each blob once, however many paths name it.
+Status rehashOutputs(storage::BlobStore& store, const std::string& instance, const jobs::Outputs& outputs) {
   std::map<Digest, std::string> blobs;
   for (const jobs::OutputFile& file : outputs.files) blobs.emplace(file.digest, file.path);
-  std::uint64_t left = kMaxOutputBytes;
-  for (const auto& [digest, path] : blobs) {
-    if (digest.size > left) return fail(Code::kInvalidArgument, "the outputs have more than 64 GiB");
-    left -= digest.size;
-  }
-  for (const auto& [digest, path] : blobs)
-    if (auto status = rehash(store, instance, digest); !status)
-      return fail(status.error().in("output " + path));
-  return {};
+  return rehashAll(store, instance, blobs);
 }
 
 Status requireFile(const jobs::Outputs& outputs, std::string_view name) {
@@ -145,6 +140,21 @@ Result<ActionResult> keptResult(storage::BlobStore& blobs, const std::string& in
   return kept;
 }
 
+// What the report names, as its receipt must list it.
+Result<jobs::Outputs> namedBy(const index::RunRecord& run, const ActionResult& result) {
+  if (run.kind != index::ActionKind::kExecute) return jobs::readOutputs(result);
+  KILN_ASSIGN(jobs::ExecutedOutputs executed, jobs::readExecuted(result));
+  return std::move(executed.named);
+}
+
+// The result of one of the farm's own actions as it is kept, once its bytes are what they must be.
+Result<ActionResult> takeBuilt(const Stores& stores, const index::RunRecord& run,
+                               const jobs::Outputs& outputs, const ActionResult& result) {
+  KILN_TRY(rehashOutputs(stores.blobs, run.instance, outputs));
+  if (result.exit_code() == 0) KILN_TRY(checkContent(stores, run, outputs));
+  return keptResult(stores.blobs, run.instance, result);
+}
+
 // Errors of the farm itself, not of the report: the same report may be fine later.
 bool isOurs(Code code) {
   return code == Code::kUnavailable || code == Code::kDeadlineExceeded || code == Code::kResourceExhausted;
@@ -163,15 +173,18 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
   TimePoint now = stores_.clock.now();
   KILN_ASSIGN(signing::Receipt receipt,
               signing::verifyReceipt(report.receipt_json(), worker, leasing_.workerAuthority, now));
-  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(report.result()));
+  KILN_ASSIGN(jobs::Outputs outputs, namedBy(run, report.result()));
   KILN_TRY(checkReceipt(receipt, run, report.result(), outputs));
   KILN_TRY(checkPolicy(stores_.blobs, leasing_.sandboxPolicies, run, receipt.sandboxPolicy));
-  KILN_TRY(rehashAll(stores_.blobs, run.instance, outputs));
-  if (report.result().exit_code() == 0) KILN_TRY(checkContent(stores_, run, outputs));
-  KILN_ASSIGN(ActionResult kept, keptResult(stores_.blobs, run.instance, report.result()));
-  KILN_ASSIGN(auto connection, stores_.database.acquire());
   index::ResultRecord record;
-  KILN_ASSIGN(record.leased, leasing_.queue.leasedAt(*connection, run));
+  {
+    KILN_ASSIGN(auto connection, stores_.database.acquire());
+    KILN_ASSIGN(record.leased, leasing_.queue.leasedAt(*connection, run));
+  }
+  KILN_ASSIGN(const ActionResult kept,
+              run.kind == index::ActionKind::kExecute
+                  ? takeExecuted(stores_.blobs, run, {record.leased, now}, report.result())
+                  : takeBuilt(stores_, run, outputs, report.result()));
   record.instance = run.instance;
   record.runId = run.id;
   record.epoch = run.epoch;
@@ -233,6 +246,9 @@ Result<std::vector<index::JobKey>> Completion::settle(const queue::LeaseKey& key
                printable(report.error_message(), 4096),
                {}};
     retryable = report.retryable();
+    // What the worker was kept waiting for is not the time limit of a client's action.
+    if (run->kind == index::ActionKind::kExecute && retryable && failure.code == Code::kDeadlineExceeded)
+      failure.code = Code::kUnavailable;
   } else {
     tracing::Scope scope(observers_.tracing.sink, spanOf(job, *run), "result", stores_.clock);
     auto checked = check(*run, report, worker);

@@ -7,6 +7,7 @@
 #include "coordinator/drivers/reproducer.h"
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
+#include "coordinator/jobs/execution_step.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/planning/proof.h"
@@ -41,12 +42,15 @@ Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connec
   KILN_ASSIGN(auto snapshot, index::loadJob(connection, key, index::Evidence::kWith, index::Lock::kUpdate));
   if (!snapshot) return out;
   out.snapshot = std::move(*snapshot);
-  dropUnproven(planning, key.id, out.snapshot.results);
+  const bool isExecution = out.snapshot.job.execution.has_value();
+  dropUnproven(planning, key.id, out.snapshot.results, isExecution ? MadeBy::kExecution : MadeBy::kBuild);
   KILN_ASSIGN(out.delivery, jobs::readDelivery(out.snapshot.job.delivery));
   out.step = jobs::nextStep(out.snapshot, out.delivery);
   if (!std::holds_alternative<jobs::End>(out.step))
     if (auto late = jobs::pastDeadline(out.snapshot, planning.stores.clock.now()))
       out.step = std::move(*late);
+  if (std::holds_alternative<jobs::Wait>(out.step))
+    if (auto alone = jobs::unwatched(out.snapshot, planning.stores.clock.now())) out.step = std::move(*alone);
   KILN_ASSIGN(out.carriedOut, applyInDatabase(planning.stores.clock, leasing, connection, out.snapshot,
                                               out.delivery, out.step));
   return out;

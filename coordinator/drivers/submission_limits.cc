@@ -81,6 +81,12 @@ Status checkQuota(const quota::Quota& quota, Connection& connection, const jobs:
   return quota::checkLeft(connection, quota, submission.instance, Resource::kGpuSeconds, now);
 }
 
+Status checkRunQuota(const quota::Quota& quota, Connection& connection, const std::string& instance,
+                     TimePoint now) {
+  KILN_TRY(checkQueue(quota, connection, instance));
+  return quota::checkLeft(connection, quota, instance, quota::Resource::kStoredBytes, now);
+}
+
 Result<std::optional<TimePoint>> deadlineOf(const DeliverySpec& delivery, TimePoint submitted) {
   if (delivery.deadlineSeconds)
     return std::optional<TimePoint>(submitted + std::chrono::seconds(*delivery.deadlineSeconds));

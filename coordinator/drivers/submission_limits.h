@@ -14,6 +14,10 @@ namespace kiln::service {
 Status checkQuota(const quota::Quota& quota, postgres::Connection& connection,
                   const jobs::Submission& submission, TimePoint now);
 
+// The same for a run that signs nothing and needs no GPU.
+Status checkRunQuota(const quota::Quota& quota, postgres::Connection& connection, const std::string& instance,
+                     TimePoint now);
+
 // When the job ends that is submitted now; nothing if it has no deadline. kInvalidArgument for one that has
 // passed.
 Result<std::optional<TimePoint>> deadlineOf(const DeliverySpec& delivery, TimePoint submitted);

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <set>
 
+#include "coordinator/drivers/fleet_check.h"
 #include "coordinator/drivers/submission_limits.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/action_builder.h"
@@ -14,12 +15,8 @@
 #include "coordinator/planning/expectations.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/recall/recalls.h"
-#include "coordinator/scheduler/requirements.h"
-#include "coordinator/view/device_view.h"
-#include "manifest/base/exit_code.h"
 #include "manifest/spec/target.h"
 #include "storage/index/artifacts/artifact_repository.h"
-#include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 
@@ -138,35 +135,11 @@ Result<std::vector<storage::UploadItem>> plan(const Planning& planning, Connecti
   return std::move(planned.blobs);
 }
 
-Status checkFleet(TimePoint now, TimePoint graceUntil, const RecallSource& source, Connection& connection,
-                  const Submission& submission, const JobSnapshot& snapshot) {
-  bool fetches = snapshot.actions.front().kind == index::ActionKind::kFetch;
-  scheduler::FleetView fleet;
-  fleet.now = now;
-  fleet.graceUntil = graceUntil;
-  KILN_ASSIGN(fleet.workers, index::listWorkersOf(connection, submission.instance));
-  if (const auto& rebuild = submission.delivery.rebuild)
-    std::erase_if(fleet.workers, [&](const index::WorkerRecord& worker) {
-      return std::ranges::find(rebuild->builders, worker.name) != rebuild->builders.end();
-    });
-  fleet.drained = drainedDevices(fleet.workers);
-  const auto wanted = scheduler::requirementsOf(submission.targets, submission.delivery, fetches);
-  KILN_TRY(scheduler::checkSatisfiable(wanted, fleet));
-  // Recalled workers get no leases.
-  KILN_ASSIGN(const auto recalls, recallsInForce(source));
-  std::string recalled;
-  std::erase_if(fleet.workers, [&](const index::WorkerRecord& worker) {
-    const std::string why =
-        recallOfWorker(recalls.get(), fleet.now, worker.name, worker.operatorName, worker.key);
-    if (!why.empty()) recalled += fmt::format("; worker {} was {}", worker.name, why);
-    return !why.empty();
-  });
-  if (recalled.empty()) return {};
-  return scheduler::checkSatisfiable(wanted, fleet).map_error([&](Error error) {
-    if (error.code != Code::kUnimplemented) return error;
-    return Error{Code::kPermissionDenied, "too few workers are left that were not recalled" + recalled,
-                 Json{{"exitCode", static_cast<int>(kExitVerification)}}.dump()};
-  });
+FleetQuestion askedOfFleet(const Submission& submission, const JobSnapshot& snapshot) {
+  const bool fetches = snapshot.actions.front().kind == index::ActionKind::kFetch;
+  const auto& rebuild = submission.delivery.rebuild;
+  return {submission.instance, scheduler::requirementsOf(submission.targets, submission.delivery, fetches),
+          rebuild ? rebuild->builders : std::vector<std::string>()};
 }
 
 // Whoever made an artifact does not rebuild it. The tuning that it was compiled with, if any.
@@ -188,7 +161,7 @@ Result<std::optional<Digest>> excludeBuilders(storage::BlobStore& blobs, Connect
   return manifest.spec.tuning;
 }
 
-// What checkFleet() found, for a rebuild: those who built the artifact do not count, and no other target
+// What checkServed() found, for a rebuild: those who built the artifact do not count, and no other target
 // helps.
 Error withoutOthers(const Error& error, const RebuildRequest& rebuild) {
   Error out = error;
@@ -223,8 +196,8 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
   KILN_ASSIGN(auto blobs, plan(planning_, *connection, submission, toolchain, snapshot));
   bool cached = !index::isOpen(snapshot.job.state);
   if (!cached) {
-    if (auto fleet = checkFleet(planning_.stores.clock.now(), leasing_.graceUntil, planning_.recalls,
-                                *connection, submission, snapshot);
+    if (auto fleet =
+            checkServed(planning_, leasing_.graceUntil, *connection, askedOfFleet(submission, snapshot));
         !fleet)
       return fail(submission.delivery.rebuild ? withoutOthers(fleet.error(), *submission.delivery.rebuild)
                                               : fleet.error());

@@ -80,7 +80,8 @@ std::optional<SpanContext> spanOf(const std::optional<SpanContext>& job, const i
 }
 
 void tellSubmitted(const Tracing& tracing, const index::JobRecord& job, std::string_view caller,
-                   TimePoint began, TimePoint now) {
+                   TimePoint began, TimePoint now,
+                   const std::vector<std::pair<std::string, std::string>>& more) {
   const auto self = sampled(job.trace);
   if (!tracing.sink || !self) return;
   Span span{.self = *self,
@@ -93,6 +94,8 @@ void tellSubmitted(const Tracing& tracing, const index::JobRecord& job, std::str
             .error = {}};
   if (const auto from = tracing::parseTraceparent(caller); from && from->trace == self->trace)
     span.parent = from->span;
+  for (const auto& attribute : more)
+    if (!attribute.second.empty()) span.attributes.push_back(attribute);
   tracing.sink->add(std::move(span));
 }
 

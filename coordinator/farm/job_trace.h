@@ -5,6 +5,8 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "manifest/base/clock.h"
 #include "storage/index/rows/records.h"
@@ -38,8 +40,10 @@ std::optional<tracing::SpanContext> spanOf(const std::optional<tracing::SpanCont
                                            const index::RunRecord& run);
 
 // Spans that have ended. They do nothing for what is not traced.
+// `more`: further attributes; those without a value are left out.
 void tellSubmitted(const Tracing& tracing, const index::JobRecord& job, std::string_view caller,
-                   TimePoint began, TimePoint now);
+                   TimePoint began, TimePoint now,
+                   const std::vector<std::pair<std::string, std::string>>& more = {});
 void tellEnded(const Tracing& tracing, const index::JobRecord& job, index::JobState state,
                const std::string& error, TimePoint now);
 void tellQueued(const Tracing& tracing, const std::optional<tracing::SpanContext>& job,

@@ -6,6 +6,7 @@
 
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
+#include "coordinator/jobs/executed_outputs.h"
 #include "coordinator/recall/recalls.h"
 #include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/oci.h"
@@ -103,20 +104,34 @@ bool answers(const Provenance& provenance, const WantedProof& wanted) {
                      });
 }
 
+// As the receipt lists them.
+Result<jobs::Outputs> namedBy(const index::ResultRecord& result, MadeBy madeBy) {
+  if (madeBy == MadeBy::kBuild) {
+    KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
+    return outputs;
+  }
+  reapi::ActionResult read;
+  if (!read.ParseFromString(result.result))
+    return fail(Code::kDataLoss, "a stored action result does not parse");
+  KILN_ASSIGN(jobs::ExecutedOutputs executed, jobs::readExecuted(read));
+  return std::move(executed.named);
+}
+
 Status provesItself(const Planning& planning, const signing::Recalls* recalls,
-                    const index::ResultRecord& result) {
+                    const index::ResultRecord& result, MadeBy madeBy) {
   KILN_ASSIGN(signing::Certificate certificate, signing::Certificate::fromPem(result.certificate));
   KILN_ASSIGN(signing::Receipt receipt,
               signing::verifyReceipt(result.receipt, certificate, planning.workerAuthority,
                                      planning.stores.clock.now()));
-  KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(result));
+  KILN_ASSIGN(const jobs::Outputs outputs, namedBy(result, madeBy));
+  const std::string prefix = madeBy == MadeBy::kBuild ? "output/" : "";
   const bool same =
       receipt.action == result.action && receipt.lease == result.runId && receipt.epoch == result.epoch &&
       receipt.worker == result.worker && receipt.operatorName == result.operatorName &&
       receipt.exitCode == result.exitCode && jobs::outputsDigest(outputs).hash == result.outputs.hash &&
       std::equal(receipt.outputs.begin(), receipt.outputs.end(), outputs.files.begin(), outputs.files.end(),
-                 [](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
-                   return a.path == "output/" + b.path && a.digest == b.digest;
+                 [&](const signing::ReceiptOutput& a, const jobs::OutputFile& b) {
+                   return a.path == prefix + b.path && a.digest == b.digest;
                  });
   if (!same) return fail(Code::kDataLoss, "the stored result is not what its receipt says");
   if (!recalls) return {};
@@ -148,14 +163,14 @@ Result<std::optional<std::vector<std::string>>> provenBuilders(const Planning& p
   return none;
 }
 
-void dropUnproven(const Planning& planning, const std::string& job,
-                  std::vector<index::ResultRecord>& results) {
+void dropUnproven(const Planning& planning, const std::string& job, std::vector<index::ResultRecord>& results,
+                  MadeBy madeBy) {
   if (std::ranges::all_of(results, [&](auto& result) { return result.jobId == job; })) return;
   const auto recalls = recallsInForce(planning.recalls);
   std::erase_if(results, [&](const index::ResultRecord& result) {
     if (result.jobId == job) return false;
     // What cannot be known to be unrecalled is built again.
-    Status proven = recalls ? provesItself(planning, recalls->get(), result) : fail(recalls.error());
+    Status proven = recalls ? provesItself(planning, recalls->get(), result, madeBy) : fail(recalls.error());
     if (!proven)
       logWarning("an earlier result does not prove itself",
                  {{"job", result.jobId}, {"worker", result.worker}, {"error", proven.error().message}});

@@ -36,10 +36,13 @@ Result<std::optional<std::vector<std::string>>> provenBuilders(const Planning& p
                                                                const index::ArtifactRecord& artifact,
                                                                const WantedProof& wanted);
 
+// What the results are of: that decides how they name their outputs.
+enum class MadeBy { kBuild, kExecution };
+
 // Takes out the results of other jobs than `job` that their own receipt does not prove: signed by the worker
 // that the row names, about this run of this action, with these outputs; and those of workers and operators
 // that were recalled.
-void dropUnproven(const Planning& planning, const std::string& job,
-                  std::vector<index::ResultRecord>& results);
+void dropUnproven(const Planning& planning, const std::string& job, std::vector<index::ResultRecord>& results,
+                  MadeBy madeBy = MadeBy::kBuild);
 
 }  // namespace kiln::service

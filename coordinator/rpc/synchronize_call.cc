@@ -38,6 +38,8 @@ v1::Lease toLease(const RunRecord& run) {
     lease.mutable_git()->set_commit(run.git->commit);
     lease.mutable_git()->set_path(run.git->path);
   }
+  if (run.kind == index::ActionKind::kExecute && run.toolchainDigest.size > 0)
+    *lease.mutable_root() = toProto(run.toolchainDigest);
   lease.set_job(run.jobId);
   lease.mutable_time_limit()->set_seconds(run.timeLimitSeconds);
   for (const std::string& device : run.devices) lease.add_devices(device);

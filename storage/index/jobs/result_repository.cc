@@ -103,10 +103,11 @@ Result<std::vector<ResultRecord>> protectedResults(Connection& connection, TimeP
       Rows rows,
       connection.execute(
           "SELECT r.*, c.size AS action_size FROM action_results r JOIN actions c ON c.instance = r.instance "
-          "AND c.hash = r.action_hash WHERE (r.disputed AND r.recorded > $1) OR EXISTS (SELECT FROM "
+          "AND c.hash = r.action_hash WHERE c.kind <> $2 AND ((r.disputed AND r.recorded > $1) OR EXISTS "
+          "(SELECT FROM "
           "job_actions a JOIN jobs j ON j.instance = a.instance AND j.id = a.job_id WHERE a.instance = "
-          "r.instance AND a.action_hash = r.action_hash AND j.state IN (1, 2, 3))",
-          {disputedSince}));
+          "r.instance AND a.action_hash = r.action_hash AND j.state IN (1, 2, 3)))",
+          {disputedSince, static_cast<int>(ActionKind::kExecute)}));
   return rows.map(resultAt);
 }
 

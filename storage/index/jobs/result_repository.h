@@ -27,7 +27,8 @@ Result<std::vector<ResultRecord>> reusableResults(postgres::Connection& connecti
                                                   const std::vector<Digest>& actions);
 
 // The results of every instance that count, or may come to count, for a job that has not ended, and those
-// that were disputed since `disputedSince`.
+// that were disputed since `disputedSince`. Not those of executions, which are kept as long as whatever was
+// uploaded lately.
 Result<std::vector<ResultRecord>> protectedResults(postgres::Connection& connection, TimePoint disputedSince);
 
 // None of the action's results counts for later jobs.

@@ -1,0 +1,97 @@
+#include "coordinator/drivers/executed_result.h"
+
+#include <map>
+
+#include "coordinator/farm/blob_io.h"
+#include "coordinator/jobs/executed_outputs.h"
+#include "coordinator/jobs/foreign_action.h"
+#include "coordinator/planning/proof.h"
+#include "coordinator/view/job_view.h"
+#include "storage/index/jobs/execution_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using reapi::ActionResult;
+
+constexpr int kTried = 4;  // results of one action, of which some may have lost their bytes
+constexpr std::uint64_t kMaxSalted = jobs::kMaxForeignAction + 4096;
+
+Status checkIsOfAction(storage::BlobStore& blobs, const index::RunRecord& run, const ActionResult& result) {
+  KILN_ASSIGN(const std::string text, storage::getBlob(blobs, run.instance, run.action, kMaxSalted));
+  KILN_ASSIGN(const jobs::ForeignAction action, jobs::readForeignAction(text));
+  KILN_ASSIGN(const std::string bytes,
+              storage::getBlob(blobs, run.instance, action.command, jobs::kMaxForeignCommand));
+  reapi::Command command;
+  if (!command.ParseFromString(bytes)) return fail(Code::kDataLoss, "the action's command does not parse");
+  return jobs::checkDeclared(result, command);
+}
+
+// Everything in the store that the result names, and what each is. Reads the Trees of its directories.
+Result<std::map<Digest, std::string>> blobsOf(storage::BlobStore& blobs, const std::string& instance,
+                                              const jobs::ExecutedOutputs& outputs) {
+  std::map<Digest, std::string> out;
+  for (const jobs::OutputFile& file : outputs.blobs) out.emplace(file.digest, file.path);
+  for (const Digest& log : outputs.logs) out.emplace(log, "log");
+  for (const jobs::OutputFile& tree : outputs.trees) {
+    KILN_ASSIGN(const std::string text, storage::getBlob(blobs, instance, tree.digest, jobs::kMaxTreeBytes));
+    KILN_ASSIGN(const auto files, jobs::filesOfTree(text));
+    for (const Digest& file : files) out.emplace(file, tree.path);
+  }
+  return out;
+}
+
+// Who ran it and when is the coordinator's to say; what lies between is the worker's word.
+void setMetadata(const index::RunRecord& run, const LeaseTimes& times, ActionResult& result) {
+  reapi::ExecutedActionMetadata& metadata = *result.mutable_execution_metadata();
+  metadata.clear_auxiliary_metadata();
+  metadata.set_worker(run.worker);
+  setTimestamp(metadata.mutable_queued_timestamp(), run.queued);
+  setTimestamp(metadata.mutable_worker_start_timestamp(), times.leased);
+  setTimestamp(metadata.mutable_worker_completed_timestamp(), times.reported);
+}
+
+}  // namespace
+
+Result<ActionResult> takeExecuted(storage::BlobStore& blobs, const index::RunRecord& run,
+                                  const LeaseTimes& times, const ActionResult& reported) {
+  KILN_ASSIGN(const jobs::ExecutedOutputs outputs, jobs::readExecuted(reported));
+  KILN_TRY(checkIsOfAction(blobs, run, reported));
+  KILN_ASSIGN(const auto named, blobsOf(blobs, run.instance, outputs));
+  KILN_TRY(rehashAll(blobs, run.instance, named));
+  ActionResult kept = reported;
+  kept.DiscardUnknownFields();
+  for (auto& directory : *kept.mutable_output_directories()) directory.clear_root_directory_digest();
+  setMetadata(run, times, kept);
+  return kept;
+}
+
+Result<bool> isComplete(storage::BlobStore& blobs, const std::string& instance, const ActionResult& result) {
+  KILN_ASSIGN(const jobs::ExecutedOutputs outputs, jobs::readExecuted(result));
+  const auto named = blobsOf(blobs, instance, outputs);
+  if (!named && (named.error().code == Code::kNotFound || named.error().code == Code::kDataLoss))
+    return false;
+  if (!named) return fail(named.error());
+  std::vector<Digest> digests;
+  for (const auto& [digest, name] : *named) digests.push_back(digest);
+  KILN_ASSIGN(const auto missing, blobs.findMissing(instance, digests));
+  return missing.empty();
+}
+
+Result<std::optional<ActionResult>> ExecutedResults::find(const std::string& instance, const Digest& action) {
+  std::vector<index::ResultRecord> known;
+  {
+    KILN_ASSIGN(auto connection, planning_.stores.database.acquire());
+    KILN_ASSIGN(known, index::cachedExecutions(*connection, instance, action, kTried));
+  }
+  dropUnproven(planning_, "", known, MadeBy::kExecution);
+  for (const index::ResultRecord& record : known) {
+    ActionResult result;
+    if (!result.ParseFromString(record.result)) continue;
+    KILN_ASSIGN(const bool complete, isComplete(planning_.stores.blobs, instance, result));
+    if (complete) return std::optional(std::move(result));
+  }
+  return std::optional<ActionResult>();
+}
+
+}  // namespace kiln::service

@@ -1,0 +1,38 @@
+// Results of foreign actions: what is taken of a worker's report, and which of those that are stored answer a
+// client's later calls. None is evidence of an artifact.
+#pragma once
+
+#include "coordinator/farm/action_results.h"
+#include "coordinator/planning/planning.h"
+#include "storage/blob/blob_store.h"
+#include "storage/index/rows/records.h"
+
+namespace kiln::service {
+
+// When a lease was given, and its result came, by the coordinator's clock.
+struct LeaseTimes {
+  TimePoint leased, reported;
+};
+
+// The result as it is kept, once the store has every byte of it, rehashed: files, directories by their Trees,
+// logs. kInvalidArgument for what the action's command does not name; kNotFound or kDataLoss for bytes that
+// are not there.
+Result<reapi::ActionResult> takeExecuted(storage::BlobStore& blobs, const index::RunRecord& run,
+                                         const LeaseTimes& times, const reapi::ActionResult& reported);
+
+// Whether the store has all that a result names, whoever says so. kInvalidArgument for a result that is none.
+Result<bool> isComplete(storage::BlobStore& blobs, const std::string& instance,
+                        const reapi::ActionResult& result);
+
+// What workers of this farm left: the newest success of the action that its receipt proves, that was not
+// recalled and that is complete. Thread safe; `planning` must outlive it.
+class ExecutedResults final : public ActionResults {
+ public:
+  explicit ExecutedResults(const Planning& planning) : planning_(planning) {}
+  Result<std::optional<reapi::ActionResult>> find(const std::string& instance, const Digest& action) override;
+
+ private:
+  const Planning& planning_;
+};
+
+}  // namespace kiln::service
