@@ -1,6 +1,7 @@
 #include "coordinator/rpc/job_service.h"
 
 #include "coordinator/jobs/evidence.h"
+#include "coordinator/rpc/request_metadata.h"
 #include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_logs.h"
 #include "coordinator/view/job_view.h"
@@ -25,12 +26,6 @@ Result<JobSnapshot> load(postgres::Pool& database, const JobKey& key,
   KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, evidence));
   if (!snapshot) return fail(Code::kNotFound, "no job is called \"" + key.id.substr(0, 100) + "\"");
   return std::move(*snapshot);
-}
-
-std::string traceparentOf(const grpc::ServerContext& context) {
-  const auto found = context.client_metadata().find(tracing::kTraceparent);
-  return found == context.client_metadata().end() ? ""
-                                                  : std::string(found->second.data(), found->second.size());
 }
 
 v1::Job view(const JobSnapshot& snapshot) {

@@ -1,0 +1,126 @@
+#include "coordinator/rpc/execution_service.h"
+
+#include <chrono>
+
+#include "coordinator/farm/instances.h"
+#include "coordinator/jobs/foreign_action.h"
+#include "coordinator/rpc/operation_view.h"
+#include "coordinator/rpc/request_metadata.h"
+#include "coordinator/rpc/rpc.h"
+#include "storage/index/jobs/execution_repository.h"
+#include "storage/index/jobs/job_repository.h"
+
+namespace kiln::service {
+namespace {
+
+using google::longrunning::Operation;
+using index::JobKey;
+using index::JobSnapshot;
+
+// A watch looks again after this long even if no notification came.
+constexpr std::chrono::milliseconds kWatchInterval{1000};
+// How often it is told that somebody waits for what is queued: far within jobs::kUnwatchedFor.
+constexpr Duration kSayWatched = std::chrono::seconds(30);
+constexpr std::string_view kOperations = "/operations/";
+
+Error noSuchOperation() {
+  return {Code::kNotFound, "no execution has this name; execute the action again", {}};
+}
+
+Result<JobSnapshot> load(postgres::Pool& database, const JobKey& key, index::Evidence evidence) {
+  KILN_ASSIGN(auto connection, database.acquire());
+  KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, evidence));
+  if (!snapshot || !snapshot->job.execution) return fail(noSuchOperation());
+  return std::move(*snapshot);
+}
+
+// A failure for which bytes may be to blame that were there at first.
+bool mayLackInputs(const JobSnapshot& snapshot) {
+  if (!snapshot.job.error) return false;
+  const auto code = static_cast<Code>(snapshot.job.error->code);
+  return code == Code::kNotFound || code == Code::kDataLoss;
+}
+
+Status sayWatched(const Stores& stores, const JobKey& key) {
+  KILN_ASSIGN(auto connection, stores.database.acquire());
+  return index::keepWatched(*connection, key, stores.clock.now());
+}
+
+}  // namespace
+
+std::string operationName(const JobKey& job) {
+  return job.instance + std::string(kOperations) + job.id;
+}
+
+Result<JobKey> operationNamed(const std::string& name) {
+  const std::size_t at = name.rfind(kOperations);
+  if (at == std::string::npos || name.find('\0') != std::string::npos) return fail(noSuchOperation());
+  JobKey key{name.substr(0, at), name.substr(at + kOperations.size())};
+  if (key.instance.empty()) key.instance = kDefaultInstance;
+  if (key.id.empty() || key.id.size() > 64) return fail(noSuchOperation());
+  return key;
+}
+
+grpc::Status ExecutionService::Execute(grpc::ServerContext* context, const reapi::ExecuteRequest* request,
+                                       Updates* updates) {
+  return execute(*context, *request, *updates, "local");
+}
+
+grpc::Status ExecutionService::execute(grpc::ServerContext& context, const reapi::ExecuteRequest& request,
+                                       Updates& updates, const std::string& submitter) {
+  using reapi::DigestFunction;
+  if (request.digest_function() != DigestFunction::UNKNOWN &&
+      request.digest_function() != DigestFunction::SHA256)
+    return {grpc::StatusCode::INVALID_ARGUMENT, "digest_function: digests here are SHA-256"};
+  const auto action = fromProto(request.action_digest());
+  if (!action) return toGrpc(action.error().in("action_digest"));
+  const WantedExecution wanted{request.instance_name().empty() ? kDefaultInstance : request.instance_name(),
+                               *action, request.skip_cache_lookup(),
+                               jobs::queuePriority(request.execution_policy().priority())};
+  const auto taken = intake_.take(wanted, {{submitter, traceparentOf(context)}, toolFactsOf(context)});
+  if (!taken) return refusedExecution(taken.error());
+  if (taken->cached) {
+    updates.Write(cachedOperation(taken->job, *action, *taken->cached));
+    return grpc::Status::OK;
+  }
+  driver_.wake(taken->job);
+  return watch(context, taken->job, updates);
+}
+
+grpc::Status ExecutionService::WaitExecution(grpc::ServerContext* context,
+                                             const reapi::WaitExecutionRequest* request, Updates* updates) {
+  const auto job = operationNamed(request->name());
+  return job ? watch(*context, *job, *updates) : toGrpc(job.error());
+}
+
+grpc::Status ExecutionService::watch(grpc::ServerContext& context, const JobKey& key, Updates& updates) {
+  queue::ChangeFeed::JobWatch watch(feed_, key);
+  std::optional<reapi::ExecutionStage::Value> shown;
+  TimePoint said{};
+  while (!context.IsCancelled()) {
+    if (feed_.closed())
+      return {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; wait for the execution again"};
+    const std::uint64_t mark = watch.mark();
+    auto snapshot = load(stores_.database, key, index::Evidence::kWithout);
+    if (!snapshot) return toGrpc(snapshot.error());
+    if (!index::isOpen(snapshot->job.state)) {
+      snapshot = load(stores_.database, key, index::Evidence::kWith);
+      if (!snapshot) return toGrpc(snapshot.error());
+      const auto missing = mayLackInputs(*snapshot) ? intake_.missingOf(*snapshot) : std::vector<Digest>();
+      updates.Write(endedOperation(*snapshot, missing.value_or(std::vector<Digest>())));
+      return grpc::Status::OK;
+    }
+    const auto stage = stageOf(*snapshot);
+    if (shown != stage && !updates.Write(openOperation(*snapshot))) break;
+    shown = stage;
+    if (const TimePoint now = stores_.clock.now();
+        stage == reapi::ExecutionStage::QUEUED && now - said >= kSayWatched) {
+      (void)sayWatched(stores_, key);  // again in a moment
+      said = now;
+    }
+    watch.wait(mark, kWatchInterval);
+  }
+  return grpc::Status::CANCELLED;
+}
+
+}  // namespace kiln::service
