@@ -10,6 +10,7 @@
 namespace kiln {
 namespace {
 
+constexpr char kClusterKind[] = "ClusterSandbox";
 constexpr std::int64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
 
 constexpr const char* kLimits[] = {"memoryBytes", "addressSpaceBytes", "stackBytes",  "processes",
@@ -37,13 +38,36 @@ Result<bool> optionalFlag(ObjectReader& reader, const char* name) {
   return reader.boolean(name);
 }
 
+Result<StatedPolicy> readClusterSandbox(ObjectReader reader) {
+  KILN_TRY(reader.expect("name", ClusterSandbox::kName));
+  KILN_ASSIGN(const std::string address, reader.string("address"));
+  if (address.empty()) return badMember("address", "must not be empty");
+  KILN_TRY(reader.string("instance"));
+  KILN_ASSIGN(const Json* platform, reader.any("platform"));
+  if (!platform->is_object()) return badMember("platform", "must be an object");
+  for (const auto& [name, value] : platform->items())
+    if (name.empty() || !value.is_string()) return badMember("platform", "must give each name a text");
+  KILN_TRY(reader.finish());
+  StatedPolicy policy;
+  policy.name = ClusterSandbox::kName;
+  policy.own = false;
+  return policy;
+}
+
 }  // namespace
+
+Json ClusterSandbox::toJson() const {
+  return {{"apiVersion", "kiln/v1"}, {"kind", kClusterKind}, {"name", kName},
+          {"address", address},      {"instance", instance}, {"platform", platform}};
+}
 
 Result<StatedPolicy> readSandboxPolicy(std::string_view text) {
   KILN_ASSIGN(const Json json, parseCanonicalJson(text));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, ""));
   KILN_TRY(reader.expect("apiVersion", "kiln/v1"));
-  KILN_TRY(reader.expect("kind", "SandboxPolicy"));
+  KILN_ASSIGN(const std::string kind, reader.string("kind"));
+  if (kind == kClusterKind) return readClusterSandbox(std::move(reader));
+  if (kind != "SandboxPolicy") return badMember("kind", "must be \"SandboxPolicy\" or \"ClusterSandbox\"");
   StatedPolicy policy;
   KILN_ASSIGN(policy.name, reader.string("name"));
   if (policy.name.empty()) return badMember("name", "must not be empty");

@@ -2,10 +2,11 @@
 // worker that enforces it judge it. Form: manifest/FORMAT.md, "Receipt".
 #pragma once
 
+#include <map>
 #include <string>
 #include <string_view>
 
-#include "manifest/base/result.h"
+#include "manifest/json/json.h"
 
 namespace kiln {
 
@@ -15,10 +16,23 @@ struct StatedPolicy {
   bool proc = false;
   bool gpu = false;
   bool tmp = false;  // a /tmp of the action's own
+  // Kiln's own, or what others run: then nothing is known of how it confines, and the flags say nothing.
+  bool own = true;
 };
 
-// Reads a policy in canonical JSON. kInvalidArgument naming the member: not that form; a namespace missing;
-// uid or gid 0. Members beyond the known ones are of later releases and are left alone.
+// Where an action ran that a worker had a Remote Execution cluster run: the cluster's sandbox is not Kiln's.
+struct ClusterSandbox {
+  static constexpr char kName[] = "reapi-cluster/1";
+  std::string address;                          // as the worker reaches it: "host:port"
+  std::string instance;                         // may be empty
+  std::map<std::string, std::string> platform;  // properties that the cluster routes by
+
+  Json toJson() const;
+};
+
+// Reads a policy, Kiln's own or a ClusterSandbox, in canonical JSON. kInvalidArgument naming the member: not
+// that form; a namespace missing; uid or gid 0. Members of Kiln's own beyond the known ones are of later
+// releases and are left alone; a cluster's are refused.
 Result<StatedPolicy> readSandboxPolicy(std::string_view text);
 
 }  // namespace kiln

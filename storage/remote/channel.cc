@@ -87,6 +87,10 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::
     return fail(
         Code::kInvalidArgument,
         endpoint + " is reached through TLS: give --tls-ca, and --tls-cert with --tls-key or --token-file");
+  return tlsCredentials(files);
+}
+
+Result<std::shared_ptr<grpc::ChannelCredentials>> tlsCredentials(const ClientCredentials& files) {
   grpc::SslCredentialsOptions tls;
   KILN_ASSIGN(tls.pem_root_certs, readPem(files.ca, kCertificate));
   if (!files.certificate.empty()) {

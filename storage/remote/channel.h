@@ -31,6 +31,10 @@ Status checkSocketPath(const std::string& endpoint);
 Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::string& endpoint,
                                                                      const ClientCredentials& files);
 
+// TLS as the files say: authorities are wanted, a certificate or a token of this client may be left out.
+// Errors of reading name the file.
+Result<std::shared_ptr<grpc::ChannelCredentials>> tlsCredentials(const ClientCredentials& files);
+
 // Limits of a channel to a coordinator: one that comes back is noticed within a second, one that has fallen
 // silent in the middle of a call within 50 seconds.
 grpc::ChannelArguments channelArguments(const std::string& endpoint);

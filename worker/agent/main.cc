@@ -28,6 +28,7 @@
 #include "worker/agent/lease_runner.h"
 #include "worker/agent/traced_runner.h"
 #include "worker/agent/worker_metrics.h"
+#include "worker/cluster/serve.h"
 #include "worker/devices/describe.h"
 #include "worker/devices/driver_probe.h"
 #include "worker/devices/host_level.h"
@@ -50,6 +51,7 @@ struct Flags {
   std::vector<std::string> targets = servedTargets();
   std::vector<std::string> gpuDrivers{runtime::kCudaDriverLibrary};
   std::string probedDriver, testedDevice;  // of the command probe-driver
+  std::string executor;                    // a cluster's; "": this machine
   bool json = false;
   telemetry::MetricsFlags metrics;
   std::string logFormat = "text", traces;
@@ -96,6 +98,12 @@ sandbox::Policy withMemory(const Flags& flags, sandbox::Policy policy) {
 }
 
 int doctor(const Flags& flags) {
+  if (!flags.executor.empty()) {
+    const auto cluster = cluster::parseExecutor(flags.executor);
+    if (!cluster) return report(cluster.error());
+    std::fputs(cluster::describeSandbox(cluster->where).c_str(), stdout);
+    return 0;
+  }
   const auto sandbox =
       sandbox::Sandbox::make(withMemory(flags, sandbox::compilePolicy()), sandbox::Host::detect());
   if (!sandbox) return report(sandbox.error());
@@ -257,6 +265,22 @@ Status work(const Flags& flags) {
   return {};
 }
 
+// The same for a cluster's capacity: nothing runs here, so neither sandbox nor state is asked for.
+Status workForCluster(const Flags& flags) {
+  cluster::ServeOptions options;
+  KILN_ASSIGN(options.cluster, cluster::parseExecutor(flags.executor));
+  options.slots = flags.slots;
+  options.targets = flags.targets;
+  options.drainSeconds = flags.drainSeconds;
+  options.metrics = flags.metrics;
+  options.traces = flags.traces;
+  KILN_ASSIGN(const auto identity, signing::WorkerIdentity::load(flags.certificate, flags.key));
+  KILN_ASSIGN(const auto coordinators, connect(flags, identity.name()));
+  KILN_ASSIGN(const bool clean, cluster::serve(options, identity, coordinators));
+  if (!clean) _exit(kInternalExit);
+  return {};
+}
+
 int run(int argc, char** argv) {
   Flags flags;
   flags.fetcher = besideThisProgram("kiln-fetcher");
@@ -275,6 +299,7 @@ int run(int argc, char** argv) {
   app.add_option("--key", flags.key, "its private key, PEM, mode 0600");
   app.add_option("--state", flags.state, "a directory of this worker's own; its contents are transient");
   app.add_option("--slots", flags.slots, "actions at a time")->check(CLI::Range(1, 32));
+  app.add_option("--executor", flags.executor, cluster::kExecutorHelp);
   app.add_option("--targets", flags.targets, "targets to compile for")->delimiter(',');
   app.add_option("--fetch-hosts", flags.fetchHosts, "fetch git sources, from these hosts only")
       ->delimiter(',');
@@ -300,6 +325,8 @@ int run(int argc, char** argv) {
       ->capture_default_str();
   CLI::App* doctorCommand = app.add_subcommand("doctor", "say what this host lacks for running a worker");
   doctorCommand->add_flag("--json", flags.json, "as JSON");
+  doctorCommand->add_option("--executor", flags.executor,
+                            "a cluster as of the worker: print the document that its receipts name instead");
   CLI::App* devicesCommand = app.add_subcommand("devices", "say which devices this host has");
   devicesCommand->add_flag("--json", flags.json, "as JSON");
   devicesCommand->add_option("--gpu-driver", flags.gpuDrivers, "as of the worker (repeatable)");
@@ -320,13 +347,13 @@ int run(int argc, char** argv) {
         {"--certificate", &flags.certificate},
         {"--key", &flags.key},
         {"--state", &flags.state}}) {
-    if (!value->empty()) continue;
+    if (!value->empty() || (value == &flags.state && !flags.executor.empty())) continue;
     std::fprintf(stderr, "kiln-worker: error: %s is required; see kiln-worker --help\n", name);
     return kUsageExit;
   }
   signal(SIGPIPE, SIG_IGN);
   logging::start("kiln-worker", logging::formatNamed(flags.logFormat));
-  const auto done = work(flags);
+  const auto done = flags.executor.empty() ? work(flags) : workForCluster(flags);
   return done ? 0 : report(done.error());
 }
 
