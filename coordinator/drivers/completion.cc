@@ -53,10 +53,12 @@ Status checkReceipt(const signing::Receipt& receipt, const index::RunRecord& run
 }
 
 // Auditors and the signer read it, so it must be there, and be what it is called.
-Status checkPolicy(storage::BlobStore& blobs, const std::vector<Digest>& allowed, const index::RunRecord& run,
+Status checkPolicy(storage::BlobStore& blobs, const Leasing& leasing, const index::RunRecord& run,
                    const Digest& policy) {
   const auto text = storage::getBlob(blobs, run.instance, policy, signing::kMaxSandboxPolicyBytes);
-  const Status fits = text ? checkSandboxPolicy(policy, *text, run.kind, allowed) : fail(text.error());
+  const Status fits =
+      text ? checkSandboxPolicy(policy, *text, run.kind, leasing.sandboxPolicies, leasing.clusterPolicies)
+           : fail(text.error());
   if (!fits) return fail(fits.error().in("the receipt's sandbox policy"));
   return {};
 }
@@ -175,7 +177,7 @@ Result<index::ResultRecord> Completion::check(const index::RunRecord& run, const
               signing::verifyReceipt(report.receipt_json(), worker, leasing_.workerAuthority, now));
   KILN_ASSIGN(jobs::Outputs outputs, namedBy(run, report.result()));
   KILN_TRY(checkReceipt(receipt, run, report.result(), outputs));
-  KILN_TRY(checkPolicy(stores_.blobs, leasing_.sandboxPolicies, run, receipt.sandboxPolicy));
+  KILN_TRY(checkPolicy(stores_.blobs, leasing_, run, receipt.sandboxPolicy));
   index::ResultRecord record;
   {
     KILN_ASSIGN(auto connection, stores_.database.acquire());

@@ -3,12 +3,14 @@
 #include <algorithm>
 #include <array>
 
+#include "coordinator/drivers/sandbox_rule.h"
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/recall/recalls.h"
 #include "coordinator/signatures/statement_reader.h"
 #include "manifest/statement/compile_summary.h"
+#include "signing/receipt/receipt.h"
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
@@ -30,6 +32,24 @@ Result<std::string> readDocument(storage::BlobStore& blobs, const std::string& i
   return std::move(*text);
 }
 
+// The sandboxes that are not Kiln's, of those that agreed and of who made the fixtures.
+Result<std::map<Digest, std::string>> foreignSandboxes(const Stores& stores, const std::string& instance,
+                                                       const jobs::Publish& step) {
+  std::vector<const index::ResultRecord*> results{&step.reference};
+  for (const index::ResultRecord& result : step.evidence) results.push_back(&result);
+  std::set<Digest> policies;
+  for (const index::ResultRecord* result : results) {
+    KILN_ASSIGN(const signing::Receipt receipt, signing::readReceipt(result->receipt));
+    policies.insert(receipt.sandboxPolicy);
+  }
+  std::map<Digest, std::string> foreign;
+  for (const Digest& policy : policies) {
+    KILN_ASSIGN(std::string name, foreignSandboxOf(stores.blobs, instance, policy));
+    if (!name.empty()) foreign.emplace(policy, std::move(name));
+  }
+  return foreign;
+}
+
 Result<jobs::Publication> assemble(const Stores& stores, const jobs::BuilderIdentity& builder,
                                    const index::JobSnapshot& snapshot, const jobs::Publish& step) {
   const index::JobRecord& job = snapshot.job;
@@ -44,6 +64,7 @@ Result<jobs::Publication> assemble(const Stores& stores, const jobs::BuilderIden
               readDocument(stores.blobs, job.key.instance, outputs, jobs::kEvidenceFile));
   KILN_ASSIGN(std::string manifest,
               readDocument(stores.blobs, job.key.instance, outputs, jobs::kManifestFile));
+  KILN_ASSIGN(auto foreign, foreignSandboxes(stores, job.key.instance, step));
   return jobs::makePublication({.job = snapshot,
                                 .toolchain = toolchain,
                                 .target = step.target,
@@ -55,7 +76,8 @@ Result<jobs::Publication> assemble(const Stores& stores, const jobs::BuilderIden
                                 .evidenceText = evidence,
                                 .manifestText = manifest,
                                 .builder = builder,
-                                .now = stores.clock.now()});
+                                .now = stores.clock.now(),
+                                .foreignSandboxes = std::move(foreign)});
 }
 
 // The fixtures as a tree that clients can download.

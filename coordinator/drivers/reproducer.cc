@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include "coordinator/drivers/sandbox_rule.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/jobs/publication.h"
@@ -113,6 +114,7 @@ Status publishReproduction(const Judging& judging, const index::JobSnapshot& sna
   again.compile = step.action;
   again.manifest = artifact.config;
   again.sandboxPolicy = receipt.sandboxPolicy;
+  KILN_ASSIGN(again.sandbox, foreignSandboxOf(stores.blobs, key.instance, receipt.sandboxPolicy));
   again.receipt = digestOf(document);
   again.startedOn = std::min(result.leased, result.recorded);
   again.finishedOn = result.recorded;

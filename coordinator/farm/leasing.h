@@ -20,6 +20,7 @@ struct Leasing {
   TimePoint graceUntil;  // until then a missing worker may only not have called yet
   std::shared_ptr<quota::Quotas> quotas = std::make_shared<quota::Quotas>();
   std::vector<Digest> sandboxPolicies = {};  // that receipts may name; empty: any that fits its action
+  std::vector<Digest> clusterPolicies = {};  // of clusters that may run actions; empty: none
 };
 
 }  // namespace kiln::service

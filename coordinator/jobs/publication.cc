@@ -54,6 +54,13 @@ Result<std::set<Digest>> sandboxPoliciesOf(const std::vector<index::ResultRecord
   return policies;
 }
 
+// Whose sandbox it ran in: "" for Kiln's own.
+Result<std::string> sandboxOf(const PublicationInput& input, const index::ResultRecord& result) {
+  KILN_ASSIGN(const signing::Receipt receipt, signing::readReceipt(result.receipt));
+  const auto foreign = input.foreignSandboxes.find(receipt.sandboxPolicy);
+  return foreign == input.foreignSandboxes.end() ? std::string() : foreign->second;
+}
+
 Result<std::vector<std::string>> receiptDocumentsOf(const std::vector<index::ResultRecord>& results) {
   std::vector<std::string> documents;
   for (const index::ResultRecord& result : results) {
@@ -84,14 +91,19 @@ Result<Provenance> provenanceOf(const PublicationInput& input, const Publication
     const index::ResultRecord& result = input.evidence[i];
     out.startedOn = std::min(out.startedOn, result.leased);
     out.finishedOn = std::max(out.finishedOn, result.recorded);
-    out.builders.push_back({result.worker, result.operatorName, digestOf(publication.receiptDocuments[i])});
+    KILN_ASSIGN(std::string sandbox, sandboxOf(input, result));
+    out.builders.push_back(
+        {result.worker, result.operatorName, digestOf(publication.receiptDocuments[i]), std::move(sandbox)});
   }
   out.finishedOn = std::max(out.startedOn, out.finishedOn);
   out.byproducts.push_back({"evidence", "", outputs.find(kEvidenceFile)->digest, {}});
   KILN_ASSIGN(Outputs reference, readOutputs(input.reference));
   const OutputFile* fixtures = reference.find(kFixtureList);
   if (!fixtures) return fail(Code::kDataLoss, "the reference's outputs lack fixtures.json");
-  out.byproducts.push_back({kFixturesByproduct, "", fixtures->digest, {}});
+  Material made{kFixturesByproduct, "", fixtures->digest, {}};
+  KILN_ASSIGN(const std::string sandbox, sandboxOf(input, input.reference));
+  if (!sandbox.empty()) made.annotations[kSandboxAnnotation] = sandbox;
+  out.byproducts.push_back(std::move(made));
   for (std::size_t i = 0; i < input.dissent.size(); ++i)
     out.byproducts.push_back(
         {kDissentByproduct,

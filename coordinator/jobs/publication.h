@@ -50,6 +50,8 @@ struct PublicationInput {
   std::string_view evidenceText, manifestText;
   const BuilderIdentity& builder;
   TimePoint now;  // for the index alone
+  // Of the sandbox policies of evidence and reference, those that are not Kiln's: their names.
+  std::map<Digest, std::string> foreignSandboxes = {};
 };
 
 struct Publication {

@@ -55,6 +55,10 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
       "--sandbox-policy", options.sandboxPolicies,
       "sha256:HEX of a sandbox policy that workers may run actions under (kiln-worker doctor prints its "
       "own); may be repeated; without it any that fits the action's kind");
+  app.add_option("--cluster-policy", options.clusterPolicies,
+                 "sha256:HEX of the sandbox document of a Remote Execution cluster that workers may offer "
+                 "(kiln-worker doctor "
+                 "--executor prints it); may be repeated; without it none");
   app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")
       ->capture_default_str();
   app.add_option("--http-port-file", options.httpPortFile, "file that receives the HTTP port");

@@ -52,6 +52,7 @@ Result<Inputs> readInputs(const Options& options) {
   KILN_ASSIGN(signing::Certificate workerAuthority, loadCertificate(options.workerCa));
   KILN_ASSIGN(auto logKeys, loadLogKeys(options.logKeys));
   KILN_ASSIGN(auto sandboxPolicies, readDigests(options.sandboxPolicies));
+  KILN_ASSIGN(auto clusterPolicies, readDigests(options.clusterPolicies));
   KILN_ASSIGN(auto policies, service::InstancePolicies::load(options.trustRoot, options.policies));
   KILN_ASSIGN(auto access, loadAccess(options));
   KILN_ASSIGN(auto quotas, loadQuotas(options));
@@ -65,6 +66,7 @@ Result<Inputs> readInputs(const Options& options) {
   return Inputs{.workerAuthority = std::move(workerAuthority),
                 .logKeys = std::move(logKeys),
                 .sandboxPolicies = std::move(sandboxPolicies),
+                .clusterPolicies = std::move(clusterPolicies),
                 .policies = std::move(policies),
                 .access = std::move(access),
                 .quotas = std::move(quotas),

@@ -18,7 +18,7 @@ namespace kiln::server {
 struct Inputs {
   signing::Certificate workerAuthority;
   std::vector<signing::VerifierKey> logKeys;
-  std::vector<Digest> sandboxPolicies;
+  std::vector<Digest> sandboxPolicies, clusterPolicies;
   service::InstancePolicies policies;
   access::AccessRules access;
   quota::QuotaRules quotas;

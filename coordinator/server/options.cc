@@ -90,6 +90,8 @@ Status checkOptions(const Options& options) {
   if (options.builderId.empty()) return bad("--builder-id", "must not be empty");
   for (const std::string& policy : options.sandboxPolicies)
     if (auto digest = Digest::parse(policy, 0); !digest) return fail(digest.error().in("--sandbox-policy"));
+  for (const std::string& policy : options.clusterPolicies)
+    if (auto digest = Digest::parse(policy, 0); !digest) return fail(digest.error().in("--cluster-policy"));
   if (options.leaseSeconds < 1 || options.leaseSeconds > 3600)
     return bad("--lease-seconds", "must be 1 to 3600");
   if (options.attempts < 1 || options.attempts > 100) return bad("--attempts", "must be 1 to 100");

@@ -36,6 +36,7 @@ struct Options {
   std::string trustRoot;              // root.json whose recall keys may recall here; "" for none
   std::vector<std::string> policies;  // "[INSTANCE=]FILE": what artifacts must satisfy to be promoted there
   std::vector<std::string> sandboxPolicies;  // "sha256:<hex>" of those that receipts may name; none: any
+  std::vector<std::string> clusterPolicies;  // likewise of clusters that may run actions; none: no cluster
   std::string http = "127.0.0.1:0";          // loopback address and port of the read-only HTTP side
   std::string httpPortFile;                  // receives the port in decimal; "" for none
   std::string https;                // numeric address and port of the HTTP side within TLS; "" for none

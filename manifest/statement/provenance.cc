@@ -73,9 +73,15 @@ Result<std::vector<Material>> readMaterials(ObjectReader& parent, std::string_vi
   return out;
 }
 
-// A name and a digest, nothing to interpret; there is one list of fixtures or none.
+// Only what did not run in Kiln's sandbox says where it ran.
+bool hasSandbox(const Material& material) {
+  return material.annotations.contains(kSandboxAnnotation);
+}
+
+// A name and a digest, and whose sandbox they are from unless it is Kiln's; there is one list of fixtures or
+// none.
 Status checkFixtures(const Material& material, const Provenance& provenance) {
-  if (!material.uri.empty() || !material.annotations.empty())
+  if (!material.uri.empty() || material.annotations.size() != (hasSandbox(material) ? 1 : 0))
     return fail(Code::kInvalidArgument, "predicate: the fixtures must have a digest and a size alone");
   if (provenance.fixtures()) return fail(Code::kInvalidArgument, "predicate: names fixtures twice");
   return {};
@@ -90,11 +96,16 @@ Status splitByproducts(std::vector<Material> all, Provenance& provenance) {
       provenance.byproducts.push_back(std::move(material));
       continue;
     }
-    Builder builder{material.annotations["worker"], material.annotations["operator"], material.digest};
-    bool known = material.annotations.size() == 2 && material.uri.empty();
-    if (!known || builder.worker.empty() || builder.operatorName.empty())
-      return fail(Code::kInvalidArgument,
-                  "predicate: a receipt must name its worker and operator and nothing else");
+    const bool foreign = hasSandbox(material);
+    Builder builder{material.annotations["worker"], material.annotations["operator"], material.digest,
+                    foreign ? material.annotations[kSandboxAnnotation] : ""};
+    bool known = material.annotations.size() == (foreign ? 3 : 2) && material.uri.empty();
+    if (!known || builder.worker.empty() || builder.operatorName.empty() ||
+        foreign == builder.sandbox.empty())
+      return fail(
+          Code::kInvalidArgument,
+          "predicate: a receipt must name its worker and operator, the sandbox if it is not Kiln's, and "
+          "nothing else");
     if (!workers.insert({builder.operatorName, builder.worker}).second)
       return fail(Code::kInvalidArgument,
                   "predicate: worker " + inQuotes(builder.worker) + " is listed twice as a builder");
@@ -171,9 +182,12 @@ std::string sandboxPolicyText(const std::set<Digest>& policies) {
 Json Provenance::toJson() const {
   Json inputs = Json::array(), results = Json::array();
   for (const Material& material : resolvedDependencies) inputs.push_back(materialJson(material));
-  for (const Builder& builder : builders)
-    results.push_back(materialJson(
-        {"receipt", "", builder.receipt, {{"worker", builder.worker}, {"operator", builder.operatorName}}}));
+  for (const Builder& builder : builders) {
+    Material receipt{
+        "receipt", "", builder.receipt, {{"worker", builder.worker}, {"operator", builder.operatorName}}};
+    if (!builder.sandbox.empty()) receipt.annotations[kSandboxAnnotation] = builder.sandbox;
+    results.push_back(materialJson(receipt));
+  }
   for (const Material& material : byproducts) results.push_back(materialJson(material));
   return {{"buildDefinition",
            {{"buildType", kCompileBuildType},

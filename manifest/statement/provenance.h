@@ -19,6 +19,8 @@ namespace kiln {
 inline constexpr char kCompileBuildType[] = "urn:kiln:build-type:compile:v1";
 // The by-product that names the artifact's fixtures.json.
 inline constexpr char kFixturesByproduct[] = "fixtures";
+// The annotation of receipts and fixtures that names a sandbox that is not Kiln's.
+inline constexpr char kSandboxAnnotation[] = "sandbox";
 // By-products that name the receipts of builders who left other bytes and were outvoted.
 inline constexpr char kDissentByproduct[] = "dissent";
 
@@ -37,6 +39,7 @@ struct Builder {
   std::string worker;
   std::string operatorName;
   Digest receipt;
+  std::string sandbox = {};  // whose it ran in, by name ("reapi-cluster/1"); "" for Kiln's own
   bool operator==(const Builder&) const = default;
 };
 

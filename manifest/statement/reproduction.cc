@@ -56,6 +56,7 @@ Json Reproduction::toJson() const {
             {"absent", std::move(files)},
             {"startedOn", rfc3339(startedOn)},
             {"finishedOn", rfc3339(finishedOn)}};
+  if (!sandbox.empty()) json["rebuilder"]["sandbox"] = sandbox;
   if (reference) json["reference"] = digestMember(*reference);
   if (fixtures) json["fixtures"] = digestMember(*fixtures);
   if (receipt) json["receipt"] = digestMember(*receipt);
@@ -69,6 +70,9 @@ Result<Reproduction> Reproduction::fromJson(const Json& predicate) {
   KILN_ASSIGN(out.rebuilderId, readName(rebuilder, "id"));
   KILN_ASSIGN(out.worker, readName(rebuilder, "worker"));
   KILN_ASSIGN(out.operatorName, readName(rebuilder, "operator"));
+  if (rebuilder.has("sandbox")) {
+    KILN_ASSIGN(out.sandbox, readName(rebuilder, "sandbox"));
+  }
   KILN_TRY(rebuilder.finish());
   KILN_ASSIGN(out.invocationId, reader.string("invocationId"));
   KILN_ASSIGN(out.compile, readDigestMember(reader, "compile"));

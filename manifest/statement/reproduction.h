@@ -25,6 +25,7 @@ struct Reproduction {
   Digest manifest;                   // the Manifest that came out: the artifact's config
   std::optional<Digest> fixtures;    // fixtures.json that came out
   Digest sandboxPolicy;              // that the actions ran under
+  std::string sandbox = {};          // whose that is, by name ("reapi-cluster/1"); "" for Kiln's own
   std::optional<Digest> receipt;     // of the worker; none offline, where the rebuilder itself signs
   std::vector<ModelFile> absent;  // files of the toolchain that were not there: the run had no use for them
   TimePoint startedOn, finishedOn;

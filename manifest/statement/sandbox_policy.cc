@@ -10,7 +10,7 @@
 namespace kiln {
 namespace {
 
-constexpr char kClusterKind[] = "ClusterSandbox";
+constexpr char kOwnKind[] = "SandboxPolicy", kClusterKind[] = "ClusterSandbox";
 constexpr std::int64_t kMaxId = std::numeric_limits<std::uint32_t>::max();
 
 constexpr const char* kLimits[] = {"memoryBytes", "addressSpaceBytes", "stackBytes",  "processes",
@@ -67,7 +67,7 @@ Result<StatedPolicy> readSandboxPolicy(std::string_view text) {
   KILN_TRY(reader.expect("apiVersion", "kiln/v1"));
   KILN_ASSIGN(const std::string kind, reader.string("kind"));
   if (kind == kClusterKind) return readClusterSandbox(std::move(reader));
-  if (kind != "SandboxPolicy") return badMember("kind", "must be \"SandboxPolicy\" or \"ClusterSandbox\"");
+  if (kind != kOwnKind) return badMember("kind", "must be \"SandboxPolicy\" or \"ClusterSandbox\"");
   StatedPolicy policy;
   KILN_ASSIGN(policy.name, reader.string("name"));
   if (policy.name.empty()) return badMember("name", "must not be empty");
@@ -87,6 +87,15 @@ Result<StatedPolicy> readSandboxPolicy(std::string_view text) {
   KILN_ASSIGN(policy.proc, optionalFlag(reader, "proc"));
   KILN_ASSIGN(policy.gpu, optionalFlag(reader, "gpu"));
   return policy;
+}
+
+Result<std::string> foreignSandbox(std::string_view text) {
+  KILN_ASSIGN(const Json json, parseCanonicalJson(text));
+  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, ""));
+  KILN_ASSIGN(const std::string kind, reader.string("kind"));
+  if (kind == kOwnKind) return std::string();
+  KILN_ASSIGN(const StatedPolicy policy, readSandboxPolicy(text));
+  return policy.name;
 }
 
 }  // namespace kiln

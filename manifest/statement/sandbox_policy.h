@@ -35,4 +35,8 @@ struct ClusterSandbox {
 // releases and are left alone; a cluster's are refused.
 Result<StatedPolicy> readSandboxPolicy(std::string_view text);
 
+// Whose sandbox the document of a receipt is of: "" for Kiln's own, whatever it gives, else its name as it
+// stands in statements ("reapi-cluster/1"). kInvalidArgument for what is neither.
+Result<std::string> foreignSandbox(std::string_view text);
+
 }  // namespace kiln

@@ -180,19 +180,22 @@ RuleResult youngerThan(const char* rule, const char* what, std::int64_t most, st
 Agreement agreementOf(const Policy& policy, const PolicyFacts& facts) {
   const Provenance& provenance = *facts.provenance;
   Agreement out;
-  const auto add = [&](const std::string& worker, const std::string& operatorName) {
-    out.workers.insert(worker + " (" + operatorName + ")");
+  const auto add = [&](const std::string& name, const std::string& operatorName, const std::string& sandbox) {
+    out.workers.insert(name);
     out.operators.insert(operatorName);
+    if (sandbox.empty()) out.own.insert(name);
   };
-  for (const Builder& builder : provenance.builders) add(builder.worker, builder.operatorName);
+  const auto named = [](const auto& one) { return one.worker + " (" + one.operatorName + ")"; };
+  for (const Builder& builder : provenance.builders)
+    add(named(builder), builder.operatorName, builder.sandbox);
   const auto action = provenance.internalParameters.find("action");
   for (const Reproduction& one : facts.reproductions) {
     const bool same = action != provenance.internalParameters.end() && action->second == one.compile.text();
     if (!same || !accepts(policy.builderIds, one.rebuilderId)) continue;
     if (one.rebuilderId == provenance.builderId)
-      add(one.worker, one.operatorName);
+      add(named(one), one.operatorName, one.sandbox);
     else
-      add(one.rebuilderId, one.rebuilderId);
+      add(one.rebuilderId, one.rebuilderId, one.sandbox);
   }
   return out;
 }
@@ -212,6 +215,9 @@ std::vector<RuleResult> evaluate(const Policy& policy, const PolicyFacts& facts)
     out.push_back(oneOf("signers", policy.signers, facts.evidence ? facts.evidence->keyId : std::string()));
   out.push_back(atLeast("minBuilders", policy.minBuilders, agreement.workers));
   out.push_back(atLeast("minOperators", policy.minOperators, agreement.operators));
+  // Told where it is more than what every artifact without a cluster has.
+  if (policy.minOwnSandbox > 1 || (policy.minOwnSandbox == 1 && agreement.own != agreement.workers))
+    out.push_back(atLeast("minOwnSandbox", policy.minOwnSandbox, agreement.own));
   out.push_back(allOf("targets", policy.targets, targetNames(parameter(provenance, "target"))));
   out.push_back(oneOf("toolchains", policy.toolchains, parameter(provenance, "toolchain")));
   addArtifactRules(policy, facts, out);

@@ -54,6 +54,7 @@ struct PolicyFacts {
 // Who made these bytes, by the statements that count; each once.
 struct Agreement {
   std::set<std::string> workers;  // "w1 (acme)"; an auditor by its id
+  std::set<std::string> own;      // those of them that ran in Kiln's sandbox
   std::set<std::string> operators;
 };
 Agreement agreementOf(const Policy& policy, const PolicyFacts& facts);

@@ -152,6 +152,7 @@ Json Policy::toJson() const {
             {"minOperators", minOperators},
             {"targets", targets},
             {"toolchains", toolchains}};
+  if (minOwnSandbox != 1) json["minOwnSandbox"] = minOwnSandbox;
   if (requireCheck) json["requireCheck"] = true;
   if (!signers.empty()) json["signers"] = signers;
   if (!minToolchainVersion.empty()) json["minToolchainVersion"] = minToolchainVersion;
@@ -184,6 +185,10 @@ Result<Policy> Policy::parse(std::string_view text) {
   policy.minBuilders = static_cast<int>(builders);
   KILN_ASSIGN(std::int64_t operators, reader.integer("minOperators", 1, builders));
   policy.minOperators = static_cast<int>(operators);
+  if (reader.has("minOwnSandbox")) {
+    KILN_ASSIGN(const std::int64_t own, reader.integer("minOwnSandbox", 0, builders));
+    policy.minOwnSandbox = static_cast<int>(own);
+  }
   KILN_ASSIGN(policy.targets, readList(reader, "targets"));
   KILN_ASSIGN(policy.toolchains, readList(reader, "toolchains"));
   for (const std::string& one : policy.toolchains)

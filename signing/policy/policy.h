@@ -34,6 +34,7 @@ struct Policy {
   std::vector<std::string> builderIds;  // accepted runDetails.builder.id; "*" accepts those of the root
   int minBuilders = 1;                  // workers whose results agreed, those of reproductions among them
   int minOperators = 1;                 // distinct operators among them
+  int minOwnSandbox = 1;                // workers among them that ran in Kiln's sandbox, not in a cluster's
   std::vector<std::string> targets;     // accepted targets; "*" accepts any
   std::vector<std::string> toolchains;  // accepted toolchain digests, "sha256:<hex>"; "*" accepts any
   bool requireCheck = false;            // the latest check statement must be one that passed

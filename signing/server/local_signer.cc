@@ -116,8 +116,7 @@ Status LocalSigner::check(const SignRequest& request) const {
   if (auto fixtures = provenance.fixtures()) KILN_TRY(checkFixtures(store_, request.instance, *fixtures));
   KILN_ASSIGN(ReceiptSummary said,
               checkReceipts(request.receipts, provenance, closure, authority_, clock_.now()));
-  for (const Digest& policy : said.sandboxPolicies)
-    KILN_TRY(loadBlob(store_, request.instance, policy, kMaxSandboxPolicyBytes, "sandbox policy"));
+  KILN_TRY(checkSandboxes(store_, request.instance, provenance, said));
   KILN_TRY(checkDissent(store_, request.instance, provenance, said.action, authority_, clock_.now()));
   return checkAction(store_, request.instance, said.action, spec);
 }

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "manifest/statement/sandbox_policy.h"
+
 namespace kiln::signing {
 namespace {
 
@@ -58,15 +60,41 @@ Result<ReceiptSummary> checkReceipts(const std::vector<std::string>& documents, 
     if (workers.size() == 1) said.action = receipt.action;
     said.sandboxPolicies.insert(receipt.sandboxPolicy);
     if (receipt.action != said.action) return refused("the receipts are of different actions");
-    Builder wanted{receipt.worker, receipt.operatorName, digestOf(document)};
-    if (std::find(provenance.builders.begin(), provenance.builders.end(), wanted) ==
-        provenance.builders.end())
-      return refused("receipt of " + receipt.worker + ": the provenance does not name it");
+    const Digest name = digestOf(document);
+    said.policyOf.emplace(name, receipt.sandboxPolicy);
+    const bool named = std::ranges::any_of(provenance.builders, [&](const Builder& builder) {
+      return builder.worker == receipt.worker && builder.operatorName == receipt.operatorName &&
+             builder.receipt == name;
+    });
+    if (!named) return refused("receipt of " + receipt.worker + ": the provenance does not name it");
     KILN_TRY(checkOutputs(receipt, closure));
   }
   KILN_TRY(checkInternal(provenance, "action", said.action.text()));
   KILN_TRY(checkInternal(provenance, "sandboxPolicy", sandboxPolicyText(said.sandboxPolicies)));
   return said;
+}
+
+Status checkSandboxes(storage::BlobStore& store, const std::string& instance, const Provenance& provenance,
+                      const ReceiptSummary& said) {
+  std::map<Digest, std::string> names;
+  for (const Digest& policy : said.sandboxPolicies) {
+    KILN_ASSIGN(names[policy], sandboxOf(store, instance, policy));
+  }
+  for (const Builder& builder : provenance.builders) {
+    const auto policy = said.policyOf.find(builder.receipt);
+    if (policy == said.policyOf.end() || names[policy->second] != builder.sandbox)
+      return refused("receipt of " + builder.worker +
+                     ": the provenance names another sandbox than its policy");
+  }
+  return {};
+}
+
+Result<std::string> sandboxOf(storage::BlobStore& store, const std::string& instance, const Digest& policy) {
+  KILN_ASSIGN(const std::string text,
+              loadBlob(store, instance, policy, kMaxSandboxPolicyBytes, "sandbox policy"));
+  auto name = foreignSandbox(text);
+  if (!name) return refused("sandbox policy " + policy.text() + ": " + name.error().message);
+  return name;
 }
 
 Status checkDissent(storage::BlobStore& store, const std::string& instance, const Provenance& provenance,

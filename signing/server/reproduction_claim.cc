@@ -31,7 +31,9 @@ Status checkReproduction(const Evidence& evidence, const Reproduction& again, co
   if (again.manifest != closure.oci.config)
     return refused("the statement reproduces another Manifest than the artifact's");
   KILN_TRY(checkOutputs(receipt, closure));
-  KILN_TRY(loadBlob(store, instance, receipt.sandboxPolicy, kMaxSandboxPolicyBytes, "sandbox policy"));
+  KILN_ASSIGN(const std::string sandbox, sandboxOf(store, instance, receipt.sandboxPolicy));
+  if (sandbox != again.sandbox)
+    return refused("the statement names another sandbox than the receipt's policy");
   return checkAction(store, instance, again.compile, closure.manifest.spec);
 }
 

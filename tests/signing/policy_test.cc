@@ -43,6 +43,55 @@ TEST(AttackCases, Case21WorkersOfOneOperatorCountOnceWhereDiversityIsAsked) {
   EXPECT_EQ(failing(policy, facts), std::vector<std::string>{"minOperators"});
 }
 
+// What a cluster alone has built passes only where the policy says so.
+TEST(Policy, AClusterCountsBesideOneThatRanInTheSandbox) {
+  Policy policy{"p", true, {"*"}, 1, 1, {"*"}, {"*"}};
+  Provenance facts = provenance();
+  const auto own = [&](int wanted) {
+    policy.minOwnSandbox = wanted;
+    return failing(policy, facts).empty();
+  };
+  EXPECT_TRUE(own(0) && own(1) && own(3));
+  facts.builders[0].sandbox = facts.builders[1].sandbox = "reapi-cluster/1";
+  EXPECT_TRUE(own(0) && own(1));
+  EXPECT_FALSE(own(2));
+  facts.builders[2].sandbox = "reapi-cluster/1";
+  EXPECT_TRUE(own(0));
+  EXPECT_FALSE(own(1));
+  EXPECT_EQ(failing(policy, facts), std::vector<std::string>{"minOwnSandbox"});
+  // A rebuild in the sandbox makes up for it, one in a cluster does not.
+  facts.internalParameters["action"] = digestOf("a").text();
+  Reproduction again;
+  again.rebuilderId = "urn:b";
+  again.worker = "w4";
+  again.operatorName = "acme";
+  again.compile = digestOf("a");
+  PolicyFacts known{false, &facts};
+  known.reproductions = {&again, 1};
+  const auto passes = [&] { return std::ranges::all_of(evaluate(policy, known), &RuleResult::ok); };
+  EXPECT_TRUE(passes());
+  again.sandbox = "reapi-cluster/1";
+  EXPECT_FALSE(passes());
+}
+
+TEST(Policy, MinOwnSandboxIsReadWithinItsBounds) {
+  const auto read = [](const char* value, int builders) {
+    Json json = Policy{"p", true, {"*"}, builders, 1, {"*"}, {"*"}}.toJson();
+    EXPECT_FALSE(json.contains("minOwnSandbox"));
+    json["minOwnSandbox"] = Json::parse(value);
+    const auto policy = Policy::parse(json.dump());
+    return policy ? policy->minOwnSandbox : -1;
+  };
+  EXPECT_EQ(read("0", 1), 0);
+  EXPECT_EQ(read("2", 2), 2);
+  EXPECT_EQ(read("2", 1), -1);
+  EXPECT_EQ(read("-1", 1), -1);
+  EXPECT_EQ(read("\"own\"", 1), -1);
+  Policy none{"p", true, {"*"}, 1, 1, {"*"}, {"*"}};
+  none.minOwnSandbox = 0;
+  EXPECT_EQ(Policy::parse(none.toJson().dump())->minOwnSandbox, 0);
+}
+
 TEST(Policy, EachRuleSaysWhatIsMissing) {
   Provenance facts = provenance();
   EXPECT_EQ(failing({"p", true, {"urn:other"}, 4, 1, {"cuda:sm_80"}, {digestOf("u").text()}}, facts),

@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "manifest/statement/sandbox_policy.h"
 #include "signing/bundle/bundle.h"
 #include "signing/verify/verify.h"
 #include "tests/signing/farm_fixture.h"
@@ -50,6 +51,13 @@ struct ReproductionTest : ::testing::Test {
   Result<std::string> sign() {
     return farm.signer.sign({"default", statement(), farm.artifact.size, receipt});
   }
+  // The receipt names the document of a cluster.
+  void inCluster() {
+    Receipt said = farm.goodReceipt();
+    said.sandboxPolicy = again.sandboxPolicy =
+        farm.put(toCanonicalJson(ClusterSandbox{"c.example:443", "", {}}.toJson()).value());
+    testify(said);
+  }
   void expectRefused(const std::string& part) {
     const auto bundle = sign();
     ASSERT_FALSE(bundle) << part;
@@ -71,6 +79,15 @@ struct ReproductionTest : ::testing::Test {
                           farm.root, policy, farm.clock);
   }
 };
+
+TEST_F(ReproductionTest, SaysWhoseSandboxItWas) {
+  again.sandbox = "reapi-cluster/1";
+  expectRefused("names another sandbox");
+  inCluster();
+  EXPECT_TRUE(sign());
+  again.sandbox = "";
+  expectRefused("names another sandbox");
+}
 
 TEST_F(ReproductionTest, GoesThroughJsonUnchangedAndNamesWhatIsWrong) {
   again.reference = digestOf("reference");

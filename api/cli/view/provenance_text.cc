@@ -28,8 +28,9 @@ void printStatement(const Provenance& provenance, const std::string& statement) 
   printOneLine(
       fmt::format("time        {} to {}", rfc3339(provenance.startedOn), rfc3339(provenance.finishedOn)));
   for (const auto& builder : provenance.builders)
-    printOneLine(fmt::format("  {:<10} {} of {}, receipt {}", "worker", builder.worker, builder.operatorName,
-                             builder.receipt.text()));
+    printOneLine(fmt::format("  {:<10} {} of {}, receipt {}{}", "worker", builder.worker,
+                             builder.operatorName, builder.receipt.text(),
+                             builder.sandbox.empty() ? "" : ", not in Kiln's sandbox: " + builder.sandbox));
   printOneLine("from");
   for (const auto& material : provenance.resolvedDependencies) printMaterial("material", material);
   printOneLine("as asked");

@@ -5,6 +5,7 @@
 
 #include <functional>
 
+#include "manifest/statement/sandbox_policy.h"
 #include "tests/support/sample_policy.h"
 
 namespace kiln::service {
@@ -67,6 +68,24 @@ TEST(SandboxRule, WhereTheOperatorStatesPoliciesNoOtherPasses) {
   EXPECT_TRUE(isAllowed(policy, ActionKind::kCompile, {stated}));
   EXPECT_TRUE(isAllowed(policy, ActionKind::kCompile, {other, stated}));
   EXPECT_FALSE(isAllowed(policy, ActionKind::kCompile, {other}));
+}
+
+TEST(SandboxRule, AClusterIsForCompilesAndReferencesWhereTheOperatorAllowsIt) {
+  const std::string cluster = *toCanonicalJson(ClusterSandbox{"c.example:443", "", {}}.toJson());
+  const auto allowed = [&](ActionKind kind, const std::vector<Digest>& clusters) {
+    return bool(checkSandboxPolicy(digestOf(cluster), cluster, kind, {digestOf(cluster)}, clusters));
+  };
+  for (const ActionKind kind : kKinds) {
+    EXPECT_FALSE(allowed(kind, {})) << static_cast<int>(kind);
+    EXPECT_FALSE(allowed(kind, {digestOf("another cluster")})) << static_cast<int>(kind);
+    EXPECT_EQ(allowed(kind, {digestOf(cluster)}),
+              kind == ActionKind::kCompile || kind == ActionKind::kReference)
+        << static_cast<int>(kind);
+  }
+  // What is allowed to clusters is nothing to Kiln's own sandboxes.
+  const std::string own = testing_support::samplePolicyText("stated/1");
+  EXPECT_FALSE(
+      checkSandboxPolicy(digestOf(own), own, ActionKind::kCompile, {digestOf("other")}, {digestOf(own)}));
 }
 
 TEST(SandboxRule, WhatIsNoPolicyPassesForNone) {

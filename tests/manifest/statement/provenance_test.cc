@@ -24,6 +24,26 @@ TEST(Provenance, RoundTripsThroughAStatement) {
   EXPECT_EQ(Provenance::fromJson(statement.predicate).value(), provenance);
 }
 
+// A statement about builders of Kiln's own sandbox stays as it was; others say whose it was.
+TEST(Provenance, ForeignSandboxesAreNamed) {
+  Provenance provenance = sampleProvenance();
+  const std::string own = provenance.toJson().dump();
+  EXPECT_EQ(own.find("\"sandbox\""), std::string::npos);
+  provenance.builders[0].sandbox = "reapi-cluster/1";
+  provenance.byproducts.push_back(
+      {kFixturesByproduct, "", digestOf("f"), {{kSandboxAnnotation, "reapi-cluster/1"}}});
+  std::erase_if(provenance.byproducts, [](const Material& one) {
+    return one.name == kFixturesByproduct && one.digest != digestOf("f");
+  });
+  const Json json = provenance.toJson();
+  EXPECT_EQ(Provenance::fromJson(json).value(), provenance);
+  for (const auto& [name, value] : {std::pair{"sandbox", ""}, {"another", "x"}}) {
+    Json other = json;
+    other["runDetails"]["byproducts"][0]["annotations"][name] = value;
+    EXPECT_FALSE(Provenance::fromJson(other)) << name;
+  }
+}
+
 TEST(Provenance, TellsOfOneSpec) {
   Provenance provenance = sampleProvenance();
   EXPECT_TRUE(checkAgainstSpec(provenance, sampleSpec()));

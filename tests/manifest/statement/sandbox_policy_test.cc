@@ -45,6 +45,39 @@ TEST(SandboxPolicy, EveryMemberIsWanted) {
   }
 }
 
+TEST(SandboxPolicy, AClustersDocumentIsOfItsOwnKind) {
+  const Json cluster = ClusterSandbox{"c.example:443", "main", {{"OSFamily", "linux"}}}.toJson();
+  const auto stated = read(cluster);
+  ASSERT_TRUE(stated) << stated.error().message;
+  EXPECT_FALSE(stated->own);
+  EXPECT_EQ(stated->name, "reapi-cluster/1");
+  EXPECT_TRUE(read(samplePolicy("compile/1"))->own);
+  for (const auto& [name, value] : cluster.items()) {
+    Json without = cluster, other = cluster;
+    without.erase(name);
+    other[name] = 1;
+    EXPECT_FALSE(read(without)) << name;
+    EXPECT_FALSE(read(other)) << name;
+  }
+  for (const char* change : {R"({"more":1})", R"({"address":""})", R"({"name":"compile/2"})",
+                             R"({"platform":{"a":1}})", R"({"platform":{"":"x"}})"}) {
+    Json other = cluster;
+    other.update(Json::parse(change));
+    EXPECT_FALSE(read(other)) << change;
+  }
+}
+
+TEST(SandboxPolicy, WhoseItIsStandsInItsKind) {
+  const auto whose = [](const Json& json) { return foreignSandbox(toCanonicalJson(json).value()); };
+  EXPECT_EQ(whose(samplePolicy("compile/1")).value(), "");
+  EXPECT_EQ(whose({{"kind", "SandboxPolicy"}, {"name", "of a later release"}}).value(), "");
+  EXPECT_EQ(whose(ClusterSandbox{"c:1", "", {}}.toJson()).value(), "reapi-cluster/1");
+  EXPECT_FALSE(whose({{"kind", "ClusterSandbox"}}));
+  EXPECT_FALSE(whose({{"kind", "Another"}}));
+  EXPECT_FALSE(whose(Json::object()));
+  EXPECT_FALSE(foreignSandbox("the manifest, say"));
+}
+
 TEST(SandboxPolicy, NoNamespaceIsLeftOutAndNobodyIsRoot) {
   for (int i = 0; i < 7; ++i) {
     Json policy = samplePolicy("compile/1");
