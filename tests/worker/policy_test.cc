@@ -27,7 +27,7 @@ TEST(Policy, TheDigestIsThatOfTheCanonicalJson) {
 
 // A receipt that names one is refused by a coordinator that cannot read it.
 TEST(Policy, WhoReadsTheDocumentSeesWhatItGives) {
-  for (const Policy& policy : {compilePolicy(), checkPolicy(), tunePolicy(), fetchPolicy(),
+  for (const Policy& policy : {compilePolicy(), checkPolicy(), tunePolicy(), executePolicy(), fetchPolicy(),
                                gpuCheckPolicy({"/dev/nvidia0", "/dev/nvidiactl"})}) {
     const auto read = readSandboxPolicy(toCanonicalJson(policy.toJson()).value());
     ASSERT_TRUE(read) << policy.name << ": " << read.error().message;
@@ -35,6 +35,7 @@ TEST(Policy, WhoReadsTheDocumentSeesWhatItGives) {
     EXPECT_EQ(read->network, policy.network);
     EXPECT_EQ(read->proc, policy.proc);
     EXPECT_EQ(read->gpu, policy.gpu);
+    EXPECT_EQ(read->tmp, policy.name == "execute/1");
   }
 }
 
@@ -52,6 +53,8 @@ TEST(Policy, EveryLimitAndRuleIsInTheDigest) {
   EXPECT_TRUE(differs([](Policy& p) { p.gpu = true; }));
   EXPECT_TRUE(differs([](Policy& p) { p.limits.wallSeconds = 1; }));
   EXPECT_TRUE(differs([](Policy& p) { p.limits.outputPathBytes = 1; }));
+  EXPECT_TRUE(differs([](Policy& p) { p.limits.tmpBytes = 1; }));
+  EXPECT_TRUE(differs([](Policy& p) { p.links = {{"/dev/fd", "/proc/self/fd"}}; }));
   EXPECT_FALSE(differs([](Policy&) {}));
 }
 
@@ -91,6 +94,7 @@ TEST(Policy, TheDocumentSaysWhatIsStillShared) {
     return other;
   };
   EXPECT_EQ(more(tunePolicy()), (std::vector<std::string>{"proc"}));
+  EXPECT_EQ(more(executePolicy()), (std::vector<std::string>{"proc"}));
   EXPECT_EQ(more(checkPolicy()), (std::vector<std::string>{"page-residency", "proc"}));
   EXPECT_EQ(more(gpuCheckPolicy({})), (std::vector<std::string>{"gpu", "page-residency", "proc"}));
   EXPECT_EQ(more(fetchPolicy()), (std::vector<std::string>{"network"}));
@@ -106,6 +110,29 @@ TEST(Policy, CompileAllowsNoDangerousCall) {
       EXPECT_NE(call, bad);
     }
   }
+}
+
+// What makes artifacts has neither, and the document says so by saying nothing.
+TEST(Policy, ATmpAndLinksAreForForeignActionsAlone) {
+  EXPECT_EQ(executePolicy().toJson().at("limits").at("tmpBytes"), "1073741824");
+  EXPECT_EQ(executePolicy().toJson().at("links").at("/dev/fd"), "/proc/self/fd");
+  for (const Policy& policy : {compilePolicy(), checkPolicy(), tunePolicy(), fetchPolicy()}) {
+    EXPECT_FALSE(policy.toJson().at("limits").contains("tmpBytes")) << policy.name;
+    EXPECT_FALSE(policy.toJson().contains("links")) << policy.name;
+  }
+}
+
+TEST(Policy, ForeignActionsHaveNoCallThatReachesOthers) {
+  const Policy policy = executePolicy();
+  EXPECT_FALSE(policy.network);
+  for (const char* call :
+       {"accept",        "bind",        "connect",          "clone3",       "flock",   "getsockopt",
+        "inotify_init1", "kcmp",        "listen",           "memfd_create", "mincore", "mount",
+        "pidfd_open",    "preadv2",     "process_vm_readv", "ptrace",       "setns",   "setsockopt",
+        "setuid",        "setpriority", "setxattr",         "socket",       "splice",  "statfs",
+        "timer_create",  "unshare",     "io_uring_setup"})
+    EXPECT_FALSE(std::ranges::binary_search(policy.calls, call)) << call;
+  EXPECT_TRUE(std::ranges::is_sorted(policy.calls));
 }
 
 TEST(Probe, VersionsOfBubblewrap) {

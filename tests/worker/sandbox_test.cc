@@ -131,7 +131,8 @@ TEST_F(SandboxFixture, Case18DangerousCallsAreRefused) {
 }
 
 TEST_F(SandboxFixture, Case18NoPolicyLetsACallReachOthersOrTheMachine) {
-  for (const Policy& policy : {compilePolicy(), tunePolicy(), checkPolicy(), fetchPolicy()}) {
+  for (const Policy& policy :
+       {compilePolicy(), tunePolicy(), checkPolicy(), executePolicy(), fetchPolicy()}) {
     policy_ = policy;
     std::istringstream said(run({"kernel"}).out);
     int count = 0;
@@ -142,7 +143,7 @@ TEST_F(SandboxFixture, Case18NoPolicyLetsACallReachOthersOrTheMachine) {
 }
 
 TEST_F(SandboxFixture, Case18AProcShowsNobodyElseAndChangesNothing) {
-  for (const Policy& policy : {tunePolicy(), checkPolicy()}) {
+  for (const Policy& policy : {tunePolicy(), checkPolicy(), executePolicy()}) {
     policy_ = policy;
     const std::string out = run({"proc"}).out;
     EXPECT_THAT(out, Not(HasSubstr("seen"))) << policy.name;
@@ -159,7 +160,7 @@ TEST_F(SandboxFixture, NoStateOfASharedFileIsSeenOrChanged) {
     for (std::string line; std::getline(in, line);) all.push_back(line);
     return all;
   };
-  for (Policy policy : {compilePolicy(), tunePolicy(), checkPolicy(), fetchPolicy()}) {
+  for (Policy policy : {compilePolicy(), tunePolicy(), checkPolicy(), executePolicy(), fetchPolicy()}) {
     policy_ = policy;
     for (const std::string path : {"/work/toolchain/hostile", "/work/toolchain"}) {
       auto said = lines(run({"share", path}).out);
