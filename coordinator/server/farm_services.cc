@@ -69,6 +69,8 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       recalls_(farm_.recalls, clock_, farm_.observers, {options.trustRoot, recallLogger_.get()}),
       attestations_(farm_.judging, inputs_.policies, signer_, *farm_.leasing.quotas),
       maintenance_(farm_.stores, farm_.signatory, garbage_),
+      knownResults_(farm_.stores),
+      actionCache_(farm_.stores, knownResults_, {pool_, clock_, *farm_.leasing.quotas}),
       gate_(clock_, inputs_.workerAuthority, inputs_.access),
       calls_(steady_, {},
              [this](std::string_view rpc, int code, Duration took) { rpcMetrics_.ended(rpc, code, took); }),
@@ -82,6 +84,8 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
                                              audits_,
                                              recalls_,
                                              attestations_,
+                                             actionCache_,
+                                             capabilities_,
                                              *inputs_.blobs,
                                              *inputs_.blobs,
                                              {pool_, clock_, *farm_.leasing.quotas}}) {

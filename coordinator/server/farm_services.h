@@ -12,9 +12,12 @@
 #include "coordinator/farm/queue_watch.h"
 #include "coordinator/policy/promoter.h"
 #include "coordinator/queue/notification_pump.h"
+#include "coordinator/reapi/known_results.h"
+#include "coordinator/rpc/action_cache_service.h"
 #include "coordinator/rpc/artifact_service.h"
 #include "coordinator/rpc/attestation_service.h"
 #include "coordinator/rpc/audit_service.h"
+#include "coordinator/rpc/capabilities_service.h"
 #include "coordinator/rpc/fleet_service.h"
 #include "coordinator/rpc/maintenance_service.h"
 #include "coordinator/rpc/recall_service.h"
@@ -90,6 +93,9 @@ class FarmServices {
   service::RecallService recalls_;
   service::AttestationService attestations_;
   service::MaintenanceService maintenance_;
+  reapi_cache::KnownResults knownResults_;
+  service::ActionCacheService actionCache_;
+  service::CapabilitiesService capabilities_;
   access::Gate gate_;
   CallWatch calls_;
   service::Instances instances_;

@@ -10,17 +10,19 @@
 #include "coordinator/access/gate.h"
 #include "coordinator/farm/instances.h"
 #include "coordinator/server/call_watch.h"
+#include "storage/remote/reapi_rules.h"
 #include "storage/remote/status.h"
 
 namespace kiln::server {
 
-// The instance that a request names; "" where what it asks for concerns the whole farm.
+// The instance that a request names, and for REAPI's empty name the default one; "" where what it asks for
+// concerns the whole farm.
 template <class Request>
 std::string instanceOf(const Request& request) {
   if constexpr (requires { request.instance(); })
     return request.instance();
   else if constexpr (requires { request.instance_name(); })
-    return request.instance_name();
+    return storage::instanceNamed(request.instance_name());
   else
     return "";
 }

@@ -3,7 +3,6 @@
 #include <functional>
 
 #include "coordinator/quota/counted_transfers.h"
-#include "storage/remote/byte_stream_service.h"
 
 namespace kiln::server {
 
@@ -46,7 +45,8 @@ AskingStore storeFor(const access::Gate& gate, const ServerContext& context, sto
   });
 }
 
-// Over the private socket nobody tells workers from the farm's own user, who has no limit.
+}  // namespace
+
 quota::Uploader uploaderOf(const access::Gate& gate, const ServerContext& context) {
   const auto who = gate.identify(access::credentialsOf(context));
   const bool isClient = who && (std::holds_alternative<access::CertificateHolder>(*who) ||
@@ -54,13 +54,11 @@ quota::Uploader uploaderOf(const access::Gate& gate, const ServerContext& contex
   return isClient ? quota::Uploader::kClient : quota::Uploader::kWorker;
 }
 
-}  // namespace
-
 grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::ReadRequest* request,
                                   grpc::ServerWriter<bytestream::ReadResponse>* stream) {
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
   AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/Read");
-  return storage::ByteStreamService(store).Read(context, request, stream);
+  return storage::ByteStreamService(store, state_).Read(context, request, stream);
 }
 grpc::Status GuardedStreams::Write(ServerContext* context,
                                    grpc::ServerReader<bytestream::WriteRequest>* stream,
@@ -76,14 +74,14 @@ grpc::Status GuardedStreams::Write(ServerContext* context,
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
   quota::CountedStore counted(store_, books_, uploaderOf(door_.gate, *context));
   AskingStore store = storeFor(door_.gate, *context, counted, kRpc);
-  return storage::ByteStreamService(store).Write(context, stream, response);
+  return storage::ByteStreamService(store, state_).Write(context, stream, response);
 }
 grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,
                                               const bytestream::QueryWriteStatusRequest* request,
                                               bytestream::QueryWriteStatusResponse* response) {
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
   AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/QueryWriteStatus");
-  return storage::ByteStreamService(store).QueryWriteStatus(context, request, response);
+  return storage::ByteStreamService(store, state_).QueryWriteStatus(context, request, response);
 }
 
 grpc::Status GuardedCas::BatchUpdateBlobs(ServerContext* context,

@@ -7,17 +7,25 @@
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "storage/blob/blob_store.h"
 #include "storage/direct/transfer_service.h"
+#include "storage/remote/byte_stream_service.h"
 #include "storage/remote/cas_service.h"
 
 namespace kiln::server {
 
+// Whose uploads these are. Over the private socket nobody tells workers from the farm's own user, who has no
+// limit.
+quota::Uploader uploaderOf(const access::Gate& gate, const grpc::ServerContext& context);
+
 // Thread safe. What it is given must outlive it. The instance stands inside the resource name, and that of an
 // upload in its first message: so each call goes to a service of its own, over a store that asks the gate
-// about the instance which is really used.
+// about the instance which is really used. Uploads that broke off are kept beyond their calls: the writers
+// refer to `store` and `books` alone.
 class GuardedStreams final : public google::bytestream::ByteStream::Service {
  public:
   GuardedStreams(const Door& door, storage::BlobStore& store, const quota::Books& books)
-      : door_(door), store_(store), books_(books) {}
+      : door_(door), store_(store), books_(books) {
+    state_->uploads.start();
+  }
   grpc::Status Read(grpc::ServerContext* context, const google::bytestream::ReadRequest* request,
                     grpc::ServerWriter<google::bytestream::ReadResponse>* stream) override;
   grpc::Status Write(grpc::ServerContext* context,
@@ -31,6 +39,7 @@ class GuardedStreams final : public google::bytestream::ByteStream::Service {
   const Door door_;
   storage::BlobStore& store_;
   const quota::Books books_;
+  const std::shared_ptr<storage::StreamState> state_ = std::make_shared<storage::StreamState>();
 };
 
 // The other RPCs of the CAS go as the generated guard lets them.

@@ -40,13 +40,15 @@ GuardedServices::GuardedServices(const Door& door, const Services& services)
       audits_(door, services.audits),
       recalls_(door, services.recalls),
       attestations_(door, services.attestations),
+      actionCache_(door, services.actionCache),
+      capabilities_(door, services.capabilities),
       cas_(door, plainCas_, services.blobs, services.books),
       transfers_(door, plainTransfers_, services.transfers, services.blobs, services.books),
       streams_(door, services.blobs, services.books) {}
 
 std::vector<grpc::Service*> GuardedServices::all() {
-  return {&jobs_,   &workers_, &fleet_,        &artifacts_, &toolchains_, &maintenance_,
-          &audits_, &recalls_, &attestations_, &cas_,       &transfers_,  &streams_};
+  return {&jobs_,    &workers_,      &fleet_,       &artifacts_,    &toolchains_, &maintenance_, &audits_,
+          &recalls_, &attestations_, &actionCache_, &capabilities_, &cas_,        &transfers_,   &streams_};
 }
 
 }  // namespace kiln::server

@@ -4,6 +4,7 @@
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/server/guarded_blobs.h"
+#include "coordinator/server/guarded_reapi.h"
 #include "generated_guards.h"  // by guard_generator.h
 #include "storage/direct/transfer_service.h"
 #include "storage/remote/cas_service.h"
@@ -46,6 +47,8 @@ struct Services {
   v1::AuditService::Service& audits;
   v1::RecallService::Service& recalls;
   v1::AttestationService::Service& attestations;
+  service::ActionCacheService& actionCache;
+  service::CapabilitiesService& capabilities;
   storage::BlobStore& blobs;  // served as CAS and ByteStream
   storage::DirectTransfers& transfers;
   quota::Books books;  // that uploads count in
@@ -69,6 +72,8 @@ class GuardedServices {
   GuardedAuditService audits_;
   GuardedRecallService recalls_;
   GuardedAttestationService attestations_;
+  GuardedResults actionCache_;
+  GuardedFacts capabilities_;
   GuardedCas cas_;
   GuardedTransfers transfers_;
   GuardedStreams streams_;

@@ -10,7 +10,10 @@
 #include <vector>
 
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
+#include "build/bazel/semver/semver.pb.h"
 #include "google/bytestream/bytestream.pb.h"
+#include "google/longrunning/operations.pb.h"
+#include "google/rpc/error_details.pb.h"
 #include "google/rpc/status.pb.h"
 #include "kiln/v1/artifact.pb.h"
 #include "kiln/v1/attestation.pb.h"
@@ -36,10 +39,12 @@ inline std::vector<const google::protobuf::MethodDescriptor*> servedRpcs() {
   std::set<std::string> known;
   for (const auto* message :
        {google::bytestream::ReadRequest::descriptor(),
-        build::bazel::remote::execution::v2::Action::descriptor(), google::rpc::Status::descriptor(),
-        v1::Artifact::descriptor(), v1::Attestation::descriptor(), v1::ListAffectedRequest::descriptor(),
-        v1::Job::descriptor(), v1::CollectGarbageRequest::descriptor(), v1::SignRequest::descriptor(),
-        v1::Recalls::descriptor(), v1::BlobRoute::descriptor(), v1::Lease::descriptor()})
+        build::bazel::remote::execution::v2::Action::descriptor(), build::bazel::semver::SemVer::descriptor(),
+        google::longrunning::Operation::descriptor(), google::rpc::PreconditionFailure::descriptor(),
+        google::rpc::Status::descriptor(), v1::Artifact::descriptor(), v1::Attestation::descriptor(),
+        v1::ListAffectedRequest::descriptor(), v1::Job::descriptor(), v1::CollectGarbageRequest::descriptor(),
+        v1::SignRequest::descriptor(), v1::Recalls::descriptor(), v1::BlobRoute::descriptor(),
+        v1::Lease::descriptor()})
     known.insert(message->file()->name());
   std::vector<const google::protobuf::MethodDescriptor*> out;
   const fs::path root = KILN_PROTO_DIR;

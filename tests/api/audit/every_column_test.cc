@@ -259,6 +259,12 @@ const std::vector<Table>& tables() {
        Who::kElsewhere,
        nullptr,
        "what is gone is built again"},
+      {"client_results",
+       {{"instance action_hash action_size result writer written used", Who::kHarmless,
+         "never evidence: it answers the clients that wrote it, and no build, proof or audit reads it"}},
+       Who::kHarmless,
+       nullptr,
+       "a client's action is executed again"},
       {"workers",
        {{"name operator certificate description targets kinds draining first_contact last_contact runs "
          "emulates",

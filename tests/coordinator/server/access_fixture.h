@@ -5,6 +5,7 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "coordinator/access/rpc_table.h"
+#include "coordinator/reapi/known_results.h"
 #include "coordinator/server/guarded_services.h"
 #include "coordinator/server/listen.h"
 #include "coordinator/server/live_tls.h"
@@ -197,6 +198,10 @@ class AccessFixture : public service::testing::FarmTest {
   NoRecalls recalls_;
   NoAttestations attestations_;
   NoTransfers transfers_;
+  reapi_cache::KnownResults knownResults_{farm_.stores};
+  service::ActionCacheService actionCache_{
+      farm_.stores, knownResults_, {pool_, clock_, *farm_.leasing.quotas}};
+  service::CapabilitiesService capabilities_;
   testing_support::ManualClock steady_;
   prometheus::Registry rpcRegistry_;
   RpcMetrics rpcMetrics_{rpcRegistry_};
@@ -214,6 +219,8 @@ class AccessFixture : public service::testing::FarmTest {
                             audits_,
                             recalls_,
                             attestations_,
+                            actionCache_,
+                            capabilities_,
                             *blobs_,
                             transfers_,
                             {pool_, clock_, *farm_.leasing.quotas}}};
