@@ -10,7 +10,7 @@
 #include "coordinator/access/gate.h"
 #include "coordinator/farm/instances.h"
 #include "coordinator/server/call_watch.h"
-#include "storage/remote/reapi_rules.h"
+#include "storage/remote/reapi_instance.h"
 #include "storage/remote/status.h"
 
 namespace kiln::server {

@@ -8,7 +8,7 @@
 namespace kiln::storage {
 
 // Thread safe. `store` must outlive the service. Every call: INVALID_ARGUMENT for another digest function
-// than SHA-256, and for an instance whose name has a word that REAPI reserves (reapi_rules.h).
+// than SHA-256, and for an instance whose name has a word that REAPI reserves (reapi_instance.h).
 class CasService final : public reapi::ContentAddressableStorage::Service {
  public:
   explicit CasService(BlobStore& store) : store_(store) {}

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "manifest/base/printable.h"
-#include "storage/remote/reapi_rules.h"
+#include "storage/remote/reapi_instance.h"
 
 namespace kiln::storage {
 namespace {

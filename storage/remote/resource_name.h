@@ -2,7 +2,7 @@
 //   read   [instance/]blobs/{hash}/{size}
 //   write  [instance/]uploads/{uuid}/blobs/{hash}/{size}[/metadata]
 // and with compressed-blobs/zstd/{hash}/{size}, of the uncompressed bytes, in place of blobs/{hash}/{size}.
-// An instance may have several segments, none of which is a word that REAPI reserves (reapi_rules.h).
+// An instance may have several segments, none of which is a word that REAPI reserves (reapi_instance.h).
 #pragma once
 
 #include <string>
