@@ -7,6 +7,7 @@
 #include "coordinator/garbage/reachable.h"
 #include "coordinator/quota/usage.h"
 #include "storage/index/jobs/root_repository.h"
+#include "storage/index/reapi/client_results.h"
 
 namespace kiln::service {
 namespace {
@@ -65,6 +66,9 @@ Result<GarbageReport> GarbageCollector::collect(Duration grace, bool dryRun) {
 
 Result<GarbageReport> GarbageCollector::collectAlone(postgres::Connection& connection, Duration grace,
                                                      bool dryRun) {
+  if (!dryRun) {
+    KILN_TRY(index::dropClientResults(connection, stores_.clock.now() - options_.keepClientResults));
+  }
   const TimePoint disputedSince = stores_.clock.now() - options_.keepDisputed;
   KILN_ASSIGN(auto roots,
               connection.transact([&](postgres::Connection& c) { return index::loadRoots(c, disputedSince); },

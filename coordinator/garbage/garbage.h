@@ -16,8 +16,9 @@ namespace kiln::service {
 struct GarbageOptions {
   // What clients may rely on: a blob that was uploaded, or said to be there, stays for this long.
   Duration grace = std::chrono::hours(7 * 24);
-  Duration keepDisputed = std::chrono::hours(30 * 24);  // what builders who disagreed left
-  Duration every{};                                     // zero: only when asked
+  Duration keepDisputed = std::chrono::hours(30 * 24);       // what builders who disagreed left
+  Duration keepClientResults = std::chrono::hours(30 * 24);  // in the action cache, since their last use
+  Duration every{};                                          // zero: only when asked
 };
 
 struct GarbageReport {
