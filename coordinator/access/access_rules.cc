@@ -133,6 +133,7 @@ Result<CertificateId> readCertificateId(ObjectReader& reader) {
 struct IsFor {
   const Identity& who;
   bool operator()(const LocalUser&) const { return false; }
+  bool operator()(const LoopbackCaller&) const { return false; }
   bool operator()(const CertificateHolder& granted) const {
     const auto* holder = std::get_if<CertificateHolder>(&who);
     if (!holder) return false;
@@ -196,6 +197,7 @@ Roles AccessRules::rolesOf(const Identity& who, std::string_view instance) const
   Roles roles;
   if (std::holds_alternative<LocalUser>(who))
     for (Role role : kEveryRole) roles.add(role);
+  if (std::holds_alternative<LoopbackCaller>(who)) roles.add(Role::kSubmitter);
   for (const Grant& grant : grants_) {
     const bool here = std::ranges::any_of(
         grant.instances, [&](const std::string& name) { return name == kEveryInstance || name == instance; });
@@ -223,6 +225,7 @@ InstanceSet AccessRules::instancesOf(const Identity& who) const {
 
 InstanceSet AccessRules::instancesWith(const Identity& who, Roles any) const {
   if (std::holds_alternative<LocalUser>(who)) return {.all = true, .names = {}};
+  if (std::holds_alternative<LoopbackCaller>(who)) return {.all = any.meets({Role::kSubmitter}), .names = {}};
   InstanceSet out;
   std::set<std::string> names;
   for (const Grant& grant : grants_) {

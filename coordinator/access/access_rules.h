@@ -52,7 +52,7 @@ class AccessRules {
   // Key sets are looked for beside the file unless their path is absolute. Errors name the path.
   static Result<AccessRules> load(const std::string& path);
 
-  // A local user has every role everywhere.
+  // A local user has every role everywhere, a caller on loopback is a submitter everywhere.
   Roles rolesOf(const Identity& who, std::string_view instance) const;
   // Those that it has in one instance or another.
   Roles rolesAnywhere(const Identity& who) const;

@@ -48,6 +48,12 @@ Gate::Gate(const Clock& clock, const signing::Certificate& workerAuthority, Acce
       workerAuthority_(workerAuthority),
       rules_(std::make_shared<const AccessRules>(std::move(rules))) {}
 
+std::unique_ptr<Gate> Gate::ofLoopback(const Clock& clock, const signing::Certificate& workerAuthority) {
+  auto gate = std::make_unique<Gate>(clock, workerAuthority);
+  gate->loopback_ = true;
+  return gate;
+}
+
 void Gate::replace(AccessRules rules) {
   auto next = std::make_shared<const AccessRules>(std::move(rules));
   const MutexLock lock(mutex_);
@@ -60,6 +66,7 @@ std::shared_ptr<const AccessRules> Gate::rules() const {
 }
 
 Result<Identity> Gate::identify(const Credentials& shown) const {
+  if (loopback_) return LoopbackCaller{};
   if (shown.local) return LocalUser{};
   if (shown.authorizations.size() > 1)
     return fail(Code::kUnauthenticated, "the call carries several authorizations; send one token");

@@ -12,6 +12,7 @@ struct Describe {
   std::string operator()(const TokenHolder& who) const {
     return printable(who.subject) + " of " + printable(who.issuer);
   }
+  std::string operator()(const LoopbackCaller&) const { return "loopback"; }
 };
 
 }  // namespace

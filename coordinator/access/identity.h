@@ -29,10 +29,15 @@ struct TokenHolder {
   bool operator==(const TokenHolder&) const = default;
 };
 
-using Identity = std::variant<LocalUser, CertificateHolder, WorkerHolder, TokenHolder>;
+// Called the plaintext endpoint on loopback that a developer opened: anybody on this machine.
+struct LoopbackCaller {
+  bool operator==(const LoopbackCaller&) const = default;
+};
+
+using Identity = std::variant<LocalUser, CertificateHolder, WorkerHolder, TokenHolder, LoopbackCaller>;
 
 // For messages, log lines and the record of who submitted: "local", a subject, "worker NAME", "SUBJECT of
-// ISSUER".
+// ISSUER", "loopback".
 std::string describe(const Identity& identity);
 
 }  // namespace kiln::access

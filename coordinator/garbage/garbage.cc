@@ -6,6 +6,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/garbage/reachable.h"
 #include "coordinator/quota/usage.h"
+#include "storage/index/jobs/execution_repository.h"
 #include "storage/index/jobs/root_repository.h"
 #include "storage/index/reapi/client_results.h"
 
@@ -20,6 +21,17 @@ std::optional<signing::PublicKey> signersKey(signing::Signer& signer) {
   if (!pem) return {};
   auto key = signing::PublicKey::fromPem(*pem);
   return key ? std::optional(std::move(*key)) : std::nullopt;
+}
+
+// Executions of foreign actions are rows that pile up by the thousand, and nothing signed names them.
+Status forgetExecutions(postgres::Pool& database, TimePoint before) {
+  constexpr int kAtOnce = 1000;
+  for (;;) {
+    KILN_ASSIGN(const std::size_t forgotten, database.transact([&](postgres::Connection& c) {
+      return index::forgetExecutions(c, before, kAtOnce);
+    }));
+    if (forgotten < kAtOnce) return {};
+  }
 }
 
 }  // namespace
@@ -70,6 +82,8 @@ Result<GarbageReport> GarbageCollector::collectAlone(postgres::Connection& conne
     KILN_TRY(index::dropClientResults(connection, stores_.clock.now() - options_.keepClientResults));
   }
   const TimePoint disputedSince = stores_.clock.now() - options_.keepDisputed;
+  // As long as their outputs are kept, which nothing else needs.
+  if (!dryRun) KILN_TRY(forgetExecutions(stores_.database, stores_.clock.now() - grace));
   KILN_ASSIGN(auto roots,
               connection.transact([&](postgres::Connection& c) { return index::loadRoots(c, disputedSince); },
                                   postgres::Isolation::kRepeatableRead));

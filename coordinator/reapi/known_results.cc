@@ -1,21 +1,9 @@
 #include "coordinator/reapi/known_results.h"
 
 #include "coordinator/reapi/result_blobs.h"
-#include "storage/index/jobs/execution_repository.h"
 #include "storage/index/reapi/client_results.h"
 
 namespace kiln::reapi_cache {
-namespace {
-
-// Of workers' results; where the newest is not whole an older one may be.
-constexpr int kMostTried = 3;
-
-struct Found {
-  std::vector<index::ResultRecord> executed;
-  std::optional<index::ClientResult> client;
-};
-
-}  // namespace
 
 Result<std::optional<reapi::ActionResult>> KnownResults::whole(const std::string& instance,
                                                                const std::string& message) {
@@ -30,21 +18,16 @@ Result<std::optional<reapi::ActionResult>> KnownResults::whole(const std::string
 
 Result<std::optional<reapi::ActionResult>> KnownResults::find(const std::string& instance,
                                                               const Digest& action) {
-  const auto look = [&]() -> Result<Found> {
+  KILN_ASSIGN(auto executed, executed_.find(instance, action));
+  if (executed) return executed;
+  const auto look = [&]() -> Result<std::optional<index::ClientResult>> {
     KILN_ASSIGN(auto connection, stores_.database.acquire());
-    Found out;
-    KILN_ASSIGN(out.executed, index::cachedExecutions(*connection, instance, action, kMostTried));
-    KILN_ASSIGN(out.client, index::clientResult(*connection, instance, action));
-    return out;
+    return index::clientResult(*connection, instance, action);
   };
   // No session is held while blobs are read.
-  KILN_ASSIGN(const Found found, look());
-  for (const index::ResultRecord& each : found.executed) {
-    KILN_ASSIGN(auto result, whole(instance, each.result));
-    if (result) return result;
-  }
-  if (!found.client) return std::nullopt;
-  KILN_ASSIGN(auto result, whole(instance, found.client->result));
+  KILN_ASSIGN(const auto written, look());
+  if (!written) return std::nullopt;
+  KILN_ASSIGN(auto result, whole(instance, written->result));
   if (result) {
     KILN_ASSIGN(auto connection, stores_.database.acquire());
     KILN_TRY(index::noteUse(*connection, instance, action, stores_.clock.now()));

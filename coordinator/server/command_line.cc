@@ -18,6 +18,10 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
       "--token-listen", options.tokenListen,
       "HOST:PORT on loopback for callers with a token and no certificate, within TLS; wants a proxy before "
       "it (infra/deploy); may be repeated");
+  app.add_option("--reapi-listen", options.reapiListen,
+                 "HOST:PORT on loopback to serve the Remote Execution API on without TLS, for development: "
+                 "whoever is on "
+                 "this machine may execute actions");
   app.add_option("--tls-cert", options.tlsCertificate,
                  "certificate of this server with its chain, PEM; read again on SIGHUP, as are the next two");
   app.add_option("--tls-key", options.tlsKey, "its private key, PEM, mode 0600");

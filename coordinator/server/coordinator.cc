@@ -153,6 +153,13 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
   // NOT_SERVING and whatever needs the database is UNAVAILABLE.
   KILN_ASSIGN(const Listener listener, listen(options, tls.get(), services.guarded(), services.calls()));
   services.calls().start();
+  Listener reapi;
+  if (!options.reapiListen.empty()) {
+    KILN_ASSIGN(reapi, listenOnLoopback(options.reapiListen, services.guardedReapi(), services.reapiCalls()));
+    services.reapiCalls().start();
+    service::logInfo("the Remote Execution API is served in plaintext, for development",
+                     {{"address", reapi.addresses.front()}});
+  }
   grpc::Server& server = *listener.server;
   server.GetHealthCheckService()->SetServingStatus(false);
   postgres::DatabaseHealth health(database, "the coordinator is starting");
@@ -169,7 +176,9 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     serve(options, services, tls.get(), signals);
     server.GetHealthCheckService()->SetServingStatus(false);
     services.release();
-    server.Shutdown(std::chrono::system_clock::now() + kShutdown);
+    const auto until = std::chrono::system_clock::now() + kShutdown;
+    server.Shutdown(until);
+    if (reapi.server) reapi.server->Shutdown(until);
     services.stop();
   }
   web.stop();

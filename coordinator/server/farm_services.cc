@@ -69,26 +69,17 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       recalls_(farm_.recalls, clock_, farm_.observers, {options.trustRoot, recallLogger_.get()}),
       attestations_(farm_.judging, inputs_.policies, signer_, *farm_.leasing.quotas),
       maintenance_(farm_.stores, farm_.signatory, garbage_),
-      knownResults_(farm_.stores),
+      executedResults_(farm_.planning),
+      knownResults_(farm_.stores, executedResults_),
       actionCache_(farm_.stores, knownResults_, {pool_, clock_, *farm_.leasing.quotas}),
+      executions_(farm_.planning, farm_.admissions, farm_.leasing, farm_.observers, driver_, knownResults_),
       gate_(clock_, inputs_.workerAuthority, inputs_.access),
-      calls_(steady_, {},
-             [this](std::string_view rpc, int code, Duration took) { rpcMetrics_.ended(rpc, code, took); }),
+      reapiGate_(access::Gate::ofLoopback(clock_, inputs_.workerAuthority)),
+      calls_(steady_, {}, callEnded()),
+      reapiCalls_(steady_, {}, callEnded()),
       instances_(pool_),
-      guarded_({gate_, calls_, instances_}, {jobs_,
-                                             workers_,
-                                             fleet_,
-                                             artifacts_,
-                                             toolchains_,
-                                             maintenance_,
-                                             audits_,
-                                             recalls_,
-                                             attestations_,
-                                             actionCache_,
-                                             capabilities_,
-                                             *inputs_.blobs,
-                                             *inputs_.blobs,
-                                             {pool_, clock_, *farm_.leasing.quotas}}) {
+      guarded_({gate_, calls_, instances_}, services()),
+      loopback_({*reapiGate_, reapiCalls_, instances_}, services()) {
   pool_.holdBack({Code::kUnavailable,
                   "the coordinator is starting and its database is not ready yet; try again shortly",
                   {}});
@@ -100,6 +91,21 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
   farm_.admissions.trustRoot = options.trustRoot;
   if (!options.logTiles.empty() && !options.trustRoot.empty())
     farm_.recalls.logged = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);
+}
+
+Services FarmServices::services() {
+  return {jobs_,          workers_,
+          fleet_,         artifacts_,
+          toolchains_,    maintenance_,
+          audits_,        recalls_,
+          attestations_,  actionCache_,
+          capabilities_,  *inputs_.blobs,
+          *inputs_.blobs, {pool_, clock_, *farm_.leasing.quotas},
+          executions_};
+}
+
+CallWatch::Ended FarmServices::callEnded() {
+  return [this](std::string_view rpc, int code, Duration took) { rpcMetrics_.ended(rpc, code, took); };
 }
 
 void FarmServices::start() {

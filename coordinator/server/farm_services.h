@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "coordinator/access/gate.h"
+#include "coordinator/drivers/executed_result.h"
 #include "coordinator/drivers/job_driver.h"
 #include "coordinator/farm/instances.h"
 #include "coordinator/farm/queue_watch.h"
@@ -18,6 +19,7 @@
 #include "coordinator/rpc/attestation_service.h"
 #include "coordinator/rpc/audit_service.h"
 #include "coordinator/rpc/capabilities_service.h"
+#include "coordinator/rpc/execution_service.h"
 #include "coordinator/rpc/fleet_service.h"
 #include "coordinator/rpc/maintenance_service.h"
 #include "coordinator/rpc/recall_service.h"
@@ -57,8 +59,14 @@ class FarmServices {
   quota::Quotas& quotas() { return *farm_.leasing.quotas; }
   CallWatch& calls() { return calls_; }
   std::vector<grpc::Service*> guarded() { return guarded_.all(); }
+  // For the plaintext endpoint on loopback, with the watch of its calls.
+  std::vector<grpc::Service*> guardedReapi() { return loopback_.reapi(); }
+  CallWatch& reapiCalls() { return reapiCalls_; }
 
  private:
+  Services services();
+  CallWatch::Ended callEnded();
+
   // What everything stands on.
   const postgres::ConnectionOptions database_;
   Inputs inputs_;
@@ -93,13 +101,16 @@ class FarmServices {
   service::RecallService recalls_;
   service::AttestationService attestations_;
   service::MaintenanceService maintenance_;
+  service::ExecutedResults executedResults_;
   reapi_cache::KnownResults knownResults_;
   service::ActionCacheService actionCache_;
   service::CapabilitiesService capabilities_;
+  service::ExecutionService executions_;
   access::Gate gate_;
-  CallWatch calls_;
+  std::unique_ptr<access::Gate> reapiGate_;
+  CallWatch calls_, reapiCalls_;
   service::Instances instances_;
-  GuardedServices guarded_;
+  GuardedServices guarded_, loopback_;  // of the second the services of the Remote Execution API alone
 };
 
 }  // namespace kiln::server

@@ -50,7 +50,8 @@ AskingStore storeFor(const access::Gate& gate, const ServerContext& context, sto
 quota::Uploader uploaderOf(const access::Gate& gate, const ServerContext& context) {
   const auto who = gate.identify(access::credentialsOf(context));
   const bool isClient = who && (std::holds_alternative<access::CertificateHolder>(*who) ||
-                                std::holds_alternative<access::TokenHolder>(*who));
+                                std::holds_alternative<access::TokenHolder>(*who) ||
+                                std::holds_alternative<access::LoopbackCaller>(*who));
   return isClient ? quota::Uploader::kClient : quota::Uploader::kWorker;
 }
 

@@ -44,11 +44,17 @@ GuardedServices::GuardedServices(const Door& door, const Services& services)
       capabilities_(door, services.capabilities),
       cas_(door, plainCas_, services.blobs, services.books),
       transfers_(door, plainTransfers_, services.transfers, services.blobs, services.books),
-      streams_(door, services.blobs, services.books) {}
+      streams_(door, services.blobs, services.books),
+      executions_(door, services.executions) {}
 
 std::vector<grpc::Service*> GuardedServices::all() {
-  return {&jobs_,    &workers_,      &fleet_,       &artifacts_,    &toolchains_, &maintenance_, &audits_,
-          &recalls_, &attestations_, &actionCache_, &capabilities_, &cas_,        &transfers_,   &streams_};
+  return {&jobs_,        &workers_, &fleet_,       &artifacts_,    &toolchains_,
+          &maintenance_, &audits_,  &recalls_,     &attestations_, &cas_,
+          &transfers_,   &streams_, &actionCache_, &capabilities_, &executions_};
+}
+
+std::vector<grpc::Service*> GuardedServices::reapi() {
+  return {&actionCache_, &capabilities_, &cas_, &streams_, &executions_};
 }
 
 }  // namespace kiln::server

@@ -4,6 +4,7 @@
 #include "coordinator/rpc/job_service.h"
 #include "coordinator/rpc/worker_service.h"
 #include "coordinator/server/guarded_blobs.h"
+#include "coordinator/server/guarded_execution.h"
 #include "coordinator/server/guarded_reapi.h"
 #include "generated_guards.h"  // by guard_generator.h
 #include "storage/direct/transfer_service.h"
@@ -52,6 +53,7 @@ struct Services {
   storage::BlobStore& blobs;  // served as CAS and ByteStream
   storage::DirectTransfers& transfers;
   quota::Books books;  // that uploads count in
+  service::ExecutionService& executions;
 };
 
 // Everything that a coordinator serves, for one server that it outlives.
@@ -59,6 +61,8 @@ class GuardedServices {
  public:
   GuardedServices(const Door& door, const Services& services);
   std::vector<grpc::Service*> all();
+  // Those of the Remote Execution API alone.
+  std::vector<grpc::Service*> reapi();
 
  private:
   storage::CasService plainCas_;
@@ -77,6 +81,7 @@ class GuardedServices {
   GuardedCas cas_;
   GuardedTransfers transfers_;
   GuardedStreams streams_;
+  GuardedExecution executions_;
 };
 
 }  // namespace kiln::server

@@ -67,6 +67,22 @@ std::vector<std::pair<const char*, int>> connectionArguments() {
   };
 }
 
+Result<Listener> listenOnLoopback(const std::string& address, const std::vector<grpc::Service*>& services,
+                                  CallWatch& calls) {
+  grpc::ServerBuilder builder;
+  builder.SetOption(std::make_unique<WithoutReflection>());
+  builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+  limit(builder, calls);
+  int port = 0;
+  builder.AddListeningPort(address, grpc::InsecureServerCredentials(), &port);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  KILN_ASSIGN(const HostPort at, parseHostPort(address));
+  Listener out{builder.BuildAndStart(), {at.host + ":" + std::to_string(port)}};
+  if (!out.server)
+    return fail(Code::kUnavailable, "--reapi-listen: cannot listen on " + address + "; is it taken?");
+  return out;
+}
+
 Result<Listener> listen(const Options& options, const LiveTls* tls,
                         const std::vector<grpc::Service*>& services, CallWatch& calls) {
   grpc::EnableDefaultHealthCheckService(true);

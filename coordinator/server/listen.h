@@ -31,4 +31,9 @@ std::vector<std::pair<const char*, int>> connectionArguments();
 Result<Listener> listen(const Options& options, const LiveTls* tls,
                         const std::vector<grpc::Service*>& services, CallWatch& calls);
 
+// Serves `services` in plaintext at `address`, on loopback. A port that anybody on this machine may call: the
+// services ask nobody who he is (access::Gate::ofLoopback). Limits as above.
+Result<Listener> listenOnLoopback(const std::string& address, const std::vector<grpc::Service*>& services,
+                                  CallWatch& calls);
+
 }  // namespace kiln::server

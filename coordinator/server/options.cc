@@ -60,6 +60,17 @@ Status checkTokenListen(const Options& options) {
   return {};
 }
 
+Status checkReapiListen(const Options& options) {
+  if (options.reapiListen.empty()) return {};
+  const auto address = parseHostPort(options.reapiListen);
+  if (!address) return fail(address.error().in("--reapi-listen wants HOST:PORT"));
+  if (isLoopback(address->host)) return {};
+  return fail(Code::kInvalidArgument,
+              "--reapi-listen " + options.reapiListen +
+                  ": is not on loopback; from other machines the same services are called at --listen, "
+                  "with a certificate or a token");
+}
+
 Status checkHttps(const Options& options) {
   if (options.https.empty()) return {};
   if (auto https = parseHostPort(options.https); !https) return fail(https.error().in("--https"));
@@ -80,6 +91,7 @@ bool isSocket(const std::string& endpoint) {
 Status checkOptions(const Options& options) {
   KILN_TRY(checkListen(options));
   KILN_TRY(checkTokenListen(options));
+  KILN_TRY(checkReapiListen(options));
   if (!options.signer.starts_with("unix:/")) return bad("--signer", "must be unix:/path");
   if (auto fits = storage::checkSocketPath(options.signer); !fits) return fail(fits.error().in("--signer"));
   if (auto database = postgres::checkConninfo(options.database); !database)

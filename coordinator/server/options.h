@@ -19,6 +19,9 @@ struct Options {
   // "HOST:PORT" on loopback, with TLS: for callers who show a token and no certificate. Strangers reach
   // gRPC's HTTP/2 parser there, so something that parses HTTP/2 itself is to stand before it (infra/deploy).
   std::vector<std::string> tokenListen;
+  // "HOST:PORT" on loopback, in plaintext: the Remote Execution API for whoever is on this machine, as a
+  // submitter of every instance. For development; "" for none.
+  std::string reapiListen;
   std::string tlsCertificate;         // of this server with its chain, PEM file
   std::string tlsKey;                 // its private key, PEM file, mode 0600
   std::string tlsClientCa;            // authorities of clients' certificates, PEM file

@@ -1,6 +1,6 @@
 # The processes of a farm on one machine: their state, start and stop. Sourced by infra/up.
 # Needs: root, bin, dir, workers; with coordinators, so many of them; with named_database, that one; with emulated=yes, workers
-# have an emulated GPU; store, the URL of a bucket or nothing.
+# have an emulated GPU; store, the URL of a bucket or nothing; with reapi, the first coordinator serves that port of loopback.
 
 # Who the farm is as a builder: what keys/builder-id says, put there before the farm's first start, else a URN of its own.
 # A farm from before there was that file stays who its trust root says it is, so that its old bundles keep verifying.
@@ -209,15 +209,16 @@ endpoints() {
 
 # coordinator NAME: one of those that share the database and the store.
 coordinator() {
-  local quotas=() keys=() cache=() http=http${1#coordinator}
+  local quotas=() keys=() cache=() plain=() http=http${1#coordinator}
   mapfile -d '' -t keys < <(with_store_keys)
   mapfile -d '' -t cache < <(cache_of "$1")
   [ ! -e "$dir/quotas.json" ] || quotas=(--quotas "$dir/quotas.json")
+  [ -z "${reapi:-}" ] || [ "$1" != coordinator ] || plain=(--reapi-listen "127.0.0.1:$reapi")
   service "$1" ${keys[@]+"${keys[@]}"} "$bin/kiln-coordinator" --listen "unix:$sock/$1.sock" \
     --database "{database}" --store "$(farm_store)" ${cache[@]+"${cache[@]}"} --signer "unix:$sock/signer.sock" \
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
-    --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} \
+    --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} ${plain[@]+"${plain[@]}"} \
     --http "127.0.0.1:{$http.port}" --metrics "$(metrics_of "$1")" ${traces[@]+"${traces[@]}" --trace-share 1}
 }
 

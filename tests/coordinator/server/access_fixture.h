@@ -5,7 +5,9 @@
 #include <grpcpp/generic/generic_stub.h>
 
 #include "coordinator/access/rpc_table.h"
+#include "coordinator/drivers/executed_result.h"
 #include "coordinator/reapi/known_results.h"
+#include "coordinator/rpc/execution_service.h"
 #include "coordinator/server/guarded_services.h"
 #include "coordinator/server/listen.h"
 #include "coordinator/server/live_tls.h"
@@ -198,10 +200,13 @@ class AccessFixture : public service::testing::FarmTest {
   NoRecalls recalls_;
   NoAttestations attestations_;
   NoTransfers transfers_;
-  reapi_cache::KnownResults knownResults_{farm_.stores};
+  service::ExecutedResults executedResults_{farm_.planning};
+  reapi_cache::KnownResults knownResults_{farm_.stores, executedResults_};
   service::ActionCacheService actionCache_{
       farm_.stores, knownResults_, {pool_, clock_, *farm_.leasing.quotas}};
   service::CapabilitiesService capabilities_;
+  service::ExecutionService executions_{farm_.planning,  farm_.admissions, farm_.leasing,
+                                        farm_.observers, driver_,          knownResults_};
   testing_support::ManualClock steady_;
   prometheus::Registry rpcRegistry_;
   RpcMetrics rpcMetrics_{rpcRegistry_};
@@ -223,7 +228,8 @@ class AccessFixture : public service::testing::FarmTest {
                             capabilities_,
                             *blobs_,
                             transfers_,
-                            {pool_, clock_, *farm_.leasing.quotas}}};
+                            {pool_, clock_, *farm_.leasing.quotas},
+                            executions_}};
   std::unique_ptr<LiveTls> liveTls_;
   Listener listener_;
 };
