@@ -18,6 +18,14 @@ Result<std::string> receiptFor(const v1::Lease& lease, const Outcome& outcome,
     KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
     receipt.outputs.push_back({file.path(), digest});
   }
+  // Foreign actions alone leave more than files.
+  for (const auto& directory : outcome.result.output_directories()) {
+    KILN_ASSIGN(const Digest digest, fromProto(directory.tree_digest()));
+    receipt.outputs.push_back({directory.path(), digest});
+  }
+  for (const auto* links : {&outcome.result.output_symlinks(), &outcome.result.output_file_symlinks(),
+                            &outcome.result.output_directory_symlinks()})
+    for (const auto& link : *links) receipt.outputs.push_back({link.path(), digestOf(link.target())});
   std::sort(receipt.outputs.begin(), receipt.outputs.end(),
             [](const auto& a, const auto& b) { return a.path < b.path; });
   return identity.sign(std::move(receipt));
