@@ -34,7 +34,6 @@ struct Policy {
   std::vector<std::string> builderIds;  // accepted runDetails.builder.id; "*" accepts those of the root
   int minBuilders = 1;                  // workers whose results agreed, those of reproductions among them
   int minOperators = 1;                 // distinct operators among them
-  int minOwnSandbox = 1;                // workers among them that ran in Kiln's sandbox, not in a cluster's
   std::vector<std::string> targets;     // accepted targets; "*" accepts any
   std::vector<std::string> toolchains;  // accepted toolchain digests, "sha256:<hex>"; "*" accepts any
   bool requireCheck = false;            // the latest check statement must be one that passed
@@ -50,6 +49,7 @@ struct Policy {
   int minWitnesses = 0;                                  // that cosigned it
   std::optional<std::int64_t> maxAgeSeconds = {};        // since the compile ended
   std::optional<std::int64_t> maxRecallAgeSeconds = {};  // since the newest recalls.json that is known
+  int minOwnSandbox = 1;  // of the workers that agreed, those in Kiln's sandbox and not in a cluster's
 
   Json toJson() const;
   // kInvalidArgument naming the member; unknown members and empty lists are refused.
