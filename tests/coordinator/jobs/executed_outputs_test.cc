@@ -1,0 +1,142 @@
+// What a worker may say that a foreign action left, and how its execution ends.
+#include "coordinator/jobs/executed_outputs.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "coordinator/jobs/execution_step.h"
+
+namespace kiln::jobs {
+namespace {
+
+using ::testing::HasSubstr;
+
+reapi::ActionResult withFile(const std::string& path) {
+  reapi::ActionResult out;
+  auto& file = *out.add_output_files();
+  file.set_path(path);
+  *file.mutable_digest() = toProto(digestOf(path));
+  return out;
+}
+
+reapi::Command leaving(const std::string& path) {
+  reapi::Command out;
+  out.add_arguments("x");
+  out.add_output_paths(path);
+  return out;
+}
+
+TEST(ExecutedOutputs, FilesTreesAndLinksAreNamedByPath) {
+  reapi::ActionResult result = withFile("m/a.o");
+  auto& directory = *result.add_output_directories();
+  directory.set_path("gen");
+  *directory.mutable_tree_digest() = toProto(digestOf(std::string_view("tree")));
+  auto& link = *result.add_output_symlinks();
+  link.set_path("z");
+  link.set_target("gen/one");
+  const auto read = readExecuted(result);
+  ASSERT_TRUE(read) << read.error().message;
+  ASSERT_EQ(read->named.files.size(), 3u);
+  EXPECT_EQ(read->named.files[0].path, "gen");
+  EXPECT_EQ(read->named.files[1].path, "m/a.o");
+  EXPECT_EQ(read->named.files[2].digest, digestOf(std::string_view("gen/one")));
+  EXPECT_EQ(read->blobs.size(), 2u) << "a link is no blob";
+}
+
+TEST(ExecutedOutputs, BadPathsAndRepeatedOnesAreRefused) {
+  for (const char* path : {"/abs", "../up", "a//b", ""}) EXPECT_FALSE(readExecuted(withFile(path))) << path;
+  reapi::ActionResult twice = withFile("a");
+  *twice.add_output_files() = twice.output_files(0);
+  EXPECT_THAT(readExecuted(twice).error().message, HasSubstr("twice"));
+  reapi::ActionResult inlined = withFile("a");
+  inlined.mutable_output_files(0)->set_contents("bytes");
+  EXPECT_FALSE(readExecuted(inlined));
+  reapi::ActionResult log;
+  log.set_stdout_raw(std::string(kMaxInlineLog + 1, 'x'));
+  EXPECT_FALSE(readExecuted(log));
+}
+
+TEST(ExecutedOutputs, OnlyWhatTheCommandDeclaresCounts) {
+  EXPECT_TRUE(checkDeclared(withFile("a.o"), leaving("a.o")));
+  EXPECT_THAT(checkDeclared(withFile("b.o"), leaving("a.o")).error().message, HasSubstr("\"b.o\""));
+  reapi::ActionResult link;
+  link.add_output_symlinks()->set_path("a.o");
+  link.mutable_output_symlinks(0)->set_target("../../etc/passwd");
+  EXPECT_FALSE(checkDeclared(link, leaving("a.o"))) << "it leads out of the input root";
+  link.mutable_output_symlinks(0)->set_target("/etc/passwd");
+  EXPECT_FALSE(checkDeclared(link, leaving("a.o")));
+}
+
+TEST(ExecutedTree, HoldsExactlyTheDirectoriesThatItNames) {
+  reapi::Directory below;
+  auto& file = *below.add_files();
+  file.set_name("f");
+  *file.mutable_digest() = toProto(digestOf(std::string_view("f")));
+  reapi::Tree tree;
+  auto& node = *tree.mutable_root()->add_directories();
+  node.set_name("d");
+  *node.mutable_digest() = toProto(digestOf(below.SerializeAsString()));
+  EXPECT_THAT(filesOfTree(tree.SerializeAsString()).error().message, HasSubstr("lacks"));
+  *tree.add_children() = below;
+  const auto files = filesOfTree(tree.SerializeAsString());
+  ASSERT_TRUE(files) << files.error().message;
+  EXPECT_THAT(*files, ::testing::ElementsAre(digestOf(std::string_view("f"))));
+  tree.add_children();
+  EXPECT_THAT(filesOfTree(tree.SerializeAsString()).error().message, HasSubstr("not in it"));
+  EXPECT_FALSE(filesOfTree("\xff"));
+}
+
+index::JobSnapshot execution() {
+  index::JobSnapshot out;
+  out.job.key = {"default", "j"};
+  out.job.execution = index::ExecutionRecord{digestOf(std::string_view("a")), true, TimePoint{}};
+  out.actions.push_back({index::ActionKind::kExecute, "", digestOf(std::string_view("salted")), {}});
+  return out;
+}
+
+index::RunRecord runOf(const index::JobSnapshot& snapshot, index::RunState state, Code error = Code{}) {
+  index::RunRecord run;
+  run.action = snapshot.actions.front().action;
+  run.kind = index::ActionKind::kExecute;
+  run.state = state;
+  run.errorCode = static_cast<int>(error);
+  run.errorMessage = "why";
+  return run;
+}
+
+TEST(ExecutionStep, AnyExitCodeIsAResultAndNobodyConfirmsIt) {
+  index::JobSnapshot job = execution();
+  EXPECT_TRUE(std::holds_alternative<QueueRuns>(nextStep(job, {})));
+  job.runs.push_back(runOf(job, index::RunState::kQueued));
+  EXPECT_TRUE(std::holds_alternative<Wait>(nextStep(job, {})));
+  job.runs.front().state = index::RunState::kDone;
+  job.results.emplace_back();
+  job.results.front().exitCode = 3;
+  const Step step = nextStep(job, {});
+  ASSERT_TRUE(std::holds_alternative<End>(step));
+  EXPECT_EQ(std::get<End>(step).state, index::JobState::kSucceeded);
+}
+
+TEST(ExecutionStep, ATimeLimitIsNotTriedAgainButALostWorkerIs) {
+  index::JobSnapshot job = execution();
+  job.runs.push_back(runOf(job, index::RunState::kQueued, Code::kUnavailable));
+  EXPECT_TRUE(std::holds_alternative<Wait>(nextStep(job, {}))) << "the queue gives it to another";
+  job.runs.front().errorCode = static_cast<int>(Code::kDeadlineExceeded);
+  const Step step = nextStep(job, {});
+  ASSERT_TRUE(std::holds_alternative<End>(step));
+  EXPECT_EQ(std::get<End>(step).error->code, static_cast<int>(Code::kDeadlineExceeded));
+}
+
+TEST(ExecutionStep, WhatNobodyWaitsForLeavesTheQueueUnlessItHasBegun) {
+  index::JobSnapshot job = execution();
+  job.runs.push_back(runOf(job, index::RunState::kQueued));
+  EXPECT_FALSE(unwatched(job, TimePoint{} + kUnwatchedFor - std::chrono::seconds(1)));
+  const auto end = unwatched(job, TimePoint{} + kUnwatchedFor);
+  ASSERT_TRUE(end);
+  EXPECT_EQ(end->state, index::JobState::kCancelled);
+  job.runs.front().state = index::RunState::kLeased;
+  EXPECT_FALSE(unwatched(job, TimePoint{} + kUnwatchedFor));
+}
+
+}  // namespace
+}  // namespace kiln::jobs

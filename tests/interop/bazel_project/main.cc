@@ -1,0 +1,7 @@
+#include <cstdio>
+
+#include "greeting.h"
+
+int main() {
+  return std::puts(greeting()) < 0;
+}

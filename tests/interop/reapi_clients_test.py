@@ -1,0 +1,113 @@
+#!/usr/bin/env python3
+"""Clients of the Remote Execution API that others wrote, unmodified, at a farm of infra/up --reapi: rexec and remotetool.
+
+usage: reapi_clients_test.py [-v]     Exit 77 if they cannot be had.
+"""
+import hashlib
+import pathlib
+import re
+import subprocess
+import sys
+import unittest
+
+from buildbarn import free_ports, programs
+from fetched import Skip
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "infra"))
+from farm import Farm, json_of  # noqa: E402
+
+# Static, so that the action brings all that it runs.
+TOOL = """#include <ctype.h>
+#include <stdio.h>
+int main(int count, char** words) {
+  FILE *from = count > 2 ? fopen(words[1], "r") : 0, *to = from ? fopen(words[2], "w") : 0;
+  if (!to) return 3;
+  for (int c; (c = getc(from)) != EOF;) putc(toupper(c), to);
+  puts("done");
+  return fclose(to);
+}
+"""
+
+
+class ReapiClientsTest(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.binaries = programs()
+        port = free_ports(1)[0]
+        cls.address = f"127.0.0.1:{port}"
+        cls.farm = Farm(workers=1, options=("--no-sample", "--reapi", str(port)))
+        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
+        cls.inputs = cls.farm.home / "act/input"
+        cls.inputs.mkdir(parents=True)
+        (cls.inputs / "hello.txt").write_text("hello\n")
+        source = cls.farm.home / "tool.c"
+        source.write_text(TOOL)
+        subprocess.run(["cc", "-static", "-O1", source, "-o", cls.inputs / "tool"], check=True)
+        (cls.inputs.parent / "ac.textproto").write_text("do_not_cache: true\n")
+        (cls.inputs.parent / "cmd.textproto").write_text(
+            'arguments: "./tool"\narguments: "hello.txt"\narguments: "o.txt"\noutput_files: "o.txt"\n')
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.farm.close()
+
+    def call(self, program, *arguments):
+        return subprocess.run([self.binaries / program, "-service_no_security", "-service", self.address, *map(str, arguments)],
+                              capture_output=True, text=True, timeout=300, cwd=self.farm.home)
+
+    def rexec(self, *command, output="o.txt", more=()):
+        return self.call("rexec", "-exec_root", self.inputs, "-inputs", "tool,hello.txt", "-output_files", output,
+                         "-download_outputs", *more, "--", *command)
+
+    def remotetool(self, operation, *arguments):
+        done = self.call("remotetool", "-operation", operation, *arguments)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout + done.stderr
+
+    def test_rexec_executes_an_action_and_brings_its_output(self):
+        done = self.rexec("./tool", "hello.txt", "o.txt")
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual((self.inputs / "o.txt").read_text(), "HELLO\n")
+
+    def test_the_exit_code_of_the_tool_is_the_clients(self):
+        done = self.rexec("./tool", "not-there", "o.txt")
+        self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+
+    def test_a_property_that_nobody_has_is_refused_at_once(self):
+        done = self.rexec("./tool", "hello.txt", "o.txt", more=("-platform", "gpu=1"))
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("gpu", done.stdout + done.stderr)
+
+    def test_remotetool_uploads_and_downloads(self):
+        text = b"some bytes\n" * 1000
+        sent = self.farm.home / "blob"
+        sent.write_bytes(text)
+        self.remotetool("upload_blob", "-path", sent)
+        digest = f"{hashlib.sha256(text).hexdigest()}/{len(text)}"
+        back = self.farm.home / "back"
+        self.remotetool("download_blob", "-digest", digest, "-path", back)
+        self.assertEqual(back.read_bytes(), text)
+
+    def test_remotetool_executes_and_finds_the_action_deterministic(self):
+        out = self.farm.home / "out"
+        self.remotetool("execute_action", "-action_root", self.inputs.parent, "-path", out)
+        self.assertEqual((out / "o.txt").read_text(), "HELLO\n")
+        said = self.remotetool("check_determinism", "-action_root", self.inputs.parent, "-exec_attempts", "2")
+        self.assertNotRegex(said, re.compile("mismatch", re.I))
+
+    def test_executions_are_listed_and_are_no_evidence(self):
+        self.assertEqual(self.rexec("./tool", "hello.txt", "listed.txt", output="listed.txt").returncode, 0)
+        jobs = self.farm.kiln("jobs")
+        self.assertIn("executed action", jobs.stdout, jobs.stderr)
+        audit = self.farm.kiln("audit")
+        self.assertEqual(audit.returncode, 0, audit.stdout + audit.stderr)
+        self.assertIsNotNone(json_of(self.farm.kiln("jobs", "--json")))
+
+
+if __name__ == "__main__":
+    try:
+        programs()
+    except Skip as skip:
+        print(f"skipped: {skip}")
+        sys.exit(77)
+    unittest.main()
