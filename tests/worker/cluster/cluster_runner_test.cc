@@ -30,8 +30,8 @@ class ClusterRunnerTest : public testing::Test {
     runner_.emplace(farm_, *channel, options_, clock_);
 
     reapi::Directory input, root;
-    model_ = addFile(input, "model.onnx", "a model");
     addFile(input, "large.bin", std::string(300 << 10, 'x'));  // beyond what travels in batches
+    model_ = addFile(input, "model.onnx", "a model");
     auto* node = root.add_directories();
     node->set_name("input");
     *node->mutable_digest() = toProto(put(input.SerializeAsString()));

@@ -1,25 +1,30 @@
-// CAS and ActionCache in memory: 256 MiB and more of blobs. Execute goes on to the scheduler.
+// CAS and ActionCache. Execute goes on to the scheduler. No blob may be larger than a block, and a toolchain has programs of more
+// than 100 MiB: blocks of 512 MiB lie in a file, of which the disk holds what was written.
 local common = import 'common.libsonnet';
-local memory(newBlocks, blockBytes) = { 'local': {
+local local_(blocks) = { 'local': {
   keyLocationMapInMemory: { entries: 100000 },
   keyLocationMapMaximumGetAttempts: 16,
   keyLocationMapMaximumPutAttempts: 64,
-  oldBlocks: 8,
-  currentBlocks: 24,
-  newBlocks: newBlocks,
-  blocksInMemory: { blockSizeBytes: blockBytes },
-} };
+  oldBlocks: 2,
+  currentBlocks: 4,
+  newBlocks: 1,
+} + blocks };
+local cas = local_({ blocksOnBlockDevice: {
+  source: { file: { path: common.dir + '/blobs', sizeBytes: 8 * 512 * 1048576 } },
+  spareBlocks: 1,
+} });
+local ac = local_({ blocksInMemory: { blockSizeBytes: 1048576 } });
 {
   grpcServers: common.server('STORAGE_PORT'),
   maximumMessageSizeBytes: common.largestMessage,
   contentAddressableStorage: {
-    backend: memory(3, 16777216),
+    backend: cas,
     getAuthorizer: common.anyone,
     putAuthorizer: common.anyone,
     findMissingAuthorizer: common.anyone,
   },
   actionCache: {
-    backend: { completenessChecking: { backend: memory(1, 1048576), maximumTotalTreeSizeBytes: 67108864 } },
+    backend: { completenessChecking: { backend: ac, maximumTotalTreeSizeBytes: 67108864 } },
     getAuthorizer: common.anyone,
     putAuthorizer: common.anyone,
   },
