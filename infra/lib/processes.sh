@@ -214,11 +214,16 @@ coordinator() {
   mapfile -d '' -t cache < <(cache_of "$1")
   [ ! -e "$dir/quotas.json" ] || quotas=(--quotas "$dir/quotas.json")
   [ -z "${reapi:-}" ] || [ "$1" != coordinator ] || plain=(--reapi-listen "127.0.0.1:$reapi")
+  # Remote Execution clusters that workers may offer, a digest a line (kiln-worker doctor --executor).
+  local clusters=() cluster
+  if [ -e "$dir/clusters" ]; then
+    while read -r cluster; do clusters+=(--cluster-policy "$cluster"); done <"$dir/clusters"
+  fi
   service "$1" ${keys[@]+"${keys[@]}"} "$bin/kiln-coordinator" --listen "unix:$sock/$1.sock" \
     --database "{database}" --store "$(farm_store)" ${cache[@]+"${cache[@]}"} --signer "unix:$sock/signer.sock" \
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
-    --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} ${plain[@]+"${plain[@]}"} \
+    --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} ${plain[@]+"${plain[@]}"} ${clusters[@]+"${clusters[@]}"} \
     --http "127.0.0.1:{$http.port}" --metrics "$(metrics_of "$1")" ${traces[@]+"${traces[@]}" --trace-share 1}
 }
 

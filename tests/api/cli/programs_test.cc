@@ -58,13 +58,13 @@ TEST(Programs, TakeNoOptionWithoutAValue) {
       {"kiln-coordinator --listen unix:/l --database dbname=d --store s --signer unix:/s --log-key k "
        "--worker-ca "
        "w --builder-id u",
-       {"--policy", "--trust-root", "--access", "--quotas", "--sandbox-policy", "--log-tiles", "--https"}},
+       {"--policy", "--trust-root", "--access", "--quotas", "--sandbox-policy", "--cluster-policy", "--log-tiles", "--https"}},
       {"kiln-signer serve --listen unix:/l --key k --store s --worker-ca w --database dbname=d",
        {"--trust-root", "--records"}},
       {"kiln-signer make-root --key k --builder-id u --out o", {"--log-key", "--recall-key"}},
       {"kiln-log serve --key k --database dbname=d --tiles t", {"--witness", "--earlier-key"}},
       {"kiln-worker --coordinator unix:/c --certificate c --key k --state s",
-       {"--tls-ca", "--fetch-hosts", "--fetch-ca-file", "--gpu-driver"}},
+       {"--tls-ca", "--fetch-hosts", "--fetch-ca-file", "--gpu-driver", "--executor"}},
   };
   for (const auto& each : cases)
     for (const std::string& option : each.options)
