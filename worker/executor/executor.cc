@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "manifest/base/printable.h"
 #include "worker/executor/collect.h"
 #include "worker/executor/host_parts.h"
 #include "worker/executor/output_upload.h"
@@ -85,6 +86,11 @@ class Times {
   static google::protobuf::Timestamp now() { return toTimestamp(SystemClock().now()); }
   reapi::ExecutedActionMetadata metadata_;
 };
+
+// Whether a sandbox that was set up found no program to start: a foreign action's fault, on every worker.
+bool isNoProgram(const Error& error) {
+  return error.code == Code::kFailedPrecondition && error.message.find("bwrap: execvp ") != std::string::npos;
+}
 
 Duration shorter(Duration a, Duration b) {
   if (a <= Duration::zero()) return b;
@@ -165,8 +171,11 @@ Result<sandbox::RunResult> Executor::runInSandbox(const sandbox::Command& comman
   options.onErrorLine = [&](std::string_view line) {
     if (const std::string stage = stageOf(line); !stage.empty() && request.onStage) request.onStage(stage);
   };
-  KILN_ASSIGN(sandbox::RunResult finished, sandbox_.run(command, options));
-  if (request.onSandboxEnd) request.onSandboxEnd(finished.wallTime);
+  auto finished = sandbox_.run(command, options);
+  if (!finished && plan.profile == Profile::kForeign && isNoProgram(finished.error()))
+    return fail(Code::kInvalidArgument, "command: " + inQuotes(plan.arguments.front()) +
+                                            " cannot be started; " + finished.error().message);
+  if (finished && request.onSandboxEnd) request.onSandboxEnd(finished->wallTime);
   return finished;
 }
 

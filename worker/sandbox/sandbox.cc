@@ -56,6 +56,13 @@ std::uint64_t threadsOf(uid_t uid) {
   return count;
 }
 
+// Lets the action's user open a pipe that it has, by its name below /dev or /proc/self/fd.
+Status giveTo(const Launch& plan, const Pipe& pipe) {
+  if (geteuid() == 0 && fchown(pipe.write.get(), plan.uid, plan.gid) != 0)
+    return fail(errnoError(errno, "sandbox: pipe"));
+  return {};
+}
+
 std::vector<std::string> namespaceArguments(const Policy& policy) {
   std::vector<std::string> arguments = {"--unshare-user",
                                         "--unshare-pid",
@@ -146,6 +153,10 @@ Result<RunResult> Sandbox::run(const Command& command, const RunOptions& options
   KILN_ASSIGN(Pipe err, makePipe());
   KILN_ASSIGN(Pipe status, makePipe());
   KILN_ASSIGN(const UniqueFd filter, filterFile(filter_));
+  if (!policy_.links.empty()) {
+    KILN_TRY(giveTo(plan, out));
+    KILN_TRY(giveTo(plan, err));
+  }
   plan.out = out.write.get();
   plan.err = err.write.get();
   plan.status = status.write.get();
