@@ -79,6 +79,7 @@ class ForeignTest : public testing::Test {
     ASSERT_NE(mkdtemp(pattern.data()), nullptr);
     dir_ = pattern;
     ASSERT_TRUE(storage::uploadMissing(store_, kInstance, shellTree().items));
+    put("");  // in every store, but for this one
     auto uids = sandbox::UidRange::claim();
     ASSERT_TRUE(uids) << uids.error().message;
     uids_.emplace(std::move(*uids));

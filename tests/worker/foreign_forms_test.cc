@@ -127,6 +127,10 @@ TEST_F(ForeignForms, InputTreesHaveLinksEmptyDirectoriesAndModes) {
       said("echo more >>lib/libx.so.1 || rm lib/libx.so.1 && echo new >lib/libx.so.1 && cat up/libx.so"),
       "new\n/bin/sh: 1: cannot create lib/libx.so.1: Permission denied\n")
       << "a copy of the action's own: to replace, not to change by accident";
+  EXPECT_THAT(said("ls -l run lib/libx.so.1"),
+              testing::AllOf(HasSubstr("-r--r--r-- 1 1000 1000  2 Jan  1  1970 lib/libx.so.1\n"),
+                             HasSubstr("-r-xr-xr-x 1 1000 1000 19 Jan  1  1970 run\n"),
+                             testing::Not(HasSubstr("ls:"))));
   EXPECT_EQ(said("cat lib/libx.so"), "x\n") << "and the next action has its own";
   command_.add_output_paths("up/out");
   EXPECT_EQ(

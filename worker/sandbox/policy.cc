@@ -102,12 +102,13 @@ constexpr const char* kNetworkCalls[] = {
 // Loading a program from sealed memory, and looking how much of its arena is resident.
 constexpr const char* kLoadCalls[] = {"memfd_create", "mincore"};
 // What shells, build tools and compiler drivers use beside: links and pipes with names among files of their
-// own, owners and times as copies want them (one owner is mapped), and pairs of sockets without a name. Locks
-// stay out: what foreign actions read is shared as well.
-constexpr const char* kBuildCalls[] = {"chown",   "fchown",    "fchownat", "futimesat", "lchown",
-                                       "link",    "linkat",    "mknod",    "mknodat",   "recvfrom",
-                                       "recvmsg", "sendmsg",   "sendto",   "shutdown",  "socketpair",
-                                       "symlink", "symlinkat", "utime",    "utimes"};
+// own, owners and times as copies want them (one owner is mapped), a look at attributes, which listing wants,
+// and pairs of sockets without a name. Locks stay out: what foreign actions read is shared as well.
+constexpr const char* kBuildCalls[] = {"chown",      "fchown",    "fchownat",   "fgetxattr", "flistxattr",
+                                       "futimesat",  "getxattr",  "lchown",     "lgetxattr", "link",
+                                       "linkat",     "listxattr", "llistxattr", "mknod",     "mknodat",
+                                       "recvfrom",   "recvmsg",   "sendmsg",    "sendto",    "shutdown",
+                                       "socketpair", "symlink",   "symlinkat",  "utime",     "utimes"};
 // What NVIDIA's driver library uses beside.
 constexpr const char* kGpuCalls[] = {"get_mempolicy", "mbind", "mlock", "munlock"};
 
