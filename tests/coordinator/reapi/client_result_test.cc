@@ -75,7 +75,7 @@ TEST(ClientResult, RefusesOutputsThatCannotBeTogether) {
 }
 
 TEST(ClientResult, RefusesLinksThatAreAbsoluteOrUnreadable) {
-  for (const std::string target :
+  for (const std::string& target :
        {std::string(), std::string("/etc/passwd"), std::string("a\nb"), std::string(5000, 'a')}) {
     reapi::ActionResult result;
     addLink(result, "l", target);
