@@ -4,6 +4,7 @@
 #include "coordinator/reapi/known_results.h"
 #include "coordinator/rpc/capabilities_service.h"
 #include "storage/index/reapi/client_results.h"
+#include "storage/remote/status.h"
 #include "storage/remote/wire_limits.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 
