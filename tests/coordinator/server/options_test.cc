@@ -44,6 +44,18 @@ TEST(Options, ANetworkEndpointWantsMutualTlsAndAnAccessFile) {
   EXPECT_TRUE(checkOptions(options));
 }
 
+TEST(Options, ThePlaintextEndpointIsOnLoopbackAlone) {
+  Options options = good();
+  for (const char* endpoint : {"127.0.0.1:8980", "[::1]:0", "localhost:8980"}) {
+    options.reapiListen = endpoint;
+    EXPECT_TRUE(checkOptions(options)) << endpoint;
+  }
+  for (const char* endpoint : {"0.0.0.0:8980", "farm.example.org:8980", "8980", "unix:/run/x"}) {
+    options.reapiListen = endpoint;
+    EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--reapi-listen")) << endpoint;
+  }
+}
+
 TEST(Options, AShareOfTracedJobsWantsAReceiver) {
   Options options = good();
   options.traceShare = 0.1;
