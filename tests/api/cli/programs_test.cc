@@ -58,7 +58,8 @@ TEST(Programs, TakeNoOptionWithoutAValue) {
       {"kiln-coordinator --listen unix:/l --database dbname=d --store s --signer unix:/s --log-key k "
        "--worker-ca "
        "w --builder-id u",
-       {"--policy", "--trust-root", "--access", "--quotas", "--sandbox-policy", "--cluster-policy", "--log-tiles", "--https"}},
+       {"--policy", "--trust-root", "--access", "--quotas", "--sandbox-policy", "--cluster-policy",
+        "--log-tiles", "--https"}},
       {"kiln-signer serve --listen unix:/l --key k --store s --worker-ca w --database dbname=d",
        {"--trust-root", "--records"}},
       {"kiln-signer make-root --key k --builder-id u --out o", {"--log-key", "--recall-key"}},

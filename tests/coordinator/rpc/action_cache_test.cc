@@ -1,6 +1,7 @@
 // What the action cache answers and takes, over a real database and store.
 #include "coordinator/rpc/action_cache_service.h"
 
+#include "coordinator/drivers/executed_result.h"
 #include "coordinator/reapi/known_results.h"
 #include "coordinator/rpc/capabilities_service.h"
 #include "storage/index/reapi/client_results.h"
@@ -40,7 +41,8 @@ class ActionCacheTest : public FarmTest {
   }
   static Code codeOf(const Status& status) { return status ? Code() : status.error().code; }
 
-  reapi_cache::KnownResults known_{farm_.stores};
+  ExecutedResults executed_{farm_.planning};
+  reapi_cache::KnownResults known_{farm_.stores, executed_};
   ActionCacheService cache_{farm_.stores, known_, {pool_, clock_, *farm_.leasing.quotas}};
   reapi::ActionResult result_;
 };
