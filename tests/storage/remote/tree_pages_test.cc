@@ -68,7 +68,7 @@ TEST_F(TreePagesTest, EachDirectoryComesOnceTheRootFirst) {
 }
 
 TEST_F(TreePagesTest, AnEmptyTreeIsItsRoot) {
-  ASSERT_TRUE(get({digestOf("")}));
+  ASSERT_TRUE(get({put("")}));
   EXPECT_EQ(given(), std::vector{digestOf("")});
 }
 

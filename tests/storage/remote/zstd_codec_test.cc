@@ -19,11 +19,14 @@ std::string randomText(std::size_t size) {
 std::string frame(std::string_view text, int level = 3, int windowLog = 0) {
   const std::unique_ptr<ZSTD_CCtx, decltype(&ZSTD_freeCCtx)> context(ZSTD_createCCtx(), ZSTD_freeCCtx);
   ZSTD_CCtx_setParameter(context.get(), ZSTD_c_compressionLevel, level);
-  // Without its size in front, so that the window counts.
-  ZSTD_CCtx_setParameter(context.get(), ZSTD_c_contentSizeFlag, 0);
   if (windowLog != 0) ZSTD_CCtx_setParameter(context.get(), ZSTD_c_windowLog, windowLog);
-  std::string out(ZSTD_compressBound(text.size()), '\0');
-  out.resize(ZSTD_compress2(context.get(), out.data(), out.size(), text.data(), text.size()));
+  std::string out(ZSTD_compressBound(text.size()) + 100, '\0');
+  ZSTD_inBuffer from{text.data(), text.size(), 0};
+  ZSTD_outBuffer into{out.data(), out.size(), 0};
+  // How much is to come is not known when it begins, so that the window is as large as it is said to be.
+  ZSTD_compressStream2(context.get(), &into, &from, ZSTD_e_flush);
+  EXPECT_EQ(ZSTD_compressStream2(context.get(), &into, &from, ZSTD_e_end), 0u);
+  out.resize(into.pos);
   return out;
 }
 
