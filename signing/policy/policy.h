@@ -37,7 +37,6 @@ struct Policy {
   std::vector<std::string> targets;     // accepted targets; "*" accepts any
   std::vector<std::string> toolchains;  // accepted toolchain digests, "sha256:<hex>"; "*" accepts any
   bool requireCheck = false;            // the latest check statement must be one that passed
-  int minOwnSandbox = 1;                // workers among them that ran in Kiln's sandbox, not in a cluster's
   // Left out where nothing is asked.
   std::vector<std::string> signers = {};           // accepted key ids
   std::string minToolchainVersion = {};            // "0.2.0", by the label that the farm states

@@ -153,6 +153,7 @@ class AccessFixture : public service::testing::FarmTest {
     const Digest blob = digestOf("a blob that nobody has");
     set("resource_name",
         method.name() == "Read" ? storage::readName(instance, blob) : storage::writeName(instance, blob));
+    if (method.name() == "WaitExecution") set("name", instance + "/operations/none");
     if (method.name() == "Synchronize") {
       v1::SynchronizeRequest request;
       request.mutable_worker()->set_certificate_pem(worker);
