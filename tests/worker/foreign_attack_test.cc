@@ -140,12 +140,13 @@ TEST_F(ForeignAttack, CallsThatReachTheKernelOrOthersAreRefused) {
   command_.add_output_paths("output/x");
   const std::string calls = "\n" + said("hostile calls; hostile kernel");
   EXPECT_THAT(calls, HasSubstr("symlink: done"));
-  for (const char* call : {"ptrace",           "mount",      "unshare",         "clone",
-                           "keyctl",           "bpf",        "perf_event_open", "io_uring_setup",
-                           "process_vm_readv", "socket",     "netlink",         "setuid",
-                           "chroot",           "setns",      "fchmod set-uid",  "chmod set-gid",
-                           "open set-uid",     "pidfd_open", "clone3",          "umount2",
-                           "pivot_root",       "setxattr",   "filter",          "dumpable"})
+  for (const char* call : {"ptrace",           "mount",        "unshare",         "clone",
+                           "keyctl",           "bpf",          "perf_event_open", "io_uring_setup",
+                           "process_vm_readv", "socket",       "netlink",         "setuid",
+                           "setresuid",        "chroot",       "setns",           "fchmod set-uid",
+                           "chmod set-gid",    "open set-uid", "pidfd_open",      "clone3",
+                           "umount2",          "pivot_root",   "setxattr",        "filter",
+                           "dumpable"})
     EXPECT_THAT(calls, HasSubstr("\n" + std::string(call) + ": Function not implemented")) << call;
   EXPECT_THAT(said("cp /bin/cat c; chmod 4755 c; chmod u+s c; ls -l c"), HasSubstr("-r-xr-xr-x 1"));
 }

@@ -103,12 +103,13 @@ constexpr const char* kNetworkCalls[] = {
 constexpr const char* kLoadCalls[] = {"memfd_create", "mincore"};
 // What shells, build tools and compiler drivers use beside: links and pipes with names among files of their
 // own, owners and times as copies want them (one owner is mapped), a look at attributes, which listing wants,
-// and pairs of sockets without a name. Locks stay out: what foreign actions read is shared as well.
-constexpr const char* kBuildCalls[] = {"chown",      "fchown",    "fchownat",   "fgetxattr", "flistxattr",
-                                       "futimesat",  "getxattr",  "lchown",     "lgetxattr", "link",
-                                       "linkat",     "listxattr", "llistxattr", "mknod",     "mknodat",
-                                       "recvfrom",   "recvmsg",   "sendmsg",    "sendto",    "shutdown",
-                                       "socketpair", "symlink",   "symlinkat",  "utime",     "utimes"};
+// the own user as the effective one, which make wants of each child, and pairs of sockets without a name.
+// Locks stay out: what foreign actions read is shared as well.
+constexpr const char* kBuildCalls[] = {
+    "chown",    "fchown",     "fchownat", "fgetxattr", "flistxattr", "futimesat",  "getxattr",
+    "lchown",   "lgetxattr",  "link",     "linkat",    "listxattr",  "llistxattr", "mknod",
+    "mknodat",  "recvfrom",   "recvmsg",  "sendmsg",   "sendto",     "setresgid",  "setresuid",
+    "shutdown", "socketpair", "symlink",  "symlinkat", "utime",      "utimes"};
 // What NVIDIA's driver library uses beside.
 constexpr const char* kGpuCalls[] = {"get_mempolicy", "mbind", "mlock", "munlock"};
 

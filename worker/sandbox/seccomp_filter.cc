@@ -44,7 +44,8 @@ Arg namedPipe(unsigned index) {
 constexpr scmp_datum_t kCreating = O_CREAT | (O_TMPFILE & ~O_DIRECTORY);
 constexpr scmp_datum_t kNewNamespaces = CLONE_NEWNS | CLONE_NEWCGROUP | CLONE_NEWUTS | CLONE_NEWIPC |
                                         CLONE_NEWUSER | CLONE_NEWPID | CLONE_NEWNET | CLONE_PTRACE;
-constexpr int kPrSetVma = 0x53564d41;  // PR_SET_VMA, from linux/prctl.h since 5.17
+constexpr std::uint32_t kSame = 0xffffffff;  // an id that stays as it is
+constexpr int kPrSetVma = 0x53564d41;        // PR_SET_VMA, from linux/prctl.h since 5.17
 
 // NVIDIA's kernel interface (open-gpu-kernel-modules, nv-ioctl-numbers.h, uvm_linux_ioctl.h): requests of
 // type 'F', those of unified memory, which are plain small numbers, and the two that open and close it.
@@ -94,6 +95,8 @@ std::map<std::string, Alternatives> narrowed(bool gpu) {
           {"openat", {{bitsClear(2, kCreating)}, {bitsClear(3, kSetId)}}},
           {"mknod", {{namedPipe(1)}}},
           {"mknodat", {{namedPipe(2)}}},
+          {"setresgid", {{equals32(0, kSame), equals32(2, kSame)}}},
+          {"setresuid", {{equals32(0, kSame), equals32(2, kSame)}}},
           {"clone", {{bitsClear(0, kNewNamespaces)}}},
           {"fallocate", {{equals32(1, 0)}}},  // what lies beyond a file's size is in no limit of it
           {"fcntl", oneOf(1, kFcntls)},
