@@ -195,7 +195,7 @@ Agreement agreementOf(const Policy& policy, const PolicyFacts& facts) {
     if (one.rebuilderId == provenance.builderId)
       add(named(one), one.operatorName, one.sandbox);
     else
-      add(one.rebuilderId, one.rebuilderId, one.sandbox);
+      add(one.rebuilderId + " (" + one.rebuilderId + ")", one.rebuilderId, one.sandbox);
   }
   return out;
 }

@@ -36,7 +36,8 @@ class LostOutput(unittest.TestCase):
                 with open("/dev/full", "wb") as full:
                     lost = subprocess.run([BIN / name, "--help"], stdout=full, stderr=subprocess.PIPE, timeout=60)
                 self.assertGreater(lost.returncode, 0, f"{name}: ended by a signal or well")
-                self.assertIn(b"No space left on device", lost.stderr)
+                # Of what is longer than a buffer the reason is gone when the rest of it fails.
+                self.assertRegex(lost.stderr, b"No space left on device|not all of it could be written")
 
 
 if __name__ == "__main__":

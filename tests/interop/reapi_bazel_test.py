@@ -10,6 +10,7 @@ import re
 import shutil
 import subprocess
 import sys
+import tempfile
 import unittest
 
 import toolchain_root
@@ -37,7 +38,10 @@ class ReapiBazelTest(unittest.TestCase):
         cls.address = f"127.0.0.1:{port}"
         cls.farm = Farm(workers=2, options=("--no-sample", "--reapi", str(port)))
         assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
-        cls.project = cls.farm.home / "project"
+        # Bazel takes no path with a space, which the farm's has.
+        cls.home = pathlib.Path(tempfile.mkdtemp(prefix="kiln-bazel-"))
+        cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
+        cls.project = cls.home / "project"
         shutil.copytree(PROJECT, cls.project)
 
     @classmethod
@@ -47,7 +51,7 @@ class ReapiBazelTest(unittest.TestCase):
 
     @classmethod
     def bazel(cls, *words, **more):
-        return subprocess.run(["bazel", f"--output_user_root={cls.farm.home}/bazel", *words], capture_output=True, text=True,
+        return subprocess.run(["bazel", f"--output_user_root={cls.home}/bazel", *words], capture_output=True, text=True,
                               timeout=1200, cwd=cls.project, **more)
 
     def build(self, *options):
@@ -58,10 +62,12 @@ class ReapiBazelTest(unittest.TestCase):
     def uploaded_root(self):
         root = self.farm.home / "root"
         toolchain_root.make(root)
-        done = subprocess.run([self.remotetool, "-service_no_security", "-service", self.address, "-operation", "upload_dir", "-path",
-                               root], capture_output=True, text=True, timeout=1200)
+        done = subprocess.run([self.remotetool, "-service_no_security", "-service", self.address, "-operation", "upload_dir",
+                               "-path", root, "-logtostderr"], capture_output=True, text=True, timeout=1200)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        return re.findall(r"\b([0-9a-f]{64})/(\d+)\b", done.stdout + done.stderr)[-1]
+        found = re.findall(r"\b([0-9a-f]{64})/(\d+)\b", done.stdout + done.stderr)
+        self.assertTrue(found, done.stdout + done.stderr)
+        return found[-1]
 
     def hello(self):
         return subprocess.run([self.project / "bazel-bin/hello"], capture_output=True, text=True, check=True).stdout

@@ -50,6 +50,8 @@ LABELLED = (
     *((name, seconds, (*FARM, "tests/support/patroni.py", "tests/interop/bucket.py", "tests/infra/beyond_one_machine_test.py"))
       for name, seconds in (("beyond_one_machine", 900), ("beyond_one_machine_light", 3600))),
     ("patroni_failover", 900, ("storage/postgres/", "tests/support/patroni.py", "tests/infra/patroni_test.py")),
+    *((name, seconds, (*FARM, "tests/interop/"))
+      for name, seconds in (("reapi_clients", 600), ("reapi_bazel", 900), ("reapi_cluster", 900), ("reapi_cluster_light", 3600))),
     ("deploy_cluster", 3600, ("infra/deploy/kubernetes/", "tests/deploy/")),
     *((f"runbook_{name}", 600, ("infra/deploy/runbooks/",))
       for name in ("add_a_gpu_pool", "lose_a_region", "lose_the_log_key", "restore", "rotate", "upgrade")),

@@ -41,7 +41,7 @@ TEST_F(SandboxClaimTest, WhoRanInKilnsSandboxNamesNone) {
 }
 
 TEST_F(SandboxClaimTest, WhatIsNoPolicyIsNobodysSandbox) {
-  addCluster(farm.put(R"({"kind":"Manifest"})"));
+  addCluster(farm.put(R"({"apiVersion":"kiln/v1","kind":"Manifest"})"));
   EXPECT_NE(refusal().find("must be \"SandboxPolicy\" or \"ClusterSandbox\""), std::string::npos);
 }
 

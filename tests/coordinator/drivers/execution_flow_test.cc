@@ -1,6 +1,8 @@
 // Foreign actions through the services: from Execute to the client's result, and never to evidence.
 #include <gmock/gmock.h>
 
+#include <future>
+#include <stdexcept>
 #include <thread>
 
 #include "coordinator/drivers/executed_result.h"
@@ -78,12 +80,14 @@ class ExecutionFlow : public FarmTest {
     return out;
   }
 
-  // The next lease of the worker.
+  // The next lease of the worker, once the call of a client has queued something.
   v1::Lease lease() {
-    for (int tries = 0; tries < 20; ++tries)
+    const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+    while (std::chrono::steady_clock::now() < end) {
       if (auto leases = one_->poll(); !leases.empty()) return leases.front();
-    ADD_FAILURE() << "nothing is queued";
-    return {};
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    throw std::runtime_error("nothing is queued");
   }
   reapi::ActionResult leavingFile(const std::string& text, int exitCode = 0) {
     reapi::ActionResult out;
@@ -115,11 +119,9 @@ class ExecutionFlow : public FarmTest {
   }
   // Has the action executed by the worker.
   Answer run(const Digest& action, const reapi::ActionResult& result, bool skipCache = false) {
-    Answer answer;
-    std::thread client([&] { answer = execute(action, skipCache); });
+    auto answer = std::async(std::launch::async, [&] { return execute(action, skipCache); });
     finish(lease(), result);
-    client.join();
-    return answer;
+    return answer.get();
   }
 
   ExecutedResults results_{farm_.planning};
@@ -185,7 +187,7 @@ TEST_F(ExecutionFlow, MissingBytesAreNamedForTheClientToUpload) {
 
 TEST_F(ExecutionFlow, AResultThatTheCommandDoesNotDeclareIsRefused) {
   const Digest action = putAction("lies");
-  std::thread client([&] { execute(action); });
+  const auto client = std::async(std::launch::async, [&] { return execute(action); });
   const v1::Lease first = lease();
   reapi::ActionResult other = leavingFile("made");
   other.mutable_output_files(0)->set_path("other.txt");
@@ -194,7 +196,6 @@ TEST_F(ExecutionFlow, AResultThatTheCommandDoesNotDeclareIsRefused) {
   EXPECT_EQ(kept->size(), 0);
   ASSERT_TRUE(pool_.execute("UPDATE jobs SET cancel_wanted = true WHERE id = $1", {first.job()}));
   ASSERT_TRUE(advance(first.job()));
-  client.join();
 }
 
 TEST_F(ExecutionFlow, NobodyWhoExecutesIsSaidAtOnce) {

@@ -188,8 +188,13 @@ TEST(ActionKey, Case17EachArgumentVariableAndOutputPath) {
   }
   changes([](auto& c) { c.set_output_paths(0, "elsewhere"); }, "output path");
   changes([](auto& c) { c.set_working_directory("input"); }, "working directory");
-  const auto* fields = reapi::Command::descriptor();
-  EXPECT_EQ(fields->field_count(), 4) << "arguments, variables, output paths, working directory";
+  // What Kiln's own actions leave out.
+  changes([](auto& c) { c.add_output_files("a file"); }, "output files");
+  changes([](auto& c) { c.add_output_directories("a directory"); }, "output directories");
+  changes([](auto& c) { c.mutable_platform(); }, "platform");
+  changes([](auto& c) { c.add_output_node_properties("mtime"); }, "node properties");
+  changes([](auto& c) { c.set_output_directory_format(reapi::Command::DIRECTORY_ONLY); }, "format");
+  EXPECT_EQ(reapi::Command::descriptor()->field_count(), 9);
 }
 
 v1::SubmitJobRequest sampleSubmission() {

@@ -360,10 +360,11 @@ TEST_F(ClusterRunnerTest, ATimeLimitIsBelievedOnceItHasPassed) {
   cluster_.executed = 0;
   cluster_.executes = {[&](grpc::ServerContext&, grpc::ServerWriter<Operation>& stream) {
     stream.Write(cluster_.update(reapi::ExecutionStage::EXECUTING));
-    clock_.advance(std::chrono::seconds(600));
     return cluster_.finish(stream);
   }};
-  const auto done = run();
+  const auto done = runner_->run(lease_, 0, cancel_, [&](const std::string& stage) {
+    if (stage == "cluster-runs") clock_.advance(std::chrono::seconds(600));
+  });
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Code::kDeadlineExceeded);
 }
