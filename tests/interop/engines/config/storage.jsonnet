@@ -1,5 +1,5 @@
-// CAS and ActionCache. Execute goes on to the scheduler. No blob may be larger than a block, and a toolchain has programs of more
-// than 100 MiB: blocks of 512 MiB lie in a file, of which the disk holds what was written.
+// CAS and ActionCache. Execute goes on to the scheduler. No blob may be larger than a block, and weights of a network may have
+// 600 MB: blocks of 768 MiB lie in a file, of which the disk holds what was written.
 local common = import 'common.libsonnet';
 local local_(blocks) = { 'local': {
   keyLocationMapInMemory: { entries: 100000 },
@@ -10,7 +10,7 @@ local local_(blocks) = { 'local': {
   newBlocks: 1,
 } + blocks };
 local cas = local_({ blocksOnBlockDevice: {
-  source: { file: { path: common.dir + '/blobs', sizeBytes: 8 * 512 * 1048576 } },
+  source: { file: { path: common.dir + '/blobs', sizeBytes: 8 * 768 * 1048576 } },
   spareBlocks: 1,
 } });
 local ac = local_({ blocksInMemory: { blockSizeBytes: 1048576 } });
