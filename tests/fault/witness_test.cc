@@ -59,10 +59,12 @@ class WitnessedFarm : public ::testing::Test {
                                  file("keys/log.vkey"), "--listen", "127.0.0.1:" + port, "--port-file",
                                  file("witness.port"), "--follow", file(follow), "--every", "1"},
         file("witness.log"));
-    ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("witness.port")); }))
-        << said("witness.log");
-    port = signing::readTextFile(file("witness.port"), 16).value();
-    port.pop_back();
+    std::string line;  // the file is there before its line is
+    ASSERT_TRUE(eventually([&] {
+      line = signing::readTextFile(file("witness.port"), 16).value_or("");
+      return line.ends_with('\n');
+    })) << said("witness.log");
+    port = line.substr(0, line.size() - 1);
   }
   std::string url() const { return "http://127.0.0.1:" + port; }
   void sequenceWithWitness() {
