@@ -186,7 +186,7 @@ const std::vector<Table>& tables() {
        "a job that is not there"},
       {"executions",
        {{"instance job_id action_hash action_size cacheable", Who::kElsewhere,
-         "a result counts for what its receipt says of the salted action (execution_flow_test); none is of "
+         "a result counts for what its receipt says of the salted action (planning/proof.cc); none is of "
          "an artifact"},
         {"watched", Who::kHarmless, "whether anybody still waits for what has not begun"}},
        Who::kElsewhere,
