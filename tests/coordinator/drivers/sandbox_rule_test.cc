@@ -58,7 +58,7 @@ TEST(SandboxRule, TheForeignActionsPolicyIsTheirsAlone) {
     EXPECT_TRUE(isAllowed(*toCanonicalJson(withoutTmp), kind));
   }
   Json malformed = testing_support::samplePolicy("execute/1");
-  malformed["limits"]["tmpBytes"] = 1000;
+  malformed["limits"]["tmpBytes"] = "much";
   EXPECT_FALSE(isAllowed(*toCanonicalJson(malformed), ActionKind::kExecute));
 }
 
