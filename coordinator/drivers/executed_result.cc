@@ -6,6 +6,7 @@
 #include "coordinator/jobs/executed_outputs.h"
 #include "coordinator/jobs/foreign_action.h"
 #include "coordinator/planning/proof.h"
+#include "coordinator/reapi/result_blobs.h"
 #include "coordinator/view/job_view.h"
 #include "storage/index/jobs/execution_repository.h"
 
@@ -66,18 +67,6 @@ Result<ActionResult> takeExecuted(storage::BlobStore& blobs, const index::RunRec
   return kept;
 }
 
-Result<bool> isComplete(storage::BlobStore& blobs, const std::string& instance, const ActionResult& result) {
-  KILN_ASSIGN(const jobs::ExecutedOutputs outputs, jobs::readExecuted(result));
-  const auto named = blobsOf(blobs, instance, outputs);
-  if (!named && (named.error().code == Code::kNotFound || named.error().code == Code::kDataLoss))
-    return false;
-  if (!named) return fail(named.error());
-  std::vector<Digest> digests;
-  for (const auto& [digest, name] : *named) digests.push_back(digest);
-  KILN_ASSIGN(const auto missing, blobs.findMissing(instance, digests));
-  return missing.empty();
-}
-
 Result<std::optional<ActionResult>> ExecutedResults::find(const std::string& instance, const Digest& action) {
   std::vector<index::ResultRecord> known;
   {
@@ -88,8 +77,8 @@ Result<std::optional<ActionResult>> ExecutedResults::find(const std::string& ins
   for (const index::ResultRecord& record : known) {
     ActionResult result;
     if (!result.ParseFromString(record.result)) continue;
-    KILN_ASSIGN(const bool complete, isComplete(planning_.stores.blobs, instance, result));
-    if (complete) return std::optional(std::move(result));
+    KILN_ASSIGN(const auto missing, reapi_cache::missingBlobs(planning_.stores.blobs, instance, result));
+    if (missing.empty()) return std::optional(std::move(result));
   }
   return std::optional<ActionResult>();
 }

@@ -20,10 +20,6 @@ struct LeaseTimes {
 Result<reapi::ActionResult> takeExecuted(storage::BlobStore& blobs, const index::RunRecord& run,
                                          const LeaseTimes& times, const reapi::ActionResult& reported);
 
-// Whether the store has all that a result names, whoever says so. kInvalidArgument for a result that is none.
-Result<bool> isComplete(storage::BlobStore& blobs, const std::string& instance,
-                        const reapi::ActionResult& result);
-
 // What workers of this farm left: the newest success of the action that its receipt proves, that was not
 // recalled and that is complete. Thread safe; `planning` must outlive it.
 class ExecutedResults final : public ActionResults {

@@ -16,7 +16,7 @@ FLOORS = {
         "policy": "farm quota recall signatures",
         "tuning": "farm jobs planning recall",
         "audit": "jobs tuning view",
-        "drivers": "farm jobs planning quota recall scheduler signatures tuning view",
+        "drivers": "farm jobs planning quota reapi recall scheduler signatures tuning view",
         "reapi": "farm",
         "rpc": "audit drivers farm garbage jobs planning policy quota reapi recall view",
         "web": "access farm policy recall",
