@@ -87,8 +87,8 @@ class Cluster:
             time.sleep(0.5)
 
     def start(self, name, *command):
-        log = open(self.home / f"{name}.log", "w")
-        self.processes.append(subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, stdin=subprocess.DEVNULL))
+        with open(self.home / f"{name}.log", "w") as log:
+            self.processes.append(subprocess.Popen([str(word) for word in command], stdout=log, stderr=log, stdin=subprocess.DEVNULL))
 
     def kubectl(self, *words, given=None):
         # Its certificate is of this moment, and it listens on loopback.

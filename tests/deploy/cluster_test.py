@@ -27,7 +27,7 @@ class ApiServer(unittest.TestCase):
             assert done.returncode == 0, done.stderr
         done = cls.cluster.kubectl("wait", "--for=condition=Established", "--timeout=120s", "crd", "--all")
         assert done.returncode == 0, done.stderr
-        done = cls.cluster.kubectl("apply", "-f", str(KUBERNETES / "base/namespaces.yaml"))
+        done = cls.cluster.kubectl("apply", "--server-side", "-f", str(KUBERNETES / "base/namespaces.yaml"))
         assert done.returncode == 0, done.stderr
         # What a controller does that is not here.
         for space in ("kiln", "kiln-workers"):
@@ -52,8 +52,10 @@ class ApiServer(unittest.TestCase):
                 if document["kind"] not in ("Deployment", "StatefulSet"):
                     continue
                 template = document["spec"]["template"]
-                # The class of the GPU nodes is the cluster's, and the accounts come with the overlay.
-                spec = {**template["spec"], "serviceAccountName": "default"}
+                # The class of the GPU nodes is the cluster's, the accounts come with the overlay, and claims become volumes by a controller.
+                claimed = [{"name": name, "persistentVolumeClaim": {"claimName": f"{name}-0"}}
+                           for name in (claim["metadata"]["name"] for claim in document["spec"].get("volumeClaimTemplates", []))]
+                spec = {**template["spec"], "serviceAccountName": "default", "volumes": template["spec"].get("volumes", []) + claimed}
                 spec.pop("runtimeClassName", None)
                 pod = {"apiVersion": "v1", "kind": "Pod", "spec": spec,
                        "metadata": {"name": f"pod-{seen}", "namespace": document["metadata"]["namespace"], "labels": template["metadata"]["labels"]}}
