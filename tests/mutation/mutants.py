@@ -84,6 +84,8 @@ def _read_mutant(where, module, file, text):
     before, arrow, after = match["text"].partition(" => ")
     if (match["kind"] == "swap") != bool(arrow):
         raise ListError(f"{where}: swap has 'A => B', drop has the statement alone")
+    if arrow and match["text"].rstrip().endswith(";"):
+        raise ListError(f"{where}: swap is for expressions; a statement can be dropped: {text}")
     return Mutant(module, match["id"], file, match["kind"], before.strip(), after.strip(), int(match["nth"] or 0))
 
 

@@ -42,7 +42,7 @@ class Reader(unittest.TestCase):
 
     def test_refusals(self):
         head = "tests t\nfile x\n"
-        for text in ("file x\nm swap a => b", head + "m swap a", head + "m drop a => b", head + "m keep a",
+        for text in ("file x\nm swap a => b", head + "m swap a", head + "m drop a => b", head + "m keep a", head + "m swap f(); => g();",
                      head + "m drop a\nm drop b", head + "  equivalent why", "tests t\nm drop a"):
             with self.subTest(text=text), self.assertRaises(mutants.ListError):
                 module(text)
