@@ -10,6 +10,8 @@ namespace kiln::s3 {
 namespace {
 
 constexpr std::uint64_t kMostParts = 10'000;
+// A server hashes and stores one part while the next ones are on their way.
+constexpr std::size_t kPartsAtOnce = 4;
 
 // Nothing for a blob that goes up whole.
 std::uint64_t partBytesOf(const Digest& digest, const S3BlobStoreOptions& options) {
@@ -24,9 +26,10 @@ S3BlobStore::Writer::Writer(S3BlobStore& store, std::string instance, const Dige
       instance_(std::move(instance)),
       digest_(digest),
       partBytes_(partBytesOf(digest, store.options_)),
-      spool_(store.options_.scratch) {}
+      spool_(std::make_unique<Spool>(store.options_.scratch)) {}
 
 S3BlobStore::Writer::~Writer() {
+  sending_.clear();  // waits for them
   if (!upload_.empty()) static_cast<void>(store_.client_.abortParts(keyOf(blob_), upload_));
 }
 
@@ -36,10 +39,10 @@ Status S3BlobStore::Writer::write(Bytes bytes) {
   written_ += bytes.size();
   while (!bytes.empty()) {
     // The last part waits for commit(): nothing is completed by bytes that do not hash.
-    if (partBytes_ != 0 && spool_.size() == partBytes_) KILN_TRY(sendPart());
-    const std::uint64_t room = partBytes_ == 0 ? bytes.size() : partBytes_ - spool_.size();
+    if (partBytes_ != 0 && spool_->size() == partBytes_) KILN_TRY(sendPart());
+    const std::uint64_t room = partBytes_ == 0 ? bytes.size() : partBytes_ - spool_->size();
     const Bytes some = bytes.first(std::min<std::uint64_t>(room, bytes.size()));
-    KILN_TRY(spool_.append(some));
+    KILN_TRY(spool_->append(some));
     if (partBytes_ != 0) part_.update(some);
     bytes = bytes.subspan(some.size());
   }
@@ -52,19 +55,31 @@ Status S3BlobStore::Writer::sendPart() {
     blob_ = {digest_, generation};
     KILN_ASSIGN(upload_, store_.client_.startParts(keyOf(blob_)));
   }
-  KILN_ASSIGN(Part part, store_.client_.putPart(keyOf(blob_), upload_, parts_.size() + 1, spool_.body(),
-                                                part_.finish()));
-  parts_.push_back(std::move(part));
+  if (sending_.size() == kPartsAtOnce) KILN_TRY(takePart());
+  const std::size_t number = parts_.size() + sending_.size() + 1;
+  sending_.push_back(
+      std::async(std::launch::async, [this, number, spool = std::move(spool_), digest = part_.finish()] {
+        return store_.client_.putPart(keyOf(blob_), upload_, number, spool->body(), digest);
+      }));
   part_ = Hasher();
-  spool_.clear();
+  spool_ = std::make_unique<Spool>(store_.options_.scratch);
+  return {};
+}
+
+Status S3BlobStore::Writer::takePart() {
+  auto part = sending_.front().get();
+  sending_.pop_front();
+  if (!part) return fail(part.error());
+  parts_.push_back(std::move(*part));
   return {};
 }
 
 Status S3BlobStore::Writer::commit() {
   const Digest actual = hasher_.finish();
   if (actual != digest_) return fail(storage::wrongDigest(digest_, actual));
-  if (partBytes_ == 0) return store_.publish(instance_, digest_, spool_.body());
-  if (spool_.size() != 0) KILN_TRY(sendPart());
+  if (partBytes_ == 0) return store_.publish(instance_, digest_, spool_->body());
+  if (spool_->size() != 0) KILN_TRY(sendPart());
+  while (!sending_.empty()) KILN_TRY(takePart());
   return commitParts();
 }
 

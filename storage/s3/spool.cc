@@ -38,10 +38,4 @@ Body Spool::body() const {
   return file_ ? Body{{}, file_.get(), size_} : Body::of(memory_);
 }
 
-void Spool::clear() {
-  memory_ = {};
-  file_.reset();
-  size_ = 0;
-}
-
 }  // namespace kiln::s3

@@ -16,10 +16,8 @@ class Spool {
   // kResourceExhausted if the directory's disk is full; errors of files name the directory.
   Status append(Bytes bytes);
   std::uint64_t size() const { return size_; }
-  // Valid until the next append() or clear().
+  // Valid until the next append().
   Body body() const;
-  // Forgets the bytes and gives their room back.
-  void clear();
 
  private:
   Status openFile();

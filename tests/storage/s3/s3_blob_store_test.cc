@@ -192,6 +192,27 @@ TEST_P(S3Store, AnUploadInPartsSurvivesFaults) {
   }
 }
 
+// The server keeps silent about every part; only later is it heard again.
+TEST_P(S3Store, APartDoesNotWaitForTheOneBefore) {
+  harness_.options().client.timeouts.stall = std::chrono::seconds(10);
+  harness_.options().client.retry.attempts = 2;
+  harness_.reopen();
+  const std::string text = pattern((15 << 20) + 5, 300);
+  const Digest digest = digestOf(text);
+  const auto writer = store().beginWrite("a", digest).value();
+  constexpr std::size_t kTwoParts = (10 << 20) + 1;
+  ASSERT_TRUE(writer->write(asBytes(text).first(1)));
+  ASSERT_TRUE(writer->write(asBytes(text).subspan(1, (5 << 20))));  // the upload is known to the server
+  proxy_.arm({Kind::kStallAnswer, 0, 1000});
+  const Status second = writer->write(asBytes(text).subspan((5 << 20) + 1, kTwoParts - (5 << 20)));
+  ASSERT_TRUE(second) << second.error().message;
+  proxy_.arm({});
+  ASSERT_TRUE(writer->write(asBytes(text).subspan(kTwoParts + 1)));
+  const Status done = writer->commit();
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(get(digest).value(), text);
+}
+
 TEST_P(S3Store, AGetSurvivesFaults) {
   const std::string text = pattern(3 << 20, 7);
   const Digest digest = putBlob(store(), "a", asBytes(text)).value();
