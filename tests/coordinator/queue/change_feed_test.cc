@@ -124,6 +124,15 @@ TEST(ChangeFeed, WakesTheWatchersOfThatJob) {
   EXPECT_EQ(other.mark(), otherMark);
 }
 
+TEST(ChangeFeed, NewsOfAJobThatNobodyWatchesAreNobodys) {
+  ChangeFeed feed;
+  EXPECT_NO_THROW(feed.publishJob({"default", "a"}));
+  ChangeFeed::JobWatch late(feed, {"default", "a"});
+  const std::uint64_t mark = late.mark();
+  feed.publishJob({"default", "b"});
+  EXPECT_EQ(late.mark(), mark);
+}
+
 TEST(ChangeFeed, ALossWakesEveryone) {
   ChangeFeed feed;
   ChangeFeed::JobWatch watch(feed, {"default", "a"});
