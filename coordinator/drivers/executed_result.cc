@@ -1,12 +1,17 @@
 #include "coordinator/drivers/executed_result.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <map>
 
 #include "coordinator/farm/blob_io.h"
+#include "coordinator/farm/log.h"
 #include "coordinator/jobs/executed_outputs.h"
 #include "coordinator/jobs/foreign_action.h"
 #include "coordinator/planning/proof.h"
 #include "coordinator/reapi/result_blobs.h"
+#include "coordinator/recall/recalls.h"
 #include "coordinator/view/job_view.h"
 #include "storage/index/jobs/execution_repository.h"
 
@@ -42,6 +47,18 @@ Result<std::map<Digest, std::string>> blobsOf(storage::BlobStore& blobs, const s
   return out;
 }
 
+// All that the proof of a result rests on, but for the time.
+Digest evidenceOf(const index::ResultRecord& result, const signing::Recalls* recalls) {
+  std::string all =
+      result.action.hex() + result.outputs.hex() +
+      fmt::format("{} {} {}", result.epoch, result.exitCode, result.recorded.time_since_epoch().count());
+  for (const std::string& text :
+       {result.runId, result.worker, result.operatorName, result.result, result.receipt, result.certificate,
+        recalls ? recalls->text : std::string()})
+    all += digestOf(text).hex();
+  return digestOf(all);
+}
+
 // Who ran it and when is the coordinator's to say; what lies between is the worker's word.
 void setMetadata(const index::RunRecord& run, const LeaseTimes& times, ActionResult& result) {
   reapi::ExecutedActionMetadata& metadata = *result.mutable_execution_metadata();
@@ -67,16 +84,36 @@ Result<ActionResult> takeExecuted(storage::BlobStore& blobs, const index::RunRec
   return kept;
 }
 
+bool ExecutedResults::provesItself(const index::ResultRecord& result, const signing::Recalls* recalls) {
+  const Digest evidence = evidenceOf(result, recalls);
+  const auto known = proven_.find(evidence);
+  if (known && planning_.stores.clock.now() <= known->until) return true;
+  std::vector one{result};
+  dropUnproven(planning_, "", one, MadeBy::kExecution);
+  if (one.empty()) return false;
+  const auto certificate = signing::Certificate::fromPem(result.certificate);
+  if (!certificate) return false;
+  proven_.insert(evidence, std::make_shared<Proven>(
+                               std::min(certificate->notAfter(), planning_.workerAuthority.notAfter())));
+  return true;
+}
+
 Result<std::optional<ActionResult>> ExecutedResults::find(const std::string& instance, const Digest& action) {
   std::vector<index::ResultRecord> known;
   {
     KILN_ASSIGN(auto connection, planning_.stores.database.acquire());
     KILN_ASSIGN(known, index::cachedExecutions(*connection, instance, action, kTried));
   }
-  dropUnproven(planning_, "", known, MadeBy::kExecution);
+  if (known.empty()) return std::optional<ActionResult>();
+  const auto recalls = recallsInForce(planning_.recalls);
+  if (!recalls) {
+    logWarning("no executed result answers while nobody can say what is recalled",
+               {{"error", recalls.error().message}});
+    return std::optional<ActionResult>();
+  }
   for (const index::ResultRecord& record : known) {
     ActionResult result;
-    if (!result.ParseFromString(record.result)) continue;
+    if (!provesItself(record, recalls->get()) || !result.ParseFromString(record.result)) continue;
     KILN_ASSIGN(const auto missing, reapi_cache::missingBlobs(planning_.stores.blobs, instance, result));
     if (missing.empty()) return std::optional(std::move(result));
   }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "coordinator/farm/action_results.h"
+#include "coordinator/farm/digest_cache.h"
 #include "coordinator/planning/planning.h"
 #include "storage/blob/blob_store.h"
 #include "storage/index/rows/records.h"
@@ -21,14 +22,22 @@ Result<reapi::ActionResult> takeExecuted(storage::BlobStore& blobs, const index:
                                          const LeaseTimes& times, const reapi::ActionResult& reported);
 
 // What workers of this farm left: the newest success of the action that its receipt proves, that was not
-// recalled and that is complete. Thread safe; `planning` must outlive it.
+// recalled and that is complete. That a receipt proves its result is remembered for the same row and recalls,
+// for as long as the certificates are valid. Thread safe; `planning` must outlive it.
 class ExecutedResults final : public ActionResults {
  public:
   explicit ExecutedResults(const Planning& planning) : planning_(planning) {}
   Result<std::optional<reapi::ActionResult>> find(const std::string& instance, const Digest& action) override;
 
  private:
+  struct Proven {
+    TimePoint until;
+  };
+  // `recalls`: those in force, or none.
+  bool provesItself(const index::ResultRecord& result, const signing::Recalls* recalls);
+
   const Planning& planning_;
+  DigestCache<Proven> proven_{10'000};
 };
 
 }  // namespace kiln::service
