@@ -12,6 +12,7 @@
 #include "coordinator/planning/planner.h"
 #include "coordinator/planning/proof.h"
 #include "storage/index/fleet/farm_repository.h"
+#include "storage/index/jobs/execution_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 
@@ -35,6 +36,16 @@ struct Decision {
   bool carriedOut = false;
 };
 
+// Not while somebody waits for an equal one, nor before clients had the time to call again.
+Status endUnwatched(TimePoint now, TimePoint graceUntil, Connection& connection, Decision& decision) {
+  if (!jobs::unwatched(decision.snapshot, now)) return {};
+  index::JobRecord& job = decision.snapshot.job;
+  KILN_ASSIGN(const TimePoint watched, index::lastWatched(connection, job));
+  job.execution->watched = std::max(watched, graceUntil);
+  if (auto alone = jobs::unwatched(decision.snapshot, now)) decision.step = std::move(*alone);
+  return {};
+}
+
 // Looks at the job under its lock, and carries out what needs nothing but the database.
 Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connection& connection,
                         const index::JobKey& key) {
@@ -50,7 +61,7 @@ Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connec
     if (auto late = jobs::pastDeadline(out.snapshot, planning.stores.clock.now()))
       out.step = std::move(*late);
   if (std::holds_alternative<jobs::Wait>(out.step))
-    if (auto alone = jobs::unwatched(out.snapshot, planning.stores.clock.now())) out.step = std::move(*alone);
+    KILN_TRY(endUnwatched(planning.stores.clock.now(), leasing.graceUntil, connection, out));
   KILN_ASSIGN(out.carriedOut, applyInDatabase(planning.stores.clock, leasing, connection, out.snapshot,
                                               out.delivery, out.step));
   return out;

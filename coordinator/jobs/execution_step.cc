@@ -39,9 +39,6 @@ Step executionStep(const index::JobSnapshot& snapshot) {
 std::optional<End> unwatched(const index::JobSnapshot& snapshot, TimePoint now) {
   const index::JobRecord& job = snapshot.job;
   if (!index::isOpen(job.state) || !job.execution || now - job.execution->watched < kUnwatchedFor) return {};
-  const bool begun = std::ranges::any_of(
-      snapshot.runs, [](const RunRecord& run) { return run.state != RunState::kQueued || run.attempts > 0; });
-  if (begun) return {};
   return End{JobState::kCancelled, {}, {}};
 }
 

@@ -9,13 +9,13 @@
 
 namespace kiln::jobs {
 
-// How long an execution that nobody waits for is kept in the queue. One that has begun goes on to its end.
+// How long an execution goes on that nobody waits for: its client may come back.
 inline constexpr Duration kUnwatchedFor = std::chrono::minutes(5);
 
 // The step of an open job that is an execution.
 Step executionStep(const index::JobSnapshot& snapshot);
 
-// The end of an execution that has not begun and that nobody has waited for since kUnwatchedFor.
+// The end of an execution, queued or begun, that nobody has waited for since kUnwatchedFor.
 std::optional<End> unwatched(const index::JobSnapshot& snapshot, TimePoint now);
 
 }  // namespace kiln::jobs

@@ -19,7 +19,7 @@ using index::JobSnapshot;
 
 // A watch looks again after this long even if no notification came.
 constexpr std::chrono::milliseconds kWatchInterval{1000};
-// How often it is told that somebody waits for what is queued: far within jobs::kUnwatchedFor.
+// How often it is told that somebody waits: far within jobs::kUnwatchedFor.
 constexpr Duration kSayWatched = std::chrono::seconds(30);
 constexpr std::string_view kOperations = "/operations/";
 
@@ -113,8 +113,7 @@ grpc::Status ExecutionService::watch(grpc::ServerContext& context, const JobKey&
     const auto stage = stageOf(*snapshot);
     if (shown != stage && !updates.Write(openOperation(*snapshot))) break;
     shown = stage;
-    if (const TimePoint now = stores_.clock.now();
-        stage == reapi::ExecutionStage::QUEUED && now - said >= kSayWatched) {
+    if (const TimePoint now = stores_.clock.now(); now - said >= kSayWatched) {
       (void)sayWatched(stores_, key);  // again in a moment
       said = now;
     }

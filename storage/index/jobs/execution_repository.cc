@@ -1,11 +1,14 @@
 #include "storage/index/jobs/execution_repository.h"
 
+#include <algorithm>
+
 #include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 
 using postgres::Connection;
+using postgres::Row;
 using postgres::Rows;
 
 Status insertExecution(Connection& connection, const JobKey& key, const ExecutionRecord& execution) {
@@ -50,6 +53,19 @@ Status keepWatched(Connection& connection, const JobKey& key, TimePoint now) {
   KILN_TRY(connection.execute("UPDATE executions SET watched = $3 WHERE instance = $1 AND job_id = $2",
                               {key.instance, key.id, now}));
   return {};
+}
+
+Result<TimePoint> lastWatched(Connection& connection, const JobRecord& job) {
+  const Digest& action = job.execution->action;
+  KILN_ASSIGN(
+      Rows rows,
+      connection.execute("SELECT max(e.watched) AS watched FROM executions e JOIN jobs j ON j.instance = "
+                         "e.instance AND j.id = e.job_id WHERE e.action_hash = $2 AND e.instance = $1 AND "
+                         "e.action_size = $3 AND j.state IN (1, 2, 3)",
+                         {job.key.instance, hashParam(action), action.size}));
+  KILN_ASSIGN(const auto newest,
+              rows.map([](const Row& row) { return row.get<std::optional<TimePoint>>("watched"); }));
+  return std::max(job.execution->watched, newest.at(0).value_or(job.execution->watched));
 }
 
 Result<std::size_t> forgetExecutions(Connection& connection, TimePoint before, int limit) {

@@ -25,6 +25,9 @@ Result<std::vector<ResultRecord>> cachedExecutions(postgres::Connection& connect
 
 // Somebody waits for it now. Says nothing to who watches the job.
 Status keepWatched(postgres::Connection& connection, const JobKey& key, TimePoint now);
+// When somebody last waited for the open execution, or for an open one of the same action: they may have one
+// run between them.
+Result<TimePoint> lastWatched(postgres::Connection& connection, const JobRecord& job);
 
 // Deletes executions that ended before then, with their runs, attempts and results; at most `limit`. How many
 // they were.

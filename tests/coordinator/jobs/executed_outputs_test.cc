@@ -127,7 +127,7 @@ TEST(ExecutionStep, ATimeLimitIsNotTriedAgainButALostWorkerIs) {
   EXPECT_EQ(std::get<End>(step).error->code, static_cast<int>(Code::kDeadlineExceeded));
 }
 
-TEST(ExecutionStep, WhatNobodyWaitsForLeavesTheQueueUnlessItHasBegun) {
+TEST(ExecutionStep, WhatNobodyWaitsForEndsQueuedOrBegun) {
   index::JobSnapshot job = execution();
   job.runs.push_back(runOf(job, index::RunState::kQueued));
   EXPECT_FALSE(unwatched(job, TimePoint{} + kUnwatchedFor - std::chrono::seconds(1)));
@@ -135,7 +135,12 @@ TEST(ExecutionStep, WhatNobodyWaitsForLeavesTheQueueUnlessItHasBegun) {
   ASSERT_TRUE(end);
   EXPECT_EQ(end->state, index::JobState::kCancelled);
   job.runs.front().state = index::RunState::kLeased;
+  EXPECT_TRUE(unwatched(job, TimePoint{} + kUnwatchedFor));
+  job.job.state = index::JobState::kSucceeded;
   EXPECT_FALSE(unwatched(job, TimePoint{} + kUnwatchedFor));
+  job.job.state = index::JobState::kQueued;
+  job.job.execution.reset();
+  EXPECT_FALSE(unwatched(job, TimePoint{} + kUnwatchedFor)) << "a build is nobody's stream";
 }
 
 }  // namespace
