@@ -16,6 +16,7 @@ namespace {
 
 constexpr int kMaxOutputs = 20'000;
 constexpr std::size_t kMaxDepth = 64, kMaxEntries = 100'000;
+constexpr std::size_t kMaxWalkedBytes = 128 << 20;  // of Directories, each time that one is entered
 
 tl::unexpected<Error> bad(const std::string& why) {
   return fail(Code::kInvalidArgument, why);
@@ -55,6 +56,9 @@ class TreeWalk {
 
   Status enter(std::string_view bytes, std::size_t depth) {
     if (depth > kMaxDepth) return bad("a Tree is deeper than 64 directories");
+    if (bytes.size() > kMaxWalkedBytes - walkedBytes_)
+      return bad("a Tree has more than 128 MiB of directories, those that it names again included");
+    walkedBytes_ += bytes.size();
     KILN_ASSIGN(const reapi::Directory directory, storage::parseDirectory(bytes, depth));
     entries_ += static_cast<std::size_t>(directory.files_size() + directory.directories_size() +
                                          directory.symlinks_size());
@@ -79,7 +83,7 @@ class TreeWalk {
  private:
   std::map<Digest, std::string> children_;
   std::set<Digest> entered_;
-  std::size_t entries_ = 0;
+  std::size_t entries_ = 0, walkedBytes_ = 0;
 };
 
 }  // namespace

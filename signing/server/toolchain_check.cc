@@ -14,7 +14,9 @@ namespace {
 constexpr std::uint64_t kMaxDirectoryBytes = 4u << 20;
 constexpr std::uint64_t kMaxDescriptionBytes = 1u << 20;
 constexpr std::size_t kMaxDepth = 32;
-constexpr std::size_t kMaxEntries = 100'000;  // a shared subtree counts each time
+// A shared subtree counts each time.
+constexpr std::size_t kMaxEntries = 100'000;
+constexpr std::size_t kMaxWalkedBytes = 128u << 20;  // of Directory messages and of paths
 
 tl::unexpected<Error> refused(const std::string& why) {
   return fail(Code::kFailedPrecondition, "toolchain: " + why);
@@ -31,8 +33,12 @@ class Tree {
                                             "toolchain directory " + (prefix.empty() ? "/" : prefix)));
     auto listed = storage::parseDirectory(bytes, depth);
     if (!listed) return refused("directory /" + prefix + ": " + listed.error().message);
-    entries_ += static_cast<std::size_t>(listed->files_size() + listed->directories_size());
+    const auto entries = static_cast<std::size_t>(listed->files_size() + listed->directories_size());
+    entries_ += entries;
     if (entries_ > kMaxEntries) return refused("its tree has more than 100000 entries");
+    walkedBytes_ += bytes.size() + entries * prefix.size();
+    if (walkedBytes_ > kMaxWalkedBytes)
+      return refused("its tree has directories and paths of more than 128 MiB");
     for (const auto& file : listed->files()) {
       KILN_ASSIGN(const Digest content, fromProto(file.digest()));
       const std::string path = prefix + file.name();
@@ -58,7 +64,7 @@ class Tree {
   const std::string& instance_;
   std::map<std::string, Digest> files_;
   std::set<Digest> rehashed_;
-  std::size_t entries_ = 0;
+  std::size_t entries_ = 0, walkedBytes_ = 0;
 };
 
 Status checkLock(storage::BlobStore& store, const std::string& instance, const Digest& digest) {

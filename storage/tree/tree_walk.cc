@@ -21,6 +21,7 @@ class Walker {
     const std::string* bytes = nullptr;
     KILN_ASSIGN(bytes, load(digest, path));
     if (!bytes) return {};  // missing, and noted
+    KILN_TRY(count(bytes->size()));
     auto directory = parseDirectory(*bytes, depth);
     if (!directory) return fail(directory.error().in(fmt::format("tree directory '{}'", path)));
     return visit(*directory, path.empty() ? "" : path + "/", depth);
@@ -31,6 +32,13 @@ class Walker {
  private:
   Error beyond(fmt::string_view what, std::uint64_t limit) const {
     return {Code::kOutOfRange, "the tree " + fmt::format(fmt::runtime(what), limit)};
+  }
+
+  Status count(std::size_t bytes) {
+    if (bytes > limits_.walkedBytes - walkedBytes_)
+      return fail(beyond("has directories and paths of more than {} bytes", limits_.walkedBytes));
+    walkedBytes_ += bytes;
+    return {};
   }
 
   // The text of a Directory, read once however often it occurs.
@@ -47,6 +55,7 @@ class Walker {
 
   Status add(TreeEntry entry) {
     if (entries_.size() >= limits_.entries) return fail(beyond("has more than {} entries", limits_.entries));
+    KILN_TRY(count(entry.path.size()));
     if (entry.kind == EntryKind::kFile) {
       if (entry.digest.size > limits_.totalBytes - totalBytes_)
         return fail(beyond("has files of more than {} bytes", limits_.totalBytes));
@@ -75,7 +84,7 @@ class Walker {
   const TreeLimits& limits_;
   std::vector<Digest>* missing_;
   std::unordered_map<Digest, std::string, DigestHash> loaded_;
-  std::uint64_t totalBytes_ = 0;
+  std::uint64_t totalBytes_ = 0, walkedBytes_ = 0;
 };
 
 }  // namespace

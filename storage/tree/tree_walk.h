@@ -15,6 +15,9 @@ struct TreeLimits {
   std::size_t entries = 100'000;  // files, directories and symlinks in all; a shared subtree counts each time
   std::uint64_t directoryBytes = 4 << 20;  // of one Directory message
   std::uint64_t totalBytes = 16ull << 30;  // of all files
+  // Of the Directory messages that are entered, and of the entries' paths; a shared subtree counts each time.
+  // Few bytes in a store may name very many.
+  std::uint64_t walkedBytes = 128 << 20;
 };
 
 enum class EntryKind { kFile, kDirectory, kSymlink };

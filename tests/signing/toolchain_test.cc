@@ -64,6 +64,19 @@ TEST_F(AdmissionTest, IsSignedOnceAndVerified) {
   EXPECT_TRUE(sign(root)) << "an admission may name no lock";
 }
 
+// A few blobs, of which one is named over and over.
+TEST_F(AdmissionTest, AWalkThroughItsTreeIsBounded) {
+  reapi::Directory heavy, root;
+  heavy.mutable_node_properties()->add_properties()->set_value(std::string(4'000'000, 'x'));
+  const Digest shared = farm.put(heavy.SerializeAsString());
+  for (int i = 10; i < 50; ++i) {
+    auto& node = *root.add_directories();
+    node.set_name(std::to_string(i));
+    *node.mutable_digest() = toProto(shared);
+  }
+  expectRefused(farm.put(root.SerializeAsString()), "more than 128 MiB");
+}
+
 TEST_F(AdmissionTest, SaysWhatTheTreeSays) {
   admission.label = "kiln-9";
   expectRefused(tree(), "not kiln-9");

@@ -86,6 +86,68 @@ TEST(ExecutedTree, HoldsExactlyTheDirectoriesThatItNames) {
   EXPECT_FALSE(filesOfTree("\xff"));
 }
 
+// A Directory for each level, each named twice by the one above it; `heavy` bytes of properties in the last.
+reapi::Tree doubling(int levels, std::size_t heavy) {
+  reapi::Tree tree;
+  reapi::Directory below;
+  if (heavy > 0) below.mutable_node_properties()->add_properties()->set_value(std::string(heavy, 'x'));
+  for (int level = 0; level < levels; ++level) {
+    const std::string bytes = below.SerializeAsString();
+    *tree.add_children() = below;
+    below.Clear();
+    for (const char* name : {"a", "b"}) {
+      auto& node = *below.add_directories();
+      node.set_name(name);
+      *node.mutable_digest() = toProto(digestOf(bytes));
+    }
+  }
+  *tree.mutable_root() = below;
+  return tree;
+}
+
+TEST(ExecutedTree, IsBoundedByWhatItNamesNotByWhatItIs) {
+  const auto refusal = [](const reapi::Tree& tree) {
+    const auto files = filesOfTree(tree.SerializeAsString());
+    return files ? std::string() : files.error().message;
+  };
+  EXPECT_EQ(refusal(doubling(10, 1000)), "");
+  EXPECT_THAT(refusal(doubling(17, 0)), HasSubstr("100,000 entries"));
+  EXPECT_THAT(refusal(doubling(10, 1 << 20)), HasSubstr("128 MiB of directories"));
+  reapi::Tree deep;
+  std::string bytes;
+  for (int level = 0; level < 66; ++level) {
+    reapi::Directory one;
+    if (level > 0) {
+      one.add_directories()->set_name("d");
+      *one.mutable_directories(0)->mutable_digest() = toProto(digestOf(bytes));
+      *deep.add_children() = *deep.mutable_root();
+    }
+    bytes = one.SerializeAsString();
+    *deep.mutable_root() = one;
+  }
+  EXPECT_THAT(refusal(deep), HasSubstr("deeper than 64"));
+  reapi::Tree large;
+  large.mutable_root()->mutable_node_properties()->add_properties()->set_value(std::string(17 << 20, 'x'));
+  EXPECT_THAT(refusal(large), HasSubstr("16 MiB"));
+}
+
+TEST(ExecutedOutputs, IsBounded) {
+  reapi::ActionResult many;
+  for (int i = 0; i <= 20'000; ++i) {
+    auto& link = *many.add_output_symlinks();
+    link.set_path(std::to_string(i));
+    link.set_target("x");
+  }
+  EXPECT_THAT(readExecuted(many).error().message, HasSubstr("more than 20000 outputs"));
+  reapi::ActionResult large;
+  for (int i = 0; i < 1100; ++i) {
+    auto& link = *large.add_output_symlinks();
+    link.set_path(std::to_string(i));
+    link.set_target(std::string(4000, 'x'));
+  }
+  EXPECT_THAT(readExecuted(large).error().message, HasSubstr("more than 4 MiB"));
+}
+
 index::JobSnapshot execution() {
   index::JobSnapshot out;
   out.job.key = {"default", "j"};

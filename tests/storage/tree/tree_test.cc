@@ -210,6 +210,33 @@ TEST_F(Tree, SizeIsBounded) {
   EXPECT_NE(walkError(node, {.directoryBytes = 10}).find("more than the 10 allowed"), std::string::npos);
 }
 
+// What is no entry costs as well: properties of directories, and long paths to entries that are shared.
+TEST_F(Tree, WhatAWalkTakesIsBounded) {
+  reapi::Directory heavy;
+  heavy.mutable_node_properties()->add_properties()->set_value(std::string(100'000, 'x'));
+  const Digest shared = put(heavy);
+  reapi::Directory root;
+  for (int i = 100; i < 200; ++i) addDirectory(root, std::to_string(i), shared);
+  const Digest wide = put(root);
+  EXPECT_EQ(walkError(wide), "no error");
+  EXPECT_NE(
+      walkError(wide, {.walkedBytes = 9'000'000}).find("directories and paths of more than 9000000 bytes"),
+      std::string::npos);
+
+  reapi::Directory files;
+  for (int i = 1000; i < 2000; ++i) addFile(files, std::to_string(i), digestOf("x"));
+  Digest node = put(files);
+  for (int level = 0; level < 20; ++level) {
+    reapi::Directory one;
+    addDirectory(one, std::string(255, 'd'), node);
+    node = put(one);
+  }
+  EXPECT_EQ(walkError(node), "no error");
+  EXPECT_NE(walkError(node, {.walkedBytes = 4'000'000}).find("directories and paths"), std::string::npos);
+  EXPECT_EQ(findMissingInTree(store(), "a", node, {.walkedBytes = 4'000'000}).error().code,
+            Code::kOutOfRange);
+}
+
 TEST_F(Tree, MissingPartsAreFound) {
   Digest there = putText("there");
   reapi::Directory root;
