@@ -88,7 +88,7 @@ grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,
 grpc::Status GuardedCas::BatchUpdateBlobs(ServerContext* context,
                                           const reapi::BatchUpdateBlobsRequest* request,
                                           reapi::BatchUpdateBlobsResponse* response) {
-  if (const Status status = admit(*context, "BatchUpdateBlobs", request->instance_name()); !status)
+  if (const Status status = admit(*context, "BatchUpdateBlobs", instanceOf(*request)); !status)
     return toGrpc(status);
   quota::CountedStore counted(store_, books_, uploaderOf(door_.gate, *context));
   return storage::CasService(counted).BatchUpdateBlobs(context, request, response);

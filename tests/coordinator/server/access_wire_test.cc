@@ -108,6 +108,24 @@ TEST_F(AccessWireTest, NoRpcTakesANameThatCouldBeReadAsAnother) {
   }
 }
 
+// Clients of the Remote Execution API that name no instance mean the default one, in which the callers have
+// their roles.
+TEST_F(AccessWireTest, WhoNamesNoInstanceIsJudgedInTheDefaultOne) {
+  int calls = 0;
+  for (const auto* method : testing_support::servedRpcs()) {
+    const std::string rpc = method->service()->full_name() + "/" + method->name();
+    if (rpc.starts_with("kiln.")) continue;
+    for (const Role role : access::kEveryRole) {
+      const std::string name(access::roleName(role));
+      const grpc::Status status = call(as(name), rpc, requestFor(*method, "", ""));
+      EXPECT_EQ(refused(status), !access::findRule(rpc)->roles.has(role))
+          << rpc << " as " << name << ": " << status.error_message();
+      ++calls;
+    }
+  }
+  EXPECT_GE(calls, 12 * 6);
+}
+
 TEST_F(AccessWireTest, ATokenSaysWhoCalls) {
   v1::ListJobsRequest request;
   request.set_instance(kGranted);
