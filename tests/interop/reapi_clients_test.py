@@ -10,23 +10,12 @@ import subprocess
 import sys
 import unittest
 
+import tool_action
 from buildbarn import free_ports, programs
 from fetched import Skip
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "infra"))
 from farm import Farm, json_of  # noqa: E402
-
-# Static, so that the action brings all that it runs.
-TOOL = """#include <ctype.h>
-#include <stdio.h>
-int main(int count, char** words) {
-  FILE *from = count > 2 ? fopen(words[1], "r") : 0, *to = from ? fopen(words[2], "w") : 0;
-  if (!to) return 3;
-  for (int c; (c = getc(from)) != EOF;) putc(toupper(c), to);
-  puts("done");
-  return fclose(to);
-}
-"""
 
 
 class ReapiClientsTest(unittest.TestCase):
@@ -37,15 +26,7 @@ class ReapiClientsTest(unittest.TestCase):
         cls.address = f"127.0.0.1:{port}"
         cls.farm = Farm(workers=1, options=("--no-sample", "--reapi", str(port)))
         assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
-        cls.inputs = cls.farm.home / "act/input"
-        cls.inputs.mkdir(parents=True)
-        (cls.inputs / "hello.txt").write_text("hello\n")
-        source = cls.farm.home / "tool.c"
-        source.write_text(TOOL)
-        subprocess.run(["cc", "-static", "-O1", source, "-o", cls.inputs / "tool"], check=True)
-        (cls.inputs.parent / "ac.textproto").write_text("do_not_cache: true\n")
-        (cls.inputs.parent / "cmd.textproto").write_text(
-            'arguments: "./tool"\narguments: "hello.txt"\narguments: "o.txt"\noutput_files: "o.txt"\n')
+        cls.inputs = tool_action.make(cls.farm.home)
 
     @classmethod
     def tearDownClass(cls):
@@ -56,7 +37,7 @@ class ReapiClientsTest(unittest.TestCase):
                               capture_output=True, text=True, timeout=300, cwd=self.farm.home)
 
     def rexec(self, *command, output="o.txt", more=()):
-        return self.call("rexec", "-exec_root", self.inputs, "-inputs", "tool,hello.txt", "-output_files", output,
+        return self.call("rexec", "-exec_root", self.inputs, "-inputs", tool_action.INPUTS, "-output_files", output,
                          "-download_outputs", *more, "--", *command)
 
     def remotetool(self, operation, *arguments):
@@ -65,7 +46,7 @@ class ReapiClientsTest(unittest.TestCase):
         return done.stdout + done.stderr
 
     def test_rexec_executes_an_action_and_brings_its_output(self):
-        done = self.rexec("./tool", "hello.txt", "o.txt")
+        done = self.rexec(*tool_action.COMMAND)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertEqual((self.inputs / "o.txt").read_text(), "HELLO\n")
 
@@ -75,7 +56,7 @@ class ReapiClientsTest(unittest.TestCase):
         self.assertIn("FAILED with exit code 3", done.stdout + done.stderr)
 
     def test_a_property_that_nobody_has_is_refused_at_once(self):
-        done = self.rexec("./tool", "hello.txt", "o.txt", more=("-platform", "gpu=1"))
+        done = self.rexec(*tool_action.COMMAND, more=("-platform", "gpu=1"))
         self.assertIn('the property "gpu" is not known here', done.stdout + done.stderr)
 
     def test_remotetool_uploads_and_downloads(self):

@@ -48,3 +48,13 @@ def make(root):
             copy(source, root, f"/lib/{ARCH}/{name}")
     shutil.copytree("/usr/include", root / "usr/include", symlinks=False, ignore_dangling_symlinks=True, dirs_exist_ok=True,
                     ignore=shutil.ignore_patterns("llvm*", "clang*", "mlir*", "boost", "google", "grpc*", "absl", "onnx"))
+
+
+def uploaded(remotetool, root, *how):
+    """The tree's digest, as kiln-root takes it, once remotetool has brought it where `how`, its options, say."""
+    make(root)
+    done = subprocess.run([remotetool, *map(str, how), "-operation", "upload_dir", "-path", root, "-logtostderr"], capture_output=True,
+                          text=True, timeout=1200)
+    found = re.findall(r"\b[0-9a-f]{64}/\d+\b", done.stdout + done.stderr)
+    assert done.returncode == 0 and found, done.stdout + done.stderr
+    return f"sha256:{found[-1]}"
