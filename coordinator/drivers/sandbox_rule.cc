@@ -22,8 +22,7 @@ Status checkSandboxPolicy(const Digest& digest, std::string_view text, index::Ac
   };
   const auto same = [&](const Digest& one) { return one.hash == digest.hash; };
   if (!policy->own) {
-    if (kind != index::ActionKind::kCompile && kind != index::ActionKind::kReference)
-      return refuse("is a cluster's, which runs compiles and references alone");
+    if (kind != index::ActionKind::kCompile) return refuse("is a cluster's, which runs compiles alone");
     if (std::ranges::none_of(clusters, same))
       return refuse("is of a cluster that this farm does not allow (--cluster-policy)");
     return {};

@@ -173,6 +173,13 @@ std::optional<Digest> Provenance::fixtures() const {
   return {};
 }
 
+std::string Provenance::fixturesSandbox() const {
+  for (const Material& material : byproducts)
+    if (material.name == kFixturesByproduct && hasSandbox(material))
+      return material.annotations.at(kSandboxAnnotation);
+  return {};
+}
+
 std::string sandboxPolicyText(const std::set<Digest>& policies) {
   std::string text;
   for (const Digest& policy : policies) text += (text.empty() ? "" : ",") + policy.text();

@@ -61,6 +61,8 @@ struct Provenance {
 
   // The fixtures.json that goes with the artifact (manifest/artifact/fixture_list.h); nothing if it has none.
   std::optional<Digest> fixtures() const;
+  // Whose sandbox made them, by name; "" for Kiln's own, and where there are none.
+  std::string fixturesSandbox() const;
 
   // The predicate.
   Json toJson() const;

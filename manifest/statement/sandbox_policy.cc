@@ -93,9 +93,10 @@ Result<std::string> foreignSandbox(std::string_view text) {
   KILN_ASSIGN(const Json json, parseCanonicalJson(text));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, ""));
   KILN_ASSIGN(const std::string kind, reader.string("kind"));
-  if (kind == kOwnKind) return std::string();
-  KILN_ASSIGN(const StatedPolicy policy, readSandboxPolicy(text));
-  return policy.name;
+  const auto policy = readSandboxPolicy(text);
+  if (policy) return policy->own ? std::string() : policy->name;
+  if (kind == kOwnKind) return std::string(kUnknownSandbox);
+  return fail(policy.error());
 }
 
 }  // namespace kiln

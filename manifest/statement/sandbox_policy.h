@@ -35,8 +35,12 @@ struct ClusterSandbox {
 // releases and are left alone; a cluster's are refused.
 Result<StatedPolicy> readSandboxPolicy(std::string_view text);
 
+// The name of a sandbox whose document calls itself Kiln's own and cannot be read whole.
+inline constexpr char kUnknownSandbox[] = "unknown";
+
 // Whose sandbox the document of a receipt is of: "" for Kiln's own, whatever it gives, else its name as it
-// stands in statements ("reapi-cluster/1"). kInvalidArgument for what is neither.
+// stands in statements ("reapi-cluster/1"). Nobody's word makes it Kiln's: where readSandboxPolicy() fails it
+// is kUnknownSandbox. kInvalidArgument for what is neither of the kinds.
 Result<std::string> foreignSandbox(std::string_view text);
 
 }  // namespace kiln

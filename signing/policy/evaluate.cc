@@ -218,6 +218,11 @@ std::vector<RuleResult> evaluate(const Policy& policy, const PolicyFacts& facts)
   // Told where it is more than what every artifact without a cluster has.
   if (policy.minOwnSandbox > 1 || (policy.minOwnSandbox == 1 && agreement.own != agreement.workers))
     out.push_back(atLeast("minOwnSandbox", policy.minOwnSandbox, agreement.own));
+  // Fixtures are one worker's evaluation, which no other confirms.
+  if (const std::string elsewhere = provenance.fixturesSandbox();
+      policy.minOwnSandbox > 0 && !elsewhere.empty())
+    out.push_back({false, "minOwnSandbox",
+                   "the fixtures were made in " + printable(elsewhere) + ", not in Kiln's own"});
   out.push_back(allOf("targets", policy.targets, targetNames(parameter(provenance, "target"))));
   out.push_back(oneOf("toolchains", policy.toolchains, parameter(provenance, "toolchain")));
   addArtifactRules(policy, facts, out);

@@ -57,6 +57,19 @@ TEST(Policy, AClusterCountsBesideOneThatRanInTheSandbox) {
   EXPECT_FALSE(passes());
 }
 
+// No other builder confirms them, so a cluster's are refused however many agree on the program.
+TEST(Policy, FixturesOfAClusterPassOnlyWhereClustersAloneDo) {
+  Policy policy{"p", true, {"*"}, 1, 1, {"*"}, {"*"}};
+  Provenance facts = provenance();
+  std::erase_if(facts.byproducts, [](const Material& one) { return one.name == kFixturesByproduct; });
+  facts.byproducts.push_back({kFixturesByproduct, "", digestOf("f"), {}});
+  EXPECT_TRUE(failing(policy, facts).empty());
+  facts.byproducts.back().annotations[kSandboxAnnotation] = "reapi-cluster/1";
+  EXPECT_EQ(failing(policy, facts), std::vector<std::string>{"minOwnSandbox"});
+  policy.minOwnSandbox = 0;
+  EXPECT_TRUE(failing(policy, facts).empty());
+}
+
 TEST(Policy, MinOwnSandboxIsReadWithinItsBounds) {
   const auto read = [](const char* value, int builders) {
     Json json = Policy{"p", true, {"*"}, builders, 1, {"*"}, {"*"}}.toJson();

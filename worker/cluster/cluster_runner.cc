@@ -93,8 +93,8 @@ Result<reapi::ActionResult> ClusterRunner::execute(const v1::Lease& lease, const
 
 Result<agent::Outcome> ClusterRunner::run(const v1::Lease& lease, int, const sandbox::Cancel& cancel,
                                           const std::function<void(const std::string&)>& onStage) {
-  if (lease.kind() != v1::ACTION_COMPILE && lease.kind() != v1::ACTION_REFERENCE)
-    return fail(Code::kUnavailable, "a cluster's worker runs compiles and references alone");
+  if (lease.kind() != v1::ACTION_COMPILE)
+    return fail(Code::kUnavailable, "a cluster's worker runs compiles alone");
   auto result = execute(lease, cancel, onStage);
   if (!result) return fail(result.error().in("cluster " + options_.where.address));
   agent::Outcome outcome;

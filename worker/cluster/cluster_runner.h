@@ -1,4 +1,4 @@
-// ClusterRunner: carries out compile and reference leases in a Remote Execution cluster.
+// ClusterRunner: carries out compile leases in a Remote Execution cluster.
 #pragma once
 
 #include <memory>

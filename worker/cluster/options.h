@@ -16,7 +16,7 @@ struct ClusterOptions {
 };
 
 inline constexpr char kExecutorHelp[] =
-    "run compiles and references in a Remote Execution cluster instead of here, --slots at a time: "
+    "run compiles in a Remote Execution cluster instead of here, --slots at a time: "
     "reapi=HOST:PORT, and with commas between, instance=NAME, platform=KEY=VALUE (repeatable), "
     "tls=FILE (authorities of its certificate, PEM), token=FILE (a bearer token), queue-seconds=N "
     "(for how long an action may wait there; 60)";

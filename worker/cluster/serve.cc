@@ -29,7 +29,6 @@ Result<v1::WorkerDescription> describe(const ServeOptions& options, const signin
   description.set_certificate_pem(identity.certificatePem());
   description.set_slots(options.slots);
   for (const std::string& target : options.targets) description.add_targets(target);
-  description.add_kinds(v1::ACTION_REFERENCE);
   description.add_kinds(v1::ACTION_COMPILE);
   KILN_ASSIGN(const Digest sandbox, digestOfSandbox(options.cluster.where));
   auto& facts = *description.mutable_facts();

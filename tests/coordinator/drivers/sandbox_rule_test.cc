@@ -70,7 +70,7 @@ TEST(SandboxRule, WhereTheOperatorStatesPoliciesNoOtherPasses) {
   EXPECT_FALSE(isAllowed(policy, ActionKind::kCompile, {other}));
 }
 
-TEST(SandboxRule, AClusterIsForCompilesAndReferencesWhereTheOperatorAllowsIt) {
+TEST(SandboxRule, AClusterIsForCompilesAloneWhereTheOperatorAllowsIt) {
   const std::string cluster = *toCanonicalJson(ClusterSandbox{"c.example:443", "", {}}.toJson());
   const auto allowed = [&](ActionKind kind, const std::vector<Digest>& clusters) {
     return bool(checkSandboxPolicy(digestOf(cluster), cluster, kind, {digestOf(cluster)}, clusters));
@@ -78,9 +78,7 @@ TEST(SandboxRule, AClusterIsForCompilesAndReferencesWhereTheOperatorAllowsIt) {
   for (const ActionKind kind : kKinds) {
     EXPECT_FALSE(allowed(kind, {})) << static_cast<int>(kind);
     EXPECT_FALSE(allowed(kind, {digestOf("another cluster")})) << static_cast<int>(kind);
-    EXPECT_EQ(allowed(kind, {digestOf(cluster)}),
-              kind == ActionKind::kCompile || kind == ActionKind::kReference)
-        << static_cast<int>(kind);
+    EXPECT_EQ(allowed(kind, {digestOf(cluster)}), kind == ActionKind::kCompile) << static_cast<int>(kind);
   }
   // What is allowed to clusters is nothing to Kiln's own sandboxes.
   const std::string own = testing_support::samplePolicyText("stated/1");

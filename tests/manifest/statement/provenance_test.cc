@@ -35,6 +35,8 @@ TEST(Provenance, ForeignSandboxesAreNamed) {
   std::erase_if(provenance.byproducts, [](const Material& one) {
     return one.name == kFixturesByproduct && one.digest != digestOf("f");
   });
+  EXPECT_EQ(sampleProvenance().fixturesSandbox(), "");
+  EXPECT_EQ(provenance.fixturesSandbox(), "reapi-cluster/1");
   const Json json = provenance.toJson();
   EXPECT_EQ(Provenance::fromJson(json).value(), provenance);
   for (const auto& [name, value] : {std::pair{"sandbox", ""}, {"another", "x"}}) {

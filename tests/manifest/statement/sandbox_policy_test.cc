@@ -70,12 +70,29 @@ TEST(SandboxPolicy, AClustersDocumentIsOfItsOwnKind) {
 TEST(SandboxPolicy, WhoseItIsStandsInItsKind) {
   const auto whose = [](const Json& json) { return foreignSandbox(toCanonicalJson(json).value()); };
   EXPECT_EQ(whose(samplePolicy("compile/1")).value(), "");
-  EXPECT_EQ(whose({{"kind", "SandboxPolicy"}, {"name", "of a later release"}}).value(), "");
   EXPECT_EQ(whose(ClusterSandbox{"c:1", "", {}}.toJson()).value(), "reapi-cluster/1");
   EXPECT_FALSE(whose({{"kind", "ClusterSandbox"}}));
   EXPECT_FALSE(whose({{"kind", "Another"}}));
   EXPECT_FALSE(whose(Json::object()));
   EXPECT_FALSE(foreignSandbox("the manifest, say"));
+}
+
+// A document that merely calls itself Kiln's proves nothing: it must say all that Kiln's own says.
+TEST(SandboxPolicy, WhatCannotBeReadIsNotKilns) {
+  const auto whose = [](const Json& json) { return foreignSandbox(toCanonicalJson(json).value()).value(); };
+  const Json whole = samplePolicy("compile/1");
+  Json later = whole;
+  later["ofALaterRelease"] = true;
+  EXPECT_EQ(whose(later), "");
+  EXPECT_EQ(whose({{"kind", "SandboxPolicy"}, {"name", "compile/1"}}), kUnknownSandbox);
+  for (const auto& [name, value] : whole.items()) {
+    if (name == "kind") continue;
+    Json without = whole, other = whole;
+    without.erase(name);
+    other[name] = Json::object({{"another", "type"}});
+    EXPECT_EQ(whose(without), kUnknownSandbox) << name;
+    EXPECT_EQ(whose(other), kUnknownSandbox) << name;
+  }
 }
 
 TEST(SandboxPolicy, NoNamespaceIsLeftOutAndNobodyIsRoot) {

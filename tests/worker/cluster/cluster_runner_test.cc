@@ -199,8 +199,10 @@ TEST_F(ClusterRunnerTest, LongLogsAreFetchedAndShortened) {
 }
 
 TEST_F(ClusterRunnerTest, OtherLeasesAreNotTaken) {
-  lease_.set_kind(v1::ACTION_CHECK);
-  EXPECT_THAT(refusal(), HasSubstr("compiles and references alone"));
+  for (const auto kind : {v1::ACTION_CHECK, v1::ACTION_REFERENCE, v1::ACTION_FETCH, v1::ACTION_EXECUTE}) {
+    lease_.set_kind(kind);
+    EXPECT_THAT(refusal(), HasSubstr("compiles alone"));
+  }
   EXPECT_EQ(cluster_.executed, 0);
 }
 
