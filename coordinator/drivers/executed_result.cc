@@ -13,7 +13,9 @@
 #include "coordinator/reapi/result_blobs.h"
 #include "coordinator/recall/recalls.h"
 #include "coordinator/view/job_view.h"
+#include "manifest/base/printable.h"
 #include "storage/index/jobs/execution_repository.h"
+#include "storage/tree/tree_walk.h"
 
 namespace kiln::service {
 namespace {
@@ -21,7 +23,13 @@ namespace {
 using reapi::ActionResult;
 
 constexpr int kTried = 4;  // results of one action, of which some may have lost their bytes
+constexpr std::size_t kMaxEntries = 100'000;  // of all root Directories together
 constexpr std::uint64_t kMaxSalted = jobs::kMaxForeignAction + 4096;
+
+struct Store {
+  storage::BlobStore& blobs;
+  const std::string& instance;
+};
 
 Status checkIsOfAction(storage::BlobStore& blobs, const index::RunRecord& run, const ActionResult& result) {
   KILN_ASSIGN(const std::string text, storage::getBlob(blobs, run.instance, run.action, kMaxSalted));
@@ -33,17 +41,40 @@ Status checkIsOfAction(storage::BlobStore& blobs, const index::RunRecord& run, c
   return jobs::checkDeclared(result, command);
 }
 
-// Everything in the store that the result names, and what each is. Reads the Trees of its directories.
+// What one output directory consists of. `entries`: how many all that are walked may still have.
+Status addDirectory(const Store& store, const jobs::OutputDirectory& directory, std::size_t& entries,
+                    std::map<Digest, std::string>& out) {
+  std::optional<Digest> ofTree;
+  if (directory.tree) {
+    KILN_ASSIGN(const std::string text,
+                storage::getBlob(store.blobs, store.instance, *directory.tree, jobs::kMaxTreeBytes));
+    KILN_ASSIGN(const jobs::TreeContent content, jobs::contentOfTree(text));
+    for (const Digest& file : content.files) out.emplace(file, directory.path);
+    ofTree = content.root;
+  }
+  if (!directory.root) return {};
+  if (ofTree && *ofTree != *directory.root)
+    return fail(Code::kInvalidArgument, "the Tree and the root Directory of " + inQuotes(directory.path) +
+                                            " are not of one directory");
+  KILN_ASSIGN(const auto walked,
+              storage::walkTree(store.blobs, store.instance, *directory.root, {.entries = entries}));
+  entries -= walked.size();
+  out.emplace(*directory.root, directory.path);
+  for (const storage::TreeEntry& entry : walked)
+    if (entry.kind != storage::EntryKind::kSymlink) out.emplace(entry.digest, directory.path);
+  return {};
+}
+
+// Everything in the store that the result names, and what each is. Reads the Trees and Directories of its
+// directories.
 Result<std::map<Digest, std::string>> blobsOf(storage::BlobStore& blobs, const std::string& instance,
                                               const jobs::ExecutedOutputs& outputs) {
   std::map<Digest, std::string> out;
   for (const jobs::OutputFile& file : outputs.blobs) out.emplace(file.digest, file.path);
   for (const Digest& log : outputs.logs) out.emplace(log, "log");
-  for (const jobs::OutputFile& tree : outputs.trees) {
-    KILN_ASSIGN(const std::string text, storage::getBlob(blobs, instance, tree.digest, jobs::kMaxTreeBytes));
-    KILN_ASSIGN(const auto files, jobs::filesOfTree(text));
-    for (const Digest& file : files) out.emplace(file, tree.path);
-  }
+  std::size_t entries = kMaxEntries;
+  for (const jobs::OutputDirectory& directory : outputs.directories)
+    KILN_TRY(addDirectory({blobs, instance}, directory, entries, out));
   return out;
 }
 
@@ -79,7 +110,6 @@ Result<ActionResult> takeExecuted(storage::BlobStore& blobs, const index::RunRec
   KILN_TRY(rehashAll(blobs, run.instance, named));
   ActionResult kept = reported;
   kept.DiscardUnknownFields();
-  for (auto& directory : *kept.mutable_output_directories()) directory.clear_root_directory_digest();
   setMetadata(run, times, kept);
   return kept;
 }

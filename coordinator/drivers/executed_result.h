@@ -15,9 +15,9 @@ struct LeaseTimes {
   TimePoint leased, reported;
 };
 
-// The result as it is kept, once the store has every byte of it, rehashed: files, directories by their Trees,
-// logs. kInvalidArgument for what the action's command does not name; kNotFound or kDataLoss for bytes that
-// are not there.
+// The result as it is kept, once the store has every byte of it, rehashed: files, directories in each
+// form that was asked for, logs. kInvalidArgument for what the action's command does not name; kNotFound or
+// kDataLoss for bytes that are not there.
 Result<reapi::ActionResult> takeExecuted(storage::BlobStore& blobs, const index::RunRecord& run,
                                          const LeaseTimes& times, const reapi::ActionResult& reported);
 

@@ -101,10 +101,15 @@ Result<ExecutedOutputs> readExecuted(const reapi::ActionResult& result) {
     out.blobs.push_back({file.path(), digest});
   }
   for (const auto& directory : result.output_directories()) {
-    KILN_ASSIGN(const Digest digest, fromProto(directory.tree_digest()));
-    out.trees.push_back({directory.path(), digest});
+    KILN_ASSIGN(const Digest name, nameOf(directory));
+    out.blobs.push_back({directory.path(), name});
+    OutputDirectory& read = out.directories.emplace_back();
+    read.path = directory.path();
+    if (directory.has_tree_digest()) read.tree = name;
+    if (directory.has_root_directory_digest()) {
+      KILN_ASSIGN(read.root, fromProto(directory.root_directory_digest()));
+    }
   }
-  out.blobs.insert(out.blobs.end(), out.trees.begin(), out.trees.end());
   out.named.files = out.blobs;
   for (const reapi::OutputSymlink* link : links)
     out.named.files.push_back({link->path(), digestOf(link->target())});
@@ -127,7 +132,13 @@ Status checkDeclared(const reapi::ActionResult& result, const reapi::Command& co
     return bad("the result holds " + inQuotes(path) + ", which is no output of the command");
   };
   for (const auto& file : result.output_files()) KILN_TRY(isDeclared(file.path()));
-  for (const auto& directory : result.output_directories()) KILN_TRY(isDeclared(directory.path()));
+  const auto format = command.output_directory_format();
+  for (const auto& directory : result.output_directories()) {
+    KILN_TRY(isDeclared(directory.path()));
+    if (directory.has_tree_digest() != (format != reapi::Command::DIRECTORY_ONLY) ||
+        directory.has_root_directory_digest() != (format != reapi::Command::TREE_ONLY))
+      return bad("the directory " + inQuotes(directory.path()) + " is not in the form that was asked for");
+  }
   for (const reapi::OutputSymlink* link : linksOf(result)) {
     KILN_TRY(isDeclared(link->path()));
     const std::size_t depth = segments(command.working_directory()) + segments(link->path()) - 1;
@@ -136,14 +147,15 @@ Status checkDeclared(const reapi::ActionResult& result, const reapi::Command& co
   return {};
 }
 
-Result<std::vector<Digest>> filesOfTree(std::string_view bytes) {
+Result<TreeContent> contentOfTree(std::string_view bytes) {
   reapi::Tree tree;
   if (bytes.size() > kMaxTreeBytes || !tree.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return bad("an output directory has no Tree of at most 16 MiB");
   TreeWalk walk(tree);
-  KILN_TRY(walk.enter(tree.root().SerializeAsString(), 0));
+  const std::string root = tree.root().SerializeAsString();
+  KILN_TRY(walk.enter(root, 0));
   if (!walk.enteredAll()) return bad("a Tree holds Directories that are not in it");
-  return std::vector<Digest>(walk.files.begin(), walk.files.end());
+  return TreeContent{digestOf(root), {walk.files.begin(), walk.files.end()}};
 }
 
 }  // namespace kiln::jobs

@@ -3,6 +3,8 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -14,21 +16,32 @@ inline constexpr std::uint64_t kMaxTreeBytes = 16 << 20;    // of a directory's 
 inline constexpr std::size_t kMaxExecutedResult = 4 << 20;  // bytes of the whole report
 inline constexpr std::size_t kMaxInlineLog = 64 << 10;      // of stdout or stderr within it
 
+// A directory in the forms that the command asked for; at least one of them.
+struct OutputDirectory {
+  std::string path;
+  std::optional<Digest> tree, root;
+};
+
 struct ExecutedOutputs {
-  // What the receipt lists, sorted by path: a file by its digest, a directory by that of its Tree, a link by
-  // that of its target's text.
+  // What the receipt lists, sorted by path: a file by its digest, a directory by nameOf() it, a link by that
+  // of its target's text.
   Outputs named;
-  std::vector<OutputFile> blobs;  // those of them that are in the store: files and Trees
-  std::vector<OutputFile> trees;  // of the directories
-  std::vector<Digest> logs;       // of what is too long to stand in the report
+  std::vector<OutputFile> blobs;  // those of them that are in the store: files and what names directories
+  std::vector<OutputDirectory> directories;
+  std::vector<Digest> logs;  // of what is too long to stand in the report
 };
 Result<ExecutedOutputs> readExecuted(const reapi::ActionResult& result);
 
-// That the result holds nothing but what the command may leave, and no link that leads out of the input root.
+// That the result holds nothing but what the command may leave, directories in the form that it asks for, and
+// no link that leads out of the input root.
 Status checkDeclared(const reapi::ActionResult& result, const reapi::Command& command);
 
-// The files of a directory, from its Tree. Every Directory must be in its canonical form, named by the one
+struct TreeContent {
+  Digest root;                // of the root Directory
+  std::vector<Digest> files;  // each once
+};
+// What a directory holds, from its Tree. Every Directory must be in its canonical form, named by the one
 // above it, and none beside.
-Result<std::vector<Digest>> filesOfTree(std::string_view bytes);
+Result<TreeContent> contentOfTree(std::string_view bytes);
 
 }  // namespace kiln::jobs

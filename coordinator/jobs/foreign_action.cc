@@ -162,8 +162,8 @@ Result<ForeignCommand> readForeignCommand(std::string_view bytes, const reapi::A
   if (!command.working_directory().empty())
     if (Status safe = checkRelativePath(command.working_directory()); !safe)
       return fail(safe.error().in("command.working_directory"));
-  if (command.output_directory_format() != reapi::Command::TREE_ONLY)
-    return invalid("command.output_directory_format: TREE_ONLY is served, and nothing else");
+  if (!reapi::Command::OutputDirectoryFormat_IsValid(command.output_directory_format()))
+    return invalid("command.output_directory_format is none that is known here");
   KILN_TRY(checkPaths(command.output_paths(), "output_paths"));
   KILN_TRY(checkPaths(command.output_files(), "output_files"));
   KILN_TRY(checkPaths(command.output_directories(), "output_directories"));

@@ -2,10 +2,9 @@
 
 #include <fmt/format.h>
 
-#include <set>
-
 #include "coordinator/jobs/foreign_action.h"
 #include "coordinator/reapi/client_result.h"
+#include "coordinator/reapi/inlined.h"
 #include "coordinator/reapi/result_blobs.h"
 #include "storage/index/reapi/client_results.h"
 #include "storage/remote/reapi_rules.h"
@@ -26,39 +25,6 @@ Result<Asked> readAsked(const Request& request) {
   const auto action = fromProto(request.action_digest());
   if (!action) return fail(action.error().in("action_digest"));
   return Asked{storage::instanceNamed(request.instance_name()), *action};
-}
-
-// What of the store goes along with an answer.
-class Inliner {
- public:
-  Inliner(storage::BlobStore& blobs, const std::string& instance) : blobs_(blobs), instance_(instance) {}
-
-  // Into `out`, if it is empty and there is room.
-  Status add(const reapi::Digest& wire, std::string& out) {
-    if (!out.empty() || wire.size_bytes() <= 0) return {};
-    KILN_ASSIGN(const Digest digest, fromProto(wire));
-    if (digest.size > left_) return {};
-    KILN_ASSIGN(out, storage::getBlob(blobs_, instance_, digest, left_));
-    left_ -= digest.size;
-    return {};
-  }
-
- private:
-  storage::BlobStore& blobs_;
-  const std::string& instance_;
-  std::uint64_t left_ = kMaxInlined;
-};
-
-Status addInlined(Inliner inliner, const reapi::GetActionResultRequest& request,
-                  reapi::ActionResult& result) {
-  if (request.inline_stdout()) KILN_TRY(inliner.add(result.stdout_digest(), *result.mutable_stdout_raw()));
-  if (request.inline_stderr()) KILN_TRY(inliner.add(result.stderr_digest(), *result.mutable_stderr_raw()));
-  const std::set<std::string> wanted(request.inline_output_files().begin(),
-                                     request.inline_output_files().end());
-  if (wanted.empty()) return {};
-  for (auto& file : *result.mutable_output_files())
-    if (wanted.contains(file.path())) KILN_TRY(inliner.add(file.digest(), *file.mutable_contents()));
-  return {};
 }
 
 Error missing(std::string_view what, const std::vector<Digest>& blobs) {
@@ -100,7 +66,8 @@ grpc::Status ActionCacheService::GetActionResult(grpc::ServerContext*,
     return toGrpc(Error{Code::kNotFound, "no result of action " + asked->action.text() +
                                              " is known whose outputs are all in the store"});
   *response = std::move(**found);
-  return toGrpc(addInlined(Inliner(stores_.blobs, asked->instance), *request, *response));
+  return toGrpc(reapi_cache::addInlined(stores_.blobs, asked->instance,
+                                        reapi_cache::Inlining::askedBy(*request), *response));
 }
 
 Status ActionCacheService::store(const reapi::UpdateActionResultRequest& request, const ResultWriter& writer,

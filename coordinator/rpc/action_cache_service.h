@@ -22,8 +22,8 @@ class ActionCacheService final : public reapi::ActionCache::Service {
   ActionCacheService(const Stores& stores, ActionResults& results, const quota::Books& books)
       : stores_(stores), results_(results), books_(books) {}
 
-  // NOT_FOUND where no result is known whose blobs are all in the store. What is asked for is inlined in the
-  // order stdout, stderr, files, as far as kMaxInlined allows; the rest has its digest.
+  // NOT_FOUND where no result is known whose blobs are all in the store. What is asked for is inlined
+  // (coordinator/reapi/inlined.h).
   grpc::Status GetActionResult(grpc::ServerContext* context, const reapi::GetActionResultRequest* request,
                                reapi::ActionResult* response) override;
   // INVALID_ARGUMENT for a result that is not as coordinator/reapi/client_result.h wants it;
@@ -44,8 +44,5 @@ class ActionCacheService final : public reapi::ActionCache::Service {
   ActionResults& results_;
   const quota::Books books_;
 };
-
-// Bytes that are inlined in one answer, which fits a message of 4 MiB with the largest result.
-inline constexpr std::uint64_t kMaxInlined = 1 << 20;
 
 }  // namespace kiln::service

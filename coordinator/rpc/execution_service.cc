@@ -79,21 +79,30 @@ grpc::Status ExecutionService::execute(grpc::ServerContext& context, const reapi
                                jobs::queuePriority(request.execution_policy().priority())};
   const auto taken = intake_.take(wanted, {{submitter, traceparentOf(context)}, toolFactsOf(context)});
   if (!taken) return refusedExecution(taken.error());
+  const auto inlining = reapi_cache::Inlining::askedBy(request);
   if (taken->cached) {
-    updates.Write(cachedOperation(taken->job, *action, *taken->cached));
+    end(taken->job, *action, inlining, cachedResponse(*taken->cached), updates);
     return grpc::Status::OK;
   }
   driver_.wake(taken->job);
-  return watch(context, taken->job, updates);
+  return watch(context, taken->job, inlining, updates);
 }
 
 grpc::Status ExecutionService::WaitExecution(grpc::ServerContext* context,
                                              const reapi::WaitExecutionRequest* request, Updates* updates) {
   const auto job = operationNamed(request->name());
-  return job ? watch(*context, *job, *updates) : toGrpc(job.error());
+  return job ? watch(*context, *job, {}, *updates) : toGrpc(job.error());
 }
 
-grpc::Status ExecutionService::watch(grpc::ServerContext& context, const JobKey& key, Updates& updates) {
+void ExecutionService::end(const JobKey& job, const Digest& action, const reapi_cache::Inlining& inlining,
+                           reapi::ExecuteResponse response, Updates& updates) {
+  if (response.has_result())
+    (void)reapi_cache::addInlined(stores_.blobs, job.instance, inlining, *response.mutable_result());
+  updates.Write(endedOperation(job, action, response));
+}
+
+grpc::Status ExecutionService::watch(grpc::ServerContext& context, const JobKey& key,
+                                     const reapi_cache::Inlining& inlining, Updates& updates) {
   queue::ChangeFeed::JobWatch watch(feed_, key);
   std::optional<reapi::ExecutionStage::Value> shown;
   TimePoint said{};
@@ -107,7 +116,8 @@ grpc::Status ExecutionService::watch(grpc::ServerContext& context, const JobKey&
       snapshot = load(stores_.database, key, index::Evidence::kWith);
       if (!snapshot) return toGrpc(snapshot.error());
       const auto missing = mayLackInputs(*snapshot) ? intake_.missingOf(*snapshot) : std::vector<Digest>();
-      updates.Write(endedOperation(*snapshot, missing.value_or(std::vector<Digest>())));
+      end(key, snapshot->job.execution->action, inlining,
+          responseOf(*snapshot, missing.value_or(std::vector<Digest>())), updates);
       return grpc::Status::OK;
     }
     const auto stage = stageOf(*snapshot);

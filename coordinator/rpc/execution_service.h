@@ -6,6 +6,7 @@
 #include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
 #include "coordinator/drivers/execution_intake.h"
 #include "coordinator/drivers/job_driver.h"
+#include "coordinator/reapi/inlined.h"
 
 namespace kiln::service {
 
@@ -14,7 +15,8 @@ std::string operationName(const index::JobKey& job);
 // The job that a name says; kNotFound, as for one that never was, for what is no such name.
 Result<index::JobKey> operationNamed(const std::string& name);
 
-// Thread safe. A call holds its thread until the action has ended.
+// Thread safe. A call holds its thread until the action has ended. What Execute is asked to inline goes along
+// with its answer (coordinator/reapi/inlined.h); it is a hint, and what cannot be read has its digest.
 class ExecutionService final : public reapi::Execution::Service {
  public:
   ExecutionService(const Planning& planning, const Admissions& admissions, const Leasing& leasing,
@@ -35,7 +37,10 @@ class ExecutionService final : public reapi::Execution::Service {
                              Updates* updates) override;
 
  private:
-  grpc::Status watch(grpc::ServerContext& context, const index::JobKey& job, Updates& updates);
+  grpc::Status watch(grpc::ServerContext& context, const index::JobKey& job,
+                     const reapi_cache::Inlining& inlining, Updates& updates);
+  void end(const index::JobKey& job, const Digest& action, const reapi_cache::Inlining& inlining,
+           reapi::ExecuteResponse response, Updates& updates);
 
   const Stores& stores_;
   queue::ChangeFeed& feed_;

@@ -31,13 +31,6 @@ Operation operation(const index::JobKey& job, const Digest& action, ExecutionSta
   return out;
 }
 
-Operation ended(const index::JobKey& job, const Digest& action, const reapi::ExecuteResponse& response) {
-  Operation out = operation(job, action, ExecutionStage::COMPLETED);
-  out.set_done(true);
-  out.mutable_response()->PackFrom(response);
-  return out;
-}
-
 void addMissing(const std::vector<Digest>& missing, google::rpc::Status& status) {
   google::rpc::PreconditionFailure failure;
   for (const Digest& digest : missing) {
@@ -93,7 +86,7 @@ Operation openOperation(const index::JobSnapshot& snapshot) {
   return operation(snapshot.job.key, snapshot.job.execution->action, stageOf(snapshot), partial);
 }
 
-Operation endedOperation(const index::JobSnapshot& snapshot, const std::vector<Digest>& missing) {
+reapi::ExecuteResponse responseOf(const index::JobSnapshot& snapshot, const std::vector<Digest>& missing) {
   const index::JobRecord& job = snapshot.job;
   reapi::ExecuteResponse response;
   if (job.state == index::JobState::kSucceeded && !snapshot.results.empty() &&
@@ -110,14 +103,22 @@ Operation endedOperation(const index::JobSnapshot& snapshot, const std::vector<D
                                                      : "the result is gone; execute the action again");
   }
   response.set_message("job " + job.key.id + "; kiln show and kiln logs tell of it");
-  return ended(job.key, job.execution->action, response);
+  return response;
 }
 
-Operation cachedOperation(const index::JobKey& job, const Digest& action, reapi::ActionResult result) {
+reapi::ExecuteResponse cachedResponse(reapi::ActionResult result) {
   reapi::ExecuteResponse response;
   *response.mutable_result() = std::move(result);
   response.set_cached_result(true);
-  return ended(job, action, response);
+  return response;
+}
+
+Operation endedOperation(const index::JobKey& job, const Digest& action,
+                         const reapi::ExecuteResponse& response) {
+  Operation out = operation(job, action, ExecutionStage::COMPLETED);
+  out.set_done(true);
+  out.mutable_response()->PackFrom(response);
+  return out;
 }
 
 grpc::Status refusedExecution(const Error& error) {

@@ -17,12 +17,14 @@ namespace kiln::service {
 google::longrunning::Operation openOperation(const index::JobSnapshot& snapshot);
 reapi::ExecutionStage::Value stageOf(const index::JobSnapshot& snapshot);
 
-// The end of one, with its result or why it has none; `missing`: what its action lacks by now.
-google::longrunning::Operation endedOperation(const index::JobSnapshot& snapshot,
-                                              const std::vector<Digest>& missing);
+// What a job that has ended answers: its result, or why it has none; `missing`: what its action lacks by now.
+reapi::ExecuteResponse responseOf(const index::JobSnapshot& snapshot, const std::vector<Digest>& missing);
 // Of an action whose result was known.
-google::longrunning::Operation cachedOperation(const index::JobKey& job, const Digest& action,
-                                               reapi::ActionResult result);
+reapi::ExecuteResponse cachedResponse(reapi::ActionResult result);
+
+// The end of the job that executes the action.
+google::longrunning::Operation endedOperation(const index::JobKey& job, const Digest& action,
+                                              const reapi::ExecuteResponse& response);
 
 // A refused execution: where bytes are missing, with a PreconditionFailure that names each as REAPI wants it.
 grpc::Status refusedExecution(const Error& error);

@@ -16,4 +16,9 @@ Result<Digest> fromProto(const reapi::Digest& digest) {
   return Digest::parse(digest.hash(), static_cast<std::uint64_t>(digest.size_bytes()));
 }
 
+Result<Digest> nameOf(const reapi::OutputDirectory& directory) {
+  const bool alone = !directory.has_tree_digest() && directory.has_root_directory_digest();
+  return fromProto(alone ? directory.root_directory_digest() : directory.tree_digest());
+}
+
 }  // namespace kiln

@@ -20,7 +20,7 @@ Result<std::string> receiptFor(const v1::Lease& lease, const Outcome& outcome,
   }
   // Foreign actions alone leave more than files.
   for (const auto& directory : outcome.result.output_directories()) {
-    KILN_ASSIGN(const Digest digest, fromProto(directory.tree_digest()));
+    KILN_ASSIGN(const Digest digest, nameOf(directory));
     receipt.outputs.push_back({directory.path(), digest});
   }
   for (const auto* links : {&outcome.result.output_symlinks(), &outcome.result.output_file_symlinks(),

@@ -56,6 +56,36 @@ TEST(ExecutedOutputs, BadPathsAndRepeatedOnesAreRefused) {
   EXPECT_FALSE(readExecuted(log));
 }
 
+// Which digests a directory has is what the command asked for; its name is the Tree where there is one.
+TEST(ExecutedOutputs, DirectoriesComeInTheFormAskedFor) {
+  const Digest tree = digestOf(std::string_view("tree")), root = digestOf(std::string_view("root"));
+  const auto left = [&](bool withTree, bool withRoot) {
+    reapi::ActionResult out;
+    auto& directory = *out.add_output_directories();
+    directory.set_path("gen");
+    if (withTree) *directory.mutable_tree_digest() = toProto(tree);
+    if (withRoot) *directory.mutable_root_directory_digest() = toProto(root);
+    return out;
+  };
+  using Command = reapi::Command;
+  for (const auto& [format, withTree, withRoot] : {std::tuple{Command::TREE_ONLY, true, false},
+                                                   {Command::DIRECTORY_ONLY, false, true},
+                                                   {Command::TREE_AND_DIRECTORY, true, true}}) {
+    Command command = leaving("gen");
+    command.set_output_directory_format(format);
+    for (const auto& [hasTree, hasRoot] : {std::pair{true, false}, {false, true}, {true, true}})
+      EXPECT_EQ(bool(checkDeclared(left(hasTree, hasRoot), command)),
+                hasTree == withTree && hasRoot == withRoot)
+          << format << hasTree << hasRoot;
+    const auto read = readExecuted(left(withTree, withRoot));
+    ASSERT_TRUE(read) << read.error().message;
+    EXPECT_EQ(read->named.files.front().digest, withTree ? tree : root) << format;
+    EXPECT_EQ(read->directories.front().tree.has_value(), withTree);
+    EXPECT_EQ(read->directories.front().root.has_value(), withRoot);
+  }
+  EXPECT_FALSE(readExecuted(left(false, false)));
+}
+
 TEST(ExecutedOutputs, OnlyWhatTheCommandDeclaresCounts) {
   EXPECT_TRUE(checkDeclared(withFile("a.o"), leaving("a.o")));
   EXPECT_THAT(checkDeclared(withFile("b.o"), leaving("a.o")).error().message, HasSubstr("\"b.o\""));
@@ -76,14 +106,15 @@ TEST(ExecutedTree, HoldsExactlyTheDirectoriesThatItNames) {
   auto& node = *tree.mutable_root()->add_directories();
   node.set_name("d");
   *node.mutable_digest() = toProto(digestOf(below.SerializeAsString()));
-  EXPECT_THAT(filesOfTree(tree.SerializeAsString()).error().message, HasSubstr("lacks"));
+  EXPECT_THAT(contentOfTree(tree.SerializeAsString()).error().message, HasSubstr("lacks"));
   *tree.add_children() = below;
-  const auto files = filesOfTree(tree.SerializeAsString());
+  const auto files = contentOfTree(tree.SerializeAsString());
   ASSERT_TRUE(files) << files.error().message;
-  EXPECT_THAT(*files, ::testing::ElementsAre(digestOf(std::string_view("f"))));
+  EXPECT_EQ(files->root, digestOf(tree.root().SerializeAsString()));
+  EXPECT_THAT(files->files, ::testing::ElementsAre(digestOf(std::string_view("f"))));
   tree.add_children();
-  EXPECT_THAT(filesOfTree(tree.SerializeAsString()).error().message, HasSubstr("not in it"));
-  EXPECT_FALSE(filesOfTree("\xff"));
+  EXPECT_THAT(contentOfTree(tree.SerializeAsString()).error().message, HasSubstr("not in it"));
+  EXPECT_FALSE(contentOfTree("\xff"));
 }
 
 // A Directory for each level, each named twice by the one above it; `heavy` bytes of properties in the last.

@@ -85,11 +85,20 @@ TEST(ForeignCommand, FormsThatAreNotServedAreRefusedByField) {
   one.add_output_directories("out/more");
   EXPECT_THAT(refusal(one).message, HasSubstr("below another output"));
   one = command();
-  one.set_output_directory_format(reapi::Command::DIRECTORY_ONLY);
+  one.set_output_directory_format(static_cast<reapi::Command::OutputDirectoryFormat>(7));
   EXPECT_THAT(refusal(one).message, HasSubstr("output_directory_format"));
   one = command();
   for (const char* name : {"B", "A"}) one.add_environment_variables()->set_name(name);
   EXPECT_THAT(refusal(one).message, HasSubstr("not sorted"));
+}
+
+TEST(ForeignCommand, EveryFormOfDirectoriesIsServed) {
+  for (const auto format :
+       {reapi::Command::TREE_ONLY, reapi::Command::DIRECTORY_ONLY, reapi::Command::TREE_AND_DIRECTORY}) {
+    reapi::Command one = command();
+    one.set_output_directory_format(format);
+    EXPECT_EQ(refusal(one).message, "it was taken") << format;
+  }
 }
 
 TEST(ForeignCommand, BothFormsOfOutputsAreRead) {

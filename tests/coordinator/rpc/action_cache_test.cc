@@ -2,6 +2,7 @@
 #include "coordinator/rpc/action_cache_service.h"
 
 #include "coordinator/drivers/executed_result.h"
+#include "coordinator/reapi/inlined.h"
 #include "coordinator/reapi/known_results.h"
 #include "coordinator/rpc/capabilities_service.h"
 #include "storage/index/reapi/client_results.h"
@@ -69,7 +70,7 @@ TEST_F(ActionCacheTest, InlinesWhatIsAskedForAndFits) {
   auto request = update(action);
   auto& large = *request.mutable_action_result()->add_output_files();
   large.set_path("large");
-  *large.mutable_digest() = toProto(put(std::string(kMaxInlined, 'x')));
+  *large.mutable_digest() = toProto(put(std::string(reapi_cache::kMaxInlined, 'x')));
   ASSERT_TRUE(write(request));
   reapi::GetActionResultRequest wanted;
   wanted.set_inline_stdout(true);
@@ -79,6 +80,25 @@ TEST_F(ActionCacheTest, InlinesWhatIsAskedForAndFits) {
   EXPECT_EQ(result_.stdout_raw(), "a log");
   EXPECT_EQ(result_.output_files(0).contents(), "an object");
   EXPECT_EQ(result_.output_files(1).contents(), "") << "there is no room left";
+}
+
+// A message holds 4 MiB, whatever a client asks for.
+TEST_F(ActionCacheTest, ALargeResultLeavesLessRoomForWhatIsInlined) {
+  reapi::ActionResult result;
+  auto& file = *result.add_output_files();
+  file.set_path("half");
+  *file.mutable_digest() = toProto(put(std::string(reapi_cache::kMaxInlined / 2, 'x')));
+  const reapi_cache::Inlining wanted{false, false, {"half"}};
+  reapi::ActionResult small = result;
+  ASSERT_TRUE(reapi_cache::addInlined(farm_.stores.blobs, "default", wanted, small));
+  EXPECT_EQ(small.output_files(0).contents().size(), reapi_cache::kMaxInlined / 2);
+  for (const std::uint64_t padding :
+       {reapi_cache::kMaxAnswer - reapi_cache::kMaxInlined / 2, reapi_cache::kMaxAnswer + 9}) {
+    reapi::ActionResult large = result;
+    large.set_stdout_raw(std::string(padding, 'l'));
+    ASSERT_TRUE(reapi_cache::addInlined(farm_.stores.blobs, "default", wanted, large));
+    EXPECT_EQ(large.output_files(0).contents(), "") << padding;
+  }
 }
 
 TEST_F(ActionCacheTest, AResultWhoseBlobsAreGoneAnswersNobody) {
