@@ -2,6 +2,7 @@
 // TensorScatter, ReverseSequence, MaxUnpool, Col2Im.
 #include "compiler_core/frontend/onnx/formula/index_math.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
@@ -205,6 +206,15 @@ Result<Values> tensorScatter(NodeContext& node) {
   if (mode != "linear" && mode != "circular")
     return invalid("mode '" + mode + "' is neither linear nor circular");
   if (axis == 0) return invalid("the axis is the batch dimension");
+  const Value starts = node.hasInput(2) ? node.inputs()[2] : Value();
+  KILN_ASSIGN(Value result, writtenAt(node, {cache, update, starts}, axis, mode == "circular"));
+  return Values{result};
+}
+
+}  // namespace
+
+Result<Value> writtenAt(NodeContext& node, const CacheWrite& write, std::int64_t axis, bool circular) {
+  const auto& [cache, update, starts] = write;
   const Shape shape = dimsOf(cache), updateShape = dimsOf(update);
   Shape expected = shape;
   if (updateShape.size() == shape.size()) expected[axis] = updateShape[axis];
@@ -213,14 +223,13 @@ Result<Values> tensorScatter(NodeContext& node) {
   const Shape prefix(updateShape.begin(),
                      updateShape.begin() + axis + 1);  // sequence positions of the update
   KILN_ASSIGN(Value position, coordinate(node, prefix, axis));
-  if (node.hasInput(2)) {
-    KILN_ASSIGN(Value start, node.input(2));
-    if (dimsOf(start) != Shape{shape[0]})
+  if (starts) {
+    if (dimsOf(starts) != Shape{shape[0]})
       return invalid("write_indices has one element per sample of the batch");
-    KILN_ASSIGN(start, alongAxis(node, start, 0, axis + 1));
+    KILN_ASSIGN(Value start, alongAxis(node, starts, 0, axis + 1));
     KILN_ASSIGN(position, node.binary(BinaryKind::Add, position, start));
   }
-  if (mode == "circular") {
+  if (circular) {
     KILN_ASSIGN(Value extent, extentValue(node, shape[axis]));
     KILN_ASSIGN(position, node.binary(BinaryKind::Mod, position, extent));
   }
@@ -235,9 +244,10 @@ Result<Values> tensorScatter(NodeContext& node) {
   coordinates.push_back(position);
   KILN_ASSIGN(position, flatPosition(node, coordinates, lead(shape, axis + 1)));
   KILN_ASSIGN(position, orNowhere(node, inside, position));
-  KILN_ASSIGN(Value result, scatterRows(node, ScatterKind::Set, cache, axis + 1, position, update));
-  return Values{result};
+  return scatterRows(node, ScatterKind::Set, cache, axis + 1, position, update);
 }
+
+namespace {
 
 Result<Values> reverseSequence(NodeContext& node) {
   KILN_ASSIGN(Value input, node.input(0));

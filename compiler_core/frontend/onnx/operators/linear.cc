@@ -20,8 +20,9 @@ Result<Value> scaled(NodeContext& node, Value value, float factor) {
   return node.binary(BinaryKind::Mul, value, node.scalar(elementOf(value), factor));
 }
 
-// alpha * A' * B' + beta * C
-Result<Values> gemm(NodeContext& node) {
+}  // namespace
+
+Result<Value> gemmOf(NodeContext& node) {
   KILN_ASSIGN(Value a, node.input(0));
   KILN_ASSIGN(Value b, node.input(1));
   KILN_ASSIGN(float alpha, node.real("alpha", 1.0f));
@@ -38,10 +39,16 @@ Result<Values> gemm(NodeContext& node) {
   }
   KILN_ASSIGN(Value product, node.matmul(a, b));
   KILN_ASSIGN(product, scaled(node, product, alpha));
-  if (!node.hasInput(2) || beta == 0.0f) return Values{product};
+  if (!node.hasInput(2) || beta == 0.0f) return product;
   KILN_ASSIGN(Value c, scaled(node, node.inputs()[2], beta));
   KILN_ASSIGN(Value wide, node.broadcast(c, dimsOf(product)));
-  KILN_ASSIGN(Value result, node.binary(BinaryKind::Add, product, wide));
+  return node.binary(BinaryKind::Add, product, wide);
+}
+
+namespace {
+
+Result<Values> gemm(NodeContext& node) {
+  KILN_ASSIGN(Value result, gemmOf(node));
   return Values{result};
 }
 

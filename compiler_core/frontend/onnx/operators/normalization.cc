@@ -1,6 +1,7 @@
 // Normalisations, and Dropout, which does nothing at inference.
 #include "compiler_core/frontend/onnx/formula/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 
 namespace kiln::onnx {
@@ -42,15 +43,15 @@ Term perChannel(NodeContext& node, Value vector, std::int64_t rank) {
   return Term(node, vector).reshape(shape);
 }
 
-struct Normal {
-  Term mean, inverse, result;  // inverse = 1 / sqrt(variance + epsilon); result = (x - mean) * inverse
-};
+}  // namespace
 
 Normal normalized(const Term& x, llvm::ArrayRef<std::int64_t> axes, double epsilon) {
   const Term mean = x.mean(axes), centred = x - mean;
   const Term inverse = ((centred * centred).mean(axes) + epsilon).sqrt().unary(UnaryKind::Reciprocal);
   return {mean, inverse, centred * inverse};
 }
+
+namespace {
 
 // Statistics over the batch and the positions; the running ones move towards them.
 Result<Values> trainedBatchNorm(NodeContext& node, const Values& operands, float epsilon, float momentum) {
@@ -140,7 +141,8 @@ Result<Values> layerNormalization(NodeContext& node) {
   return Values{result, mean, inverse};
 }
 
-// x / sqrt(mean(x * x) + epsilon) * scale over the last dimensions
+// x / sqrt(mean(x * x) + epsilon) * scale over the last dimensions. As SimplifiedLayerNormalization it is
+// older than ONNX's operator, stands in ONNX's domain all the same and may give the inverse.
 Result<Values> rmsNormalization(NodeContext& node) {
   KILN_ASSIGN(Value x, node.input(0));
   KILN_ASSIGN(Value scale, node.input(1));
@@ -153,7 +155,8 @@ Result<Values> rmsNormalization(NodeContext& node) {
   const Term inverse =
       ((wide * wide).mean(range(axis, rankOf(x))) + epsilon).sqrt().unary(UnaryKind::Reciprocal);
   KILN_ASSIGN(Value result, ((wide * inverse).cast(elementOf(x)) * Term(node, scale)).value());
-  return Values{result};
+  KILN_ASSIGN(Value factor, inverse.value());
+  return Values{result, factor};
 }
 
 // Every channel of every image on its own.
@@ -262,8 +265,9 @@ constexpr Operator kRows[] = {
     {"", "GroupNormalization", 18, kMaxOpset, groupNormalization},
     {"", "InstanceNormalization", 6, kMaxOpset, instanceNormalization},
     {"", "LRN", 6, kMaxOpset, localResponse},
-    {"", "LayerNormalization", 17, kMaxOpset, layerNormalization},
+    {"", "LayerNormalization", 6, kMaxOpset, layerNormalization},
     {"", "RMSNormalization", 23, kMaxOpset, rmsNormalization},
+    {"", "SimplifiedLayerNormalization", 6, kMaxOpset, rmsNormalization},
 };
 
 }  // namespace

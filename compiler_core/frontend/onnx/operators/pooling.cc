@@ -2,6 +2,7 @@
 #include "compiler_core/frontend/onnx/formula/formula.h"
 #include "compiler_core/frontend/onnx/formula/window.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
+#include "compiler_core/frontend/onnx/operators/shared.h"
 
 namespace kiln::onnx {
 namespace {
@@ -116,13 +117,25 @@ Result<Value> averageCounting(NodeContext& node, Value input, const Window& wind
   return total.value();
 }
 
-Result<Values> averagePool(NodeContext& node) {
-  KILN_ASSIGN(Value input, node.input(0));
+}  // namespace
+
+Result<Value> averagePoolOf(NodeContext& node, Value input) {
   KILN_ASSIGN(std::int64_t count, node.integer("count_include_pad", 0));
   KILN_ASSIGN(Window window, poolWindow(node, input));
-  KILN_ASSIGN(Value result, count && window.cutOff()
-                                ? averageCounting(node, input, window)
-                                : pool(node, ir::PoolKind::Average, input, window, count != 0));
+  return count && window.cutOff() ? averageCounting(node, input, window)
+                                  : pool(node, ir::PoolKind::Average, input, window, count != 0);
+}
+
+Result<Value> maxPoolOf(NodeContext& node, Value input) {
+  KILN_ASSIGN(Window window, poolWindow(node, input));
+  return pool(node, ir::PoolKind::Max, input, window, false);
+}
+
+namespace {
+
+Result<Values> averagePool(NodeContext& node) {
+  KILN_ASSIGN(Value input, node.input(0));
+  KILN_ASSIGN(Value result, averagePoolOf(node, input));
   return Values{result};
 }
 

@@ -3,6 +3,7 @@
 
 #include "compiler_core/frontend/onnx/formula/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
+#include "compiler_core/frontend/onnx/operators/quantised.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"
@@ -86,7 +87,8 @@ bool isInteger(mlir::Type element) {
   return llvm::isa<mlir::IntegerType>(element);
 }
 
-// round(value) + zero point, saturating; small floats take the quotient as it is. `value` is f32 or f64.
+}  // namespace
+
 Term quantised(NodeContext& node, const Term& value, const Term* zero, mlir::Type element, bool saturate) {
   if (!value.ok()) return value;
   const mlir::Type working = elementOf(*value.value());
@@ -97,6 +99,8 @@ Term quantised(NodeContext& node, const Term& value, const Term* zero, mlir::Typ
       !saturate && llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() == 8;
   return {node, node.cast(*result.value(), element, overflow)};
 }
+
+namespace {
 
 Result<Values> quantizeLinear(NodeContext& node) {
   KILN_ASSIGN(Value x, node.input(0));
@@ -142,9 +146,9 @@ Result<Values> dequantizeLinear(NodeContext& node) {
   return one((value.cast(working) * Term(node, scale).cast(working)).cast(element));
 }
 
-// To u8 over the range of the data, which always holds 0.
-Result<Values> dynamicQuantizeLinear(NodeContext& node) {
-  KILN_ASSIGN(Value input, node.input(0));
+}  // namespace
+
+DynamicallyQuantised dynamicallyQuantised(NodeContext& node, Value input) {
   const Term x(node, input);
   Dims axes;
   for (std::int64_t axis = 0; axis < rankOf(input); ++axis) axes.push_back(axis);
@@ -153,10 +157,17 @@ Result<Values> dynamicQuantizeLinear(NodeContext& node) {
   const Term scale = (most - least) / 255;
   const mlir::Type u8 = ir::elementType(node.context(), DType::kU8);
   const Term zero = quantised(node, (-least / scale).clamp(0, scale.number(255)), nullptr, u8, true);
-  const Term result = quantised(node, x / scale, &zero, u8, true);
-  KILN_ASSIGN(Value y, result.value());
-  KILN_ASSIGN(Value yScale, scale.value());
-  KILN_ASSIGN(Value yZero, zero.value());
+  return {quantised(node, x / scale, &zero, u8, true), scale, zero};
+}
+
+namespace {
+
+Result<Values> dynamicQuantizeLinear(NodeContext& node) {
+  KILN_ASSIGN(Value input, node.input(0));
+  const DynamicallyQuantised made = dynamicallyQuantised(node, input);
+  KILN_ASSIGN(Value y, made.result.value());
+  KILN_ASSIGN(Value yScale, made.scale.value());
+  KILN_ASSIGN(Value yZero, made.zero.value());
   return Values{y, yScale, yZero};
 }
 
@@ -170,12 +181,15 @@ Result<Value> perRow(NodeContext& node, Value parameter) {
   return node.reshape(parameter, {shape[0], Dim(1)});
 }
 
-// x - zero point in i32 (or, for small floats, in f32); `zero` may be null.
+}  // namespace
+
 Result<Value> centred(NodeContext& node, Value x, Value zero) {
   const mlir::Type working = isInteger(elementOf(x)) ? i32(node) : f32(node);
   if (!zero) return node.cast(x, working);
   return (Term(node, x).cast(working) - Term(node, zero).cast(working)).value();
 }
+
+namespace {
 
 Result<Values> matMulInteger(NodeContext& node) {
   KILN_ASSIGN(Value a, node.input(0));
