@@ -16,6 +16,7 @@ std::vector<Operator> allOperators() {
                       roiOperators(),         controlFlowOperators(), sequenceOperators(),
                       recurrentOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
+  llvm::append_range(rows, contribOperators());
   return rows;
 }
 

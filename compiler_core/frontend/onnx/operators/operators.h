@@ -29,6 +29,9 @@ const Operator* findOperator(std::string_view domain, std::string_view name, std
 // Every row, for support tables.
 std::vector<Operator> allOperators();
 
+// The operators of the domain com.microsoft, which ONNX Runtime's tools write (contrib/).
+std::vector<Operator> contribOperators();
+
 // The families.
 std::span<const Operator> elementwiseOperators();
 std::span<const Operator> activationOperators();

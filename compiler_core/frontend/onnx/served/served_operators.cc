@@ -205,6 +205,22 @@ constexpr ServedOperator kServed[] = {
     {"ai.onnx.preview.training", "Adam", 1, 1},
     {"ai.onnx.preview.training", "Gradient", 1, 1},
     {"ai.onnx.preview.training", "Momentum", 1, 1},
+    {"com.microsoft", "Attention", 1, 1},
+    {"com.microsoft", "BiasGelu", 1, 1},
+    {"com.microsoft", "BiasSoftmax", 1, 1},
+    {"com.microsoft", "EmbedLayerNormalization", 1, 1},
+    {"com.microsoft", "FastGelu", 1, 1},
+    {"com.microsoft", "FusedGemm", 1, 1},
+    {"com.microsoft", "FusedMatMul", 1, 1},
+    {"com.microsoft", "Gelu", 1, 1},
+    {"com.microsoft", "GroupQueryAttention", 1, 1},
+    {"com.microsoft", "MatMulNBits", 1, 1},
+    {"com.microsoft", "MultiHeadAttention", 1, 1},
+    {"com.microsoft", "QuickGelu", 1, 1},
+    {"com.microsoft", "RotaryEmbedding", 1, 1},
+    {"com.microsoft", "SkipLayerNormalization", 1, 1},
+    {"com.microsoft", "SkipSimplifiedLayerNormalization", 1, 1},
+    {"com.microsoft", "TransposeMatMul", 1, 1},
 };
 
 }  // namespace
@@ -215,7 +231,9 @@ std::span<const ServedOperator> servedOperators() {
 
 std::string whyNotServed(std::string_view domain, std::string_view name, std::int64_t opset) {
   const ServedOperator* other = nullptr;
+  bool isKnown = false;  // the domain
   for (const ServedOperator& row : kServed) {
+    isKnown |= row.domain == domain;
     if (row.domain != domain || row.name != name) continue;
     if (opset >= row.since && opset <= row.until) return "";
     other = &row;
@@ -223,7 +241,7 @@ std::string whyNotServed(std::string_view domain, std::string_view name, std::in
   if (other)
     return "served for opset " + std::to_string(other->since) + " to " + std::to_string(other->until) +
            " only";
-  if (!domain.empty()) return "operators of domain '" + std::string(domain) + "' are not served";
+  if (!isKnown) return "operators of domain '" + std::string(domain) + "' are not served";
   return "this operator is not served yet";
 }
 
