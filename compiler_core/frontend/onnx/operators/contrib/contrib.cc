@@ -4,8 +4,9 @@ namespace kiln::onnx {
 
 std::vector<Operator> contribOperators() {
   std::vector<Operator> rows;
-  for (auto family : {contribActivationOperators(), contribAttentionOperators(), contribGroupQueryOperators(),
-                      contribLinearOperators(), contribNormalizationOperators()})
+  for (auto family : {contribActivationOperators(), contribAttentionOperators(),
+                      contribConvolutionOperators(), contribGroupQueryOperators(), contribLinearOperators(),
+                      contribNormalizationOperators(), contribQuantisedOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   return rows;
 }

@@ -33,8 +33,10 @@ inline Result<std::int64_t> headsOf(NodeContext& node, std::string_view name) {
 // The families.
 std::span<const Operator> contribActivationOperators();
 std::span<const Operator> contribAttentionOperators();
+std::span<const Operator> contribConvolutionOperators();
 std::span<const Operator> contribGroupQueryOperators();
 std::span<const Operator> contribLinearOperators();
 std::span<const Operator> contribNormalizationOperators();
+std::span<const Operator> contribQuantisedOperators();
 
 }  // namespace kiln::onnx
