@@ -32,6 +32,14 @@ std::vector<Status> BlobStore::putBatch(const std::string& instance, std::span<c
   return statuses;
 }
 
+std::vector<Result<std::string>> BlobStore::getBatch(const std::string& instance,
+                                                     std::span<const Digest> digests) {
+  std::vector<Result<std::string>> blobs;
+  blobs.reserve(digests.size());
+  for (const Digest& digest : digests) blobs.push_back(getBlob(*this, instance, digest, digest.size));
+  return blobs;
+}
+
 Status putBlob(BlobStore& store, const std::string& instance, const Digest& digest, Bytes bytes) {
   KILN_ASSIGN(auto writer, store.beginWrite(instance, digest));
   KILN_TRY(writer->write(bytes));

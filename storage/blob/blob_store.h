@@ -59,6 +59,11 @@ class BlobStore {
   // Stores several blobs with one wait for the disk or the network; meant for small ones. One status per
   // blob, in the order given, as from beginWrite() and commit(). The default writes one after the other.
   virtual std::vector<Status> putBatch(const std::string& instance, std::span<const BlobBytes> blobs);
+
+  // Several whole blobs with one wait for the network; meant for small ones, all held in memory. One result
+  // per digest, in the order given, as from read(). The default reads one after the other.
+  virtual std::vector<Result<std::string>> getBatch(const std::string& instance,
+                                                    std::span<const Digest> digests);
 };
 
 // Conveniences over the interface.

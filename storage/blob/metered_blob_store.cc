@@ -82,4 +82,14 @@ std::vector<Status> MeteredBlobStore::putBatch(const std::string& instance,
   return statuses;
 }
 
+std::vector<Result<std::string>> MeteredBlobStore::getBatch(const std::string& instance,
+                                                            std::span<const Digest> digests) {
+  auto blobs = inner_.getBatch(instance, digests);
+  for (const auto& blob : blobs) {
+    if (blob) readBytes_.Increment(static_cast<double>(blob->size()));
+    count("read", blob ? Status{} : fail(blob.error()));
+  }
+  return blobs;
+}
+
 }  // namespace kiln::storage

@@ -151,4 +151,22 @@ std::vector<Status> DirectBlobStore::putBatch(const std::string& instance, std::
   return coordinator_.putBatch(instance, blobs);
 }
 
+std::vector<Result<std::string>> DirectBlobStore::getBatch(const std::string& instance,
+                                                           std::span<const Digest> digests) {
+  std::vector<Result<std::string>> blobs(digests.size());
+  std::vector<Digest> small;
+  std::vector<std::size_t> places;  // of `small` in `digests`
+  for (std::size_t i = 0; i < digests.size(); ++i) {
+    if (digests[i].size >= options_.smallest) {
+      blobs[i] = getBlob(*this, instance, digests[i], digests[i].size);
+    } else {
+      small.push_back(digests[i]);
+      places.push_back(i);
+    }
+  }
+  auto together = coordinator_.getBatch(instance, small);
+  for (std::size_t i = 0; i < places.size(); ++i) blobs[places[i]] = std::move(together[i]);
+  return blobs;
+}
+
 }  // namespace kiln::storage

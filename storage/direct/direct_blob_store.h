@@ -43,6 +43,8 @@ class DirectBlobStore final : public BlobStore {
   Result<std::vector<Digest>> findMissing(const std::string& instance,
                                           std::span<const Digest> digests) override;
   std::vector<Status> putBatch(const std::string& instance, std::span<const BlobBytes> blobs) override;
+  std::vector<Result<std::string>> getBatch(const std::string& instance,
+                                            std::span<const Digest> digests) override;
 
  private:
   friend class DirectWriter;

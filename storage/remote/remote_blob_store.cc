@@ -14,9 +14,6 @@
 namespace kiln::storage {
 namespace {
 
-// Larger blobs go by stream even in a batch: batching saves nothing there.
-constexpr std::uint64_t kMaxBatchedBlob = 1 << 20;
-
 // Hashes what arrives and passes it on one message later, so that the last bytes of a wrong blob never leave.
 class VerifyingSink {
  public:
@@ -197,54 +194,6 @@ Result<std::vector<Digest>> RemoteBlobStore::findMissing(const std::string& inst
     }
   }
   return missing;
-}
-
-void RemoteBlobStore::putGroup(const std::string& instance, std::span<const BlobBytes> group,
-                               std::span<Status> statuses) {
-  reapi::BatchUpdateBlobsRequest request;
-  reapi::BatchUpdateBlobsResponse response;
-  request.set_instance_name(instance);
-  for (const BlobBytes& blob : group) {
-    auto* item = request.add_requests();
-    *item->mutable_digest() = toProto(blob.digest);
-    item->set_data(blob.bytes.data(), blob.bytes.size());
-  }
-  Status called = (*endpoints_)([&](const Endpoint& at) {
-    grpc::ClientContext context;
-    context.set_deadline(std::chrono::system_clock::now() + options_.callTimeout);
-    return statusFromGrpc(stubs_[at.place].cas->BatchUpdateBlobs(&context, request, &response),
-                          "uploading a batch");
-  });
-  if (called && static_cast<std::size_t>(response.responses_size()) != group.size())
-    called = fail(Code::kInternal, "the server answered a batch with another number of blobs");
-  for (std::size_t i = 0; i < group.size(); ++i)
-    statuses[i] = called ? fromRpcStatus(response.responses(static_cast<int>(i)).status()) : called;
-}
-
-std::vector<Status> RemoteBlobStore::putBatch(const std::string& instance, std::span<const BlobBytes> blobs) {
-  std::vector<Status> statuses(blobs.size());
-  std::size_t first = 0;
-  std::uint64_t bytes = 0;
-  auto flush = [&](std::size_t last) {
-    if (last > first)
-      putGroup(instance, blobs.subspan(first, last - first),
-               std::span(statuses).subspan(first, last - first));
-    first = last;
-    bytes = 0;
-  };
-  for (std::size_t i = 0; i < blobs.size(); ++i) {
-    std::uint64_t size = blobs[i].bytes.size();
-    if (size > kMaxBatchedBlob) {
-      flush(i);
-      statuses[i] = putBlob(*this, instance, blobs[i].digest, blobs[i].bytes);
-      first = i + 1;
-    } else {
-      if (bytes + size > kMaxBatchBytes || i - first >= kMaxBatchBlobs) flush(i);
-      bytes += size;
-    }
-  }
-  flush(blobs.size());
-  return statuses;
 }
 
 }  // namespace kiln::storage

@@ -10,6 +10,7 @@
 #include "google/bytestream/bytestream.grpc.pb.h"
 #include "storage/blob/blob_store.h"
 #include "storage/remote/endpoints.h"
+#include "storage/remote/wire_limits.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::storage {
@@ -17,6 +18,7 @@ namespace kiln::storage {
 struct RemoteBlobStoreOptions {
   // Of a unary call, and of a read without a new byte; a stream as a whole has longestTransfer() more.
   std::chrono::milliseconds callTimeout{60'000};
+  std::uint64_t batchBytes = kMaxBatchBytes;  // of the blobs of one batch call: what the server takes
 };
 
 // What bytes may take on their way, at most: a second for each 64 KiB that is begun.
@@ -37,6 +39,8 @@ class RemoteBlobStore final : public BlobStore {
   Result<std::vector<Digest>> findMissing(const std::string& instance,
                                           std::span<const Digest> digests) override;
   std::vector<Status> putBatch(const std::string& instance, std::span<const BlobBytes> blobs) override;
+  std::vector<Result<std::string>> getBatch(const std::string& instance,
+                                            std::span<const Digest> digests) override;
 
  private:
   class Download;
@@ -49,8 +53,10 @@ class RemoteBlobStore final : public BlobStore {
                 Download& download) const;
   // One FindMissingBlobs call.
   Result<reapi::FindMissingBlobsResponse> askMissing(const reapi::FindMissingBlobsRequest& request);
-  // One BatchUpdateBlobs call for blobs[first, last).
+  // One BatchUpdateBlobs or BatchReadBlobs call.
   void putGroup(const std::string& instance, std::span<const BlobBytes> group, std::span<Status> statuses);
+  void getGroup(const std::string& instance, std::span<const Digest> group,
+                std::span<Result<std::string>> blobs);
 
   std::chrono::system_clock::time_point streamDeadline(std::uint64_t bytes) const;
 

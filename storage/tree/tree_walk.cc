@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 
@@ -9,6 +10,10 @@
 
 namespace kiln::storage {
 namespace {
+
+// Of directories that are loaded with one call: bytes, and their number.
+constexpr std::uint64_t kTogether = 3 << 20;
+constexpr std::size_t kMostTogether = 1000;
 
 class Walker {
  public:
@@ -53,6 +58,24 @@ class Walker {
     return &loaded_.emplace(digest, std::move(*bytes)).first->second;
   }
 
+  // The directories of one directory with one call, as far as they are small. What that does not bring is
+  // loaded by itself, with its own error.
+  void loadTogether(const reapi::Directory& directory) {
+    std::set<Digest> wanted;
+    std::uint64_t bytes = 0;
+    for (const auto& child : directory.directories()) {
+      const Digest digest = *fromProto(child.digest());
+      if (digest.size > limits_.directoryBytes || loaded_.contains(digest)) continue;
+      if (bytes + digest.size > kTogether || wanted.size() == kMostTogether) break;
+      if (wanted.insert(digest).second) bytes += digest.size;
+    }
+    if (wanted.size() < 2) return;
+    const std::vector<Digest> digests(wanted.begin(), wanted.end());
+    auto texts = store_.getBatch(instance_, digests);
+    for (std::size_t i = 0; i < texts.size(); ++i)
+      if (texts[i]) loaded_.emplace(digests[i], std::move(*texts[i]));
+  }
+
   Status add(TreeEntry entry) {
     if (entries_.size() >= limits_.entries) return fail(beyond("has more than {} entries", limits_.entries));
     KILN_TRY(count(entry.path.size()));
@@ -71,6 +94,7 @@ class Walker {
           add({prefix + file.name(), EntryKind::kFile, *fromProto(file.digest()), file.is_executable(), ""}));
     for (const auto& link : directory.symlinks())
       KILN_TRY(add({prefix + link.name(), EntryKind::kSymlink, {}, false, link.target()}));
+    if (depth < limits_.depth) loadTogether(directory);
     for (const auto& child : directory.directories()) {
       Digest digest = *fromProto(child.digest());
       KILN_TRY(add({prefix + child.name(), EntryKind::kDirectory, digest, false, ""}));

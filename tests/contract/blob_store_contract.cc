@@ -5,6 +5,24 @@
 
 namespace kiln::storage {
 
+TEST_P(BlobStoreContract, ABatchIsReadBlobByBlob) {
+  const std::string small = "small", large = pattern(3 << 20), damaged = pattern(4000, 7);
+  for (const std::string& text : {small, large, damaged}) ASSERT_TRUE(putBlob(store(), "a", asBytes(text)));
+  harness_->corrupt(digestOf(damaged));
+  const std::vector<Digest> asked{digestOf(small),   digestOf("nowhere"), digestOf(large),
+                                  digestOf(damaged), digestOf(""),        digestOf(small)};
+  const auto blobs = store().getBatch("a", asked);
+  ASSERT_EQ(blobs.size(), asked.size());
+  EXPECT_EQ(blobs[0].value(), small);
+  EXPECT_EQ(blobs[1].error().code, Code::kNotFound);
+  EXPECT_EQ(blobs[2].value(), large);
+  EXPECT_EQ(blobs[3].error().code, Code::kDataLoss);
+  EXPECT_EQ(blobs[4].value(), "");
+  EXPECT_EQ(blobs[5].value(), small);
+  EXPECT_EQ(store().getBatch("b", asked)[0].error().code, Code::kNotFound) << "of another instance";
+  EXPECT_TRUE(store().getBatch("a", {}).empty());
+}
+
 TEST_P(BlobStoreContract, GivesBackWhatWasPut) {
   for (std::size_t size : {1u, 100u, 65536u, 1u << 20, (1u << 20) + 1, 5000000u}) {
     std::string text = pattern(size);

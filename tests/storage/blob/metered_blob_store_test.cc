@@ -32,10 +32,13 @@ TEST(MeteredBlobStore, CountsBytesAndOutcomes) {
   ASSERT_TRUE(putBlob(metered, "a", asBytes("12345")));
   EXPECT_TRUE(getBlob(metered, "a", digestOf("12345"), 10));
   EXPECT_FALSE(getBlob(metered, "a", digestOf("absent"), 10));
+  const std::vector<Digest> both{digestOf("12345"), digestOf("absent")};
+  EXPECT_EQ(metered.getBatch("a", both).size(), 2u);
   std::string text = prometheus::TextSerializer().Serialize(registry.Collect());
   for (const char* line :
-       {"kiln_blob_written_bytes_total{store=\"cas\"} 5", "kiln_blob_read_bytes_total{store=\"cas\"} 5",
-        "kiln_blob_calls_total{call=\"read\",code=\"NOT_FOUND\",store=\"cas\"} 1",
+       {"kiln_blob_written_bytes_total{store=\"cas\"} 5", "kiln_blob_read_bytes_total{store=\"cas\"} 10",
+        "kiln_blob_calls_total{call=\"read\",code=\"NOT_FOUND\",store=\"cas\"} 2",
+        "kiln_blob_calls_total{call=\"read\",code=\"OK\",store=\"cas\"} 2",
         "kiln_blob_calls_total{call=\"write\",code=\"OK\",store=\"cas\"} 1"})
     EXPECT_NE(text.find(line), std::string::npos) << line << "\n" << text;
 }

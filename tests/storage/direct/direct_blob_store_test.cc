@@ -147,6 +147,17 @@ TEST_F(Direct, TheCoordinatorIsNotOnTheWay) {
   for (const Digest& digest : digests) EXPECT_TRUE(hasBlob(*client_, "a", digest).value());
 }
 
+TEST_F(Direct, OfABatchTheLargeBlobsGoPastTheCoordinator) {
+  const std::string large = pattern(2 << 20, 1), small = pattern(3000, 2);
+  for (const std::string& text : {large, small}) ASSERT_TRUE(putBlob(bucket_.store(), "a", asBytes(text)));
+  const std::vector<Digest> asked{digestOf(large), digestOf("nowhere"), digestOf(small)};
+  const auto blobs = client_->getBatch("a", asked);
+  EXPECT_EQ(blobs[0].value(), large);
+  EXPECT_EQ(blobs[1].error().code, Code::kNotFound);
+  EXPECT_EQ(blobs[2].value(), small);
+  EXPECT_EQ(passed(), small.size());
+}
+
 TEST_F(Direct, AStoreThatIsAwayIsGoneRoundAndLeftAlone) {
   proxy_.arm({Kind::kRefuse, 0, 1000});
   const std::string text = pattern(200'000, 20);

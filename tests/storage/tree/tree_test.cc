@@ -255,6 +255,79 @@ TEST_F(Tree, MissingPartsAreFound) {
   EXPECT_FALSE(fs::exists(at("out")));
 }
 
+// Counts what is asked of the store by itself and together.
+class CallCounter final : public BlobStore {
+ public:
+  explicit CallCounter(BlobStore& inner) : inner_(inner) {}
+  Result<std::unique_ptr<BlobWriter>> beginWrite(const std::string& instance, const Digest& digest) override {
+    return inner_.beginWrite(instance, digest);
+  }
+  Status read(const std::string& instance, const Digest& digest, std::uint64_t offset, std::uint64_t length,
+              const ByteSink& sink) override {
+    ++reads;
+    return inner_.read(instance, digest, offset, length, sink);
+  }
+  Result<std::vector<Digest>> findMissing(const std::string& instance,
+                                          std::span<const Digest> digests) override {
+    return inner_.findMissing(instance, digests);
+  }
+  std::vector<Result<std::string>> getBatch(const std::string& instance,
+                                            std::span<const Digest> digests) override {
+    ++batches;
+    std::uint64_t bytes = 0;
+    for (const Digest& digest : digests) bytes += digest.size;
+    largest = std::max(largest, bytes);
+    return inner_.getBatch(instance, digests);
+  }
+
+  int reads = 0, batches = 0;
+  std::uint64_t largest = 0;
+
+ private:
+  BlobStore& inner_;
+};
+
+// Over a network each call costs a way to the store and back.
+TEST_F(Tree, AThousandFilesTakeFewCalls) {
+  for (int i = 0; i < 1000; ++i)
+    writeFile(at("in/d" + std::to_string(i % 50) + "/f" + std::to_string(i)), "file " + std::to_string(i / 2),
+              i % 2);
+  writeFile(at("in/large"), std::string(1 << 20, 'l'));
+  const auto root = uploadTree(store(), "a", at("in"));
+  ASSERT_TRUE(root) << root.error().message;
+  CallCounter counted(store());
+  ASSERT_TRUE(materialiseTree(counted, "a", *root, at("out")));
+  EXPECT_EQ(counted.reads, 2) << "the root and the large file";
+  EXPECT_EQ(counted.batches, 2) << "the directories, and 500 different files";
+  EXPECT_EQ(uploadTree(store(), "a", at("out")).value(), *root);
+}
+
+TEST_F(Tree, NoBatchHoldsMoreThanAFewMegabytes) {
+  for (int i = 0; i < 50; ++i)
+    writeFile(at("in/f" + std::to_string(i)), std::string(200'000 + static_cast<std::size_t>(i), 'x'));
+  const auto root = uploadTree(store(), "a", at("in"));
+  CallCounter counted(store());
+  ASSERT_TRUE(materialiseTree(counted, "a", *root, at("out")));
+  EXPECT_EQ(counted.batches, 4);
+  EXPECT_LE(counted.largest, 3u << 20);
+  EXPECT_EQ(uploadTree(store(), "a", at("out")).value(), *root);
+}
+
+TEST_F(Tree, ASmallFileThatIsMissingOrDamagedIsNamedAndNothingIsLeft) {
+  writeFile(at("in/d/one"), "one");
+  writeFile(at("in/d/two"), "two");
+  const auto root = uploadTree(store(), "a", at("in"));
+  harness_.corrupt(digestOf("two"));
+  const Status made = materialiseTree(store(), "a", *root, at("out"));
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Code::kDataLoss);
+  EXPECT_NE(made.error().message.find("'d/two'"), std::string::npos) << made.error().message;
+  EXPECT_FALSE(fs::exists(at("out")));
+  EXPECT_EQ(materialiseTree(store(), "a", *root, at("out")).error().code, Code::kNotFound)
+      << "it was put aside";
+  EXPECT_FALSE(fs::exists(at("out")));
+}
+
 TEST_F(Tree, OnlyFilesDirectoriesAndLinksAreUploaded) {
   writeFile(at("in/f"), "f");
   ASSERT_EQ(::mkfifo(at("in/pipe").c_str(), 0600), 0);
