@@ -21,6 +21,7 @@
 #include "signing/keys/certificate.h"
 #include "storage/tree/digest_proto.h"
 #include "tests/support/set_clock.h"
+#include "worker/agent/report.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::agent {
@@ -208,6 +209,31 @@ TEST_F(AgentTest, ReportsStagesThenTheResultWithAReceiptBoundToTheLease) {
   EXPECT_EQ(receipt->sandboxPolicy, digestOf("policy"));
   ASSERT_EQ(receipt->outputs.size(), 1u);
   EXPECT_EQ(receipt->outputs[0].digest, digestOf("program of a"));
+}
+
+// By its Tree, and by its root Directory where the action wanted no Tree.
+TEST_F(AgentTest, AReceiptNamesDirectoriesInTheFormThatTheActionWanted) {
+  Outcome outcome;
+  outcome.sandboxPolicy = digestOf("policy");
+  for (const char* path : {"tree", "root", "both"}) {
+    auto& directory = *outcome.result.add_output_directories();
+    directory.set_path(path);
+    if (path != std::string("root")) *directory.mutable_tree_digest() = toProto(digestOf("a Tree"));
+    if (path != std::string("tree")) *directory.mutable_root_directory_digest() = toProto(digestOf("a root"));
+  }
+  v1::Lease lease;
+  lease.set_id("a");
+  lease.set_epoch(1);
+  *lease.mutable_action() = toProto(digestOf("an action"));
+  const v1::Finished report = makeReport(lease, outcome, *identity_);
+  EXPECT_EQ(report.error_message(), "");
+  const auto receipt =
+      signing::verifyReceipt(report.receipt_json(), *certificate_, authority_->certificate(), clock_.now());
+  ASSERT_TRUE(receipt) << receipt.error().message;
+  ASSERT_EQ(receipt->outputs.size(), 3u);
+  EXPECT_EQ(receipt->outputs[0].digest, digestOf("a Tree")) << "both";
+  EXPECT_EQ(receipt->outputs[1].digest, digestOf("a root"));
+  EXPECT_EQ(receipt->outputs[2].digest, digestOf("a Tree"));
 }
 
 TEST_F(AgentTest, AClockThatIsPutBackHoldsNothingUp) {

@@ -5,7 +5,7 @@
 #include "storage/blob/upload.h"
 #include "storage/logging/log.h"
 #include "storage/remote/remote_blob_store.h"
-#include "worker/cluster/connection.h"
+#include "worker/cluster/capabilities.h"
 #include "worker/cluster/outputs.h"
 #include "worker/executor/output_upload.h"
 
@@ -30,13 +30,15 @@ ClusterRunner::ClusterRunner(storage::BlobStore& farm, std::shared_ptr<grpc::Cha
                              ClusterOptions options, const Clock& clock)
     : farm_(farm),
       options_(std::move(options)),
-      blobs_(std::make_unique<storage::RemoteBlobStore>(channel)),
+      channel_(channel),
       execution_(channel, options_.where.instance, clock),
       limits_(sandbox::compilePolicy().limits) {}
 
 Result<reapi::ActionResult> ClusterRunner::execute(const v1::Lease& lease, const sandbox::Cancel& cancel,
                                                    const std::function<void(const std::string&)>& onStage) {
-  const Store farm{farm_, lease.instance()}, cluster{*blobs_, options_.where.instance};
+  KILN_ASSIGN(const Capabilities may, capabilitiesOf(channel_, options_.where.instance));
+  storage::RemoteBlobStore blobs(channel_, {.batchBytes = may.batchBytes});
+  const Store farm{farm_, lease.instance()}, cluster{blobs, options_.where.instance};
   KILN_ASSIGN(const Digest digest, fromProto(lease.action()));
   Copied copied;
   copied.platform = options_.where.platform;

@@ -35,7 +35,7 @@ class ClusterRunner final : public agent::Runner {
 
   storage::BlobStore& farm_;
   const ClusterOptions options_;
-  const std::unique_ptr<storage::BlobStore> blobs_;  // the cluster's CAS
+  const std::shared_ptr<grpc::Channel> channel_;
   Execution execution_;
   const sandbox::Limits limits_;  // the same as in the worker's own sandbox
 };

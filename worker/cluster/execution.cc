@@ -160,7 +160,10 @@ class Execution::Attempt {
     const Error error = fromGrpc({code == grpc::OK ? grpc::UNAVAILABLE : code, message});
     if (!gone && !isLoss(code)) return fail(ofCluster(error, "the cluster refuses the action"));
     if (++losses_ >= kMostLosses)
-      return fail(ofCluster(error, fmt::format("the cluster's answer was lost {} times", losses_)));
+      return fail(ofCluster(error, fmt::format("{} {} times",
+                                               name_.empty() ? "the cluster did not take the action, asked"
+                                                             : "the cluster's answer was lost",
+                                               losses_)));
     if (gone) name_.clear();
     stream_.reset();
     std::this_thread::sleep_for(kFirstPause * (1 << losses_));

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "storage/blob/download.h"
 #include "storage/tree/tree_walk.h"
 #include "worker/cluster/connection.h"
 #include "worker/cluster/execution.h"
@@ -11,8 +12,7 @@
 namespace kiln::cluster {
 namespace {
 
-constexpr std::uint64_t kMaxMessage = 1 << 20;    // of an Action or a Command
-constexpr std::uint64_t kSmallBytes = 256 << 10;  // blobs up to this size travel together
+constexpr std::uint64_t kMaxMessage = 1 << 20;  // of an Action or a Command
 constexpr std::uint64_t kBatchBytes = 3 << 20;
 constexpr std::size_t kBatchBlobs = 1000;
 
@@ -47,35 +47,24 @@ Digest keep(ClusterAction& out, std::string bytes) {
   return digest;
 }
 
-// Small blobs on their way to the cluster.
-class Batch {
- public:
-  explicit Batch(const Store& cluster) : cluster_(cluster) {}
-
-  Status add(const Digest& digest, std::string bytes) {
-    bytes_ += bytes.size();
-    texts_.emplace_back(digest, std::move(bytes));
-    return bytes_ >= kBatchBytes || texts_.size() >= kBatchBlobs ? flush() : Status{};
-  }
-
-  Status flush() {
-    std::vector<storage::BlobBytes> blobs;
-    for (const auto& [digest, text] : texts_) blobs.push_back({digest, asBytes(text)});
-    const std::vector<Status> all = cluster_.blobs.putBatch(cluster_.instance, blobs);
-    texts_.clear();
-    bytes_ = 0;
-    for (const Status& one : all)
-      if (!one) return fail(ofCluster(one.error(), "upload of inputs to the cluster"));
-    return {};
-  }
-
- private:
-  const Store& cluster_;
-  std::vector<std::pair<Digest, std::string>> texts_;
-  std::uint64_t bytes_ = 0;
-};
-
 }  // namespace
+
+Status SmallBlobs::add(const Digest& digest, std::string bytes) {
+  bytes_ += bytes.size();
+  texts_.emplace_back(digest, std::move(bytes));
+  return bytes_ >= kBatchBytes || texts_.size() >= kBatchBlobs ? flush() : Status{};
+}
+
+Status SmallBlobs::flush() {
+  if (texts_.empty()) return {};
+  std::vector<storage::BlobBytes> blobs;
+  for (const auto& [digest, text] : texts_) blobs.push_back({digest, asBytes(text)});
+  const std::vector<Status> all = to_.blobs.putBatch(to_.instance, blobs);
+  texts_.clear();
+  bytes_ = 0;
+  for (const Status& one : all) KILN_TRY(one);
+  return {};
+}
 
 Result<ClusterAction> copyForCluster(const Store& farm, const Digest& digest, const Copied& copied) {
   KILN_ASSIGN(auto action, fetchMessage<reapi::Action>(farm, digest, "action"));
@@ -146,19 +135,28 @@ Status uploadInputs(const Store& farm, const Store& cluster, const ClusterAction
   const std::set<Digest> known(all.begin(), all.end());
   for (const Digest& one : forced)
     if (known.contains(one)) wanted.insert(one);
-  Batch batch(cluster);
+  SmallBlobs batch(cluster);
+  const auto sent = [](const Status& status) -> Status {
+    if (status) return status;
+    return fail(ofCluster(status.error(), "upload of inputs to the cluster"));
+  };
+  std::vector<Digest> small;
   for (const Digest& digest : wanted) {
     if (isCancelled(cancel)) return fail(Code::kCancelled, "cancelled");
-    if (const auto made = action.made.find(digest); made != action.made.end()) {
-      KILN_TRY(batch.add(digest, made->second));
-    } else if (digest.size <= kSmallBytes) {
-      KILN_ASSIGN(std::string bytes, storage::getBlob(farm.blobs, farm.instance, digest, kSmallBytes));
-      KILN_TRY(batch.add(digest, std::move(bytes)));
-    } else {
+    if (const auto made = action.made.find(digest); made != action.made.end())
+      KILN_TRY(sent(batch.add(digest, made->second)));
+    else if (digest.size <= kSmallBytes)
+      small.push_back(digest);
+    else
       KILN_TRY(copyBlob({farm, cluster, true, cancel}, digest));
-    }
   }
-  return batch.flush();
+  KILN_TRY(storage::readSmallBlobs(farm.blobs, farm.instance, small,
+                                   [&](const Digest& digest, Result<std::string> bytes) -> Status {
+                                     if (isCancelled(cancel)) return fail(Code::kCancelled, "cancelled");
+                                     if (!bytes) return fail(bytes.error());
+                                     return sent(batch.add(digest, std::move(*bytes)));
+                                   }));
+  return sent(batch.flush());
 }
 
 }  // namespace kiln::cluster

@@ -3,6 +3,7 @@
 
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "manifest/base/clock.h"
@@ -16,6 +17,22 @@ namespace kiln::cluster {
 struct Store {
   storage::BlobStore& blobs;
   std::string instance;
+};
+
+inline constexpr std::uint64_t kSmallBytes = 256 << 10;  // blobs up to this size travel together
+
+// Small blobs on their way into a store, a few megabytes with one call. Not thread safe.
+class SmallBlobs {
+ public:
+  explicit SmallBlobs(const Store& to) : to_(to) {}
+  // Errors of the store, also of blobs that were added before.
+  Status add(const Digest& digest, std::string bytes);
+  Status flush();
+
+ private:
+  const Store& to_;
+  std::vector<std::pair<Digest, std::string>> texts_;
+  std::uint64_t bytes_ = 0;
 };
 
 // What a cluster's copy of an action has beside the farm's.

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "manifest/base/printable.h"
+#include "storage/blob/download.h"
 #include "storage/tree/tree_walk.h"
 #include "worker/cluster/connection.h"
 #include "worker/cluster/execution.h"
@@ -51,6 +52,20 @@ class TreeBlobs final : public storage::BlobStore {
   std::map<Digest, std::string> blobs_;
   Digest root_;
 };
+
+// Outputs that travel together: hashed one by one, and stored where the farm lacks them.
+Status fetchSmall(const std::vector<Digest>& digests, const std::set<Digest>& missing, const Transfer& way) {
+  SmallBlobs batch(way.to);
+  KILN_TRY(storage::readSmallBlobs(way.from.blobs, way.from.instance, digests,
+                                   [&](const Digest& digest, Result<std::string> bytes) -> Status {
+                                     if (isCancelled(way.cancel)) return fail(Code::kCancelled, "cancelled");
+                                     if (!bytes)
+                                       return fail(ofCluster(bytes.error(), "download from the cluster"));
+                                     return missing.contains(digest) ? batch.add(digest, std::move(*bytes))
+                                                                     : Status();
+                                   }));
+  return batch.flush();
+}
 
 class Collector {
  public:
@@ -180,7 +195,12 @@ Status fetchOutputs(const std::map<std::string, ResultFile>& files, const Store&
   const std::vector<Digest> asked(all.begin(), all.end());
   KILN_ASSIGN(const std::vector<Digest> lacking, farm.blobs.findMissing(farm.instance, asked));
   const std::set<Digest> missing(lacking.begin(), lacking.end());
+  std::vector<Digest> small;
+  for (const Digest& digest : all)
+    if (digest.size <= kSmallBytes) small.push_back(digest);
+  KILN_TRY(fetchSmall(small, missing, {cluster, farm, false, cancel}));
   for (const Digest& digest : all) {
+    if (digest.size <= kSmallBytes) continue;
     if (isCancelled(cancel)) return fail(Code::kCancelled, "cancelled");
     if (missing.contains(digest)) {
       KILN_TRY(copyBlob({cluster, farm, false, cancel}, digest));

@@ -1,122 +1,80 @@
 // A Remote Execution cluster in this process, small and honest, until a test tells it how to lie.
 #pragma once
 
+#include <grpcpp/generic/async_generic_service.h>
+#include <grpcpp/impl/codegen/proto_utils.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
 #include <atomic>
 #include <functional>
-#include <map>
 #include <memory>
-#include <set>
 #include <string>
 #include <vector>
 
-#include "build/bazel/remote/execution/v2/remote_execution.grpc.pb.h"
-#include "google/bytestream/bytestream.grpc.pb.h"
 #include "google/rpc/error_details.pb.h"
-#include "manifest/base/mutex.h"
-#include "storage/tree/digest_proto.h"
+#include "tests/worker/cluster/cluster_blobs.h"
 
 namespace kiln::cluster {
 
-namespace reapi = ::build::bazel::remote::execution::v2;
 using google::longrunning::Operation;
 
-// A CAS that takes and gives whatever it has, under any instance name.
-class ClusterBlobs final : public reapi::ContentAddressableStorage::Service,
-                           public google::bytestream::ByteStream::Service {
+// google.longrunning.Operations as far as a client has operations cancelled. Its request has the one field
+// that WaitExecution's has.
+class CancelledOperations final : public grpc::CallbackGenericService {
  public:
-  Digest put(const std::string& bytes) {
-    const Digest digest = digestOf(bytes);
+  std::vector<std::string> names() {
     const MutexLock lock(mutex_);
-    blobs_[digest.hex()] = bytes;
-    return digest;
+    return names_;
   }
-  // Has other bytes under this digest than its own.
-  void set(const Digest& digest, const std::string& bytes) {
-    const MutexLock lock(mutex_);
-    blobs_[digest.hex()] = bytes;
-  }
-  void forget(const Digest& digest) {
-    const MutexLock lock(mutex_);
-    blobs_.erase(digest.hex());
-  }
-  bool has(const Digest& digest) {
-    const MutexLock lock(mutex_);
-    return blobs_.contains(digest.hex());
-  }
-  std::string get(const std::string& hex) {
-    const MutexLock lock(mutex_);
-    const auto found = blobs_.find(hex);
-    return found == blobs_.end() ? "" : found->second;
-  }
-  // Instance names of all calls, and how many uploads there were.
-  std::set<std::string> instances() {
-    const MutexLock lock(mutex_);
-    return instances_;
-  }
-  std::atomic<int> uploads = 0;
-  std::atomic<bool> claimsAll = false;  // says that nothing is missing, whatever it has
-
-  grpc::Status FindMissingBlobs(grpc::ServerContext*, const reapi::FindMissingBlobsRequest* request,
-                                reapi::FindMissingBlobsResponse* response) override {
-    const MutexLock lock(mutex_);
-    instances_.insert(request->instance_name());
-    for (const auto& digest : request->blob_digests())
-      if (!claimsAll && !blobs_.contains(digest.hash())) *response->add_missing_blob_digests() = digest;
-    return grpc::Status::OK;
-  }
-  grpc::Status BatchUpdateBlobs(grpc::ServerContext*, const reapi::BatchUpdateBlobsRequest* request,
-                                reapi::BatchUpdateBlobsResponse* response) override {
-    const MutexLock lock(mutex_);
-    for (const auto& item : request->requests()) {
-      ++uploads;
-      blobs_[item.digest().hash()] = item.data();
-      *response->add_responses()->mutable_digest() = item.digest();
-    }
-    return grpc::Status::OK;
-  }
-  grpc::Status Write(grpc::ServerContext*, grpc::ServerReader<google::bytestream::WriteRequest>* stream,
-                     google::bytestream::WriteResponse* response) override {
-    google::bytestream::WriteRequest request;
-    std::string name, bytes;
-    while (stream->Read(&request)) {
-      if (!request.resource_name().empty()) name = request.resource_name();
-      bytes += request.data();
-    }
-    ++uploads;
-    const MutexLock lock(mutex_);
-    blobs_[hashIn(name)] = bytes;
-    response->set_committed_size(static_cast<std::int64_t>(bytes.size()));
-    return grpc::Status::OK;
-  }
-  grpc::Status Read(grpc::ServerContext*, const google::bytestream::ReadRequest* request,
-                    grpc::ServerWriter<google::bytestream::ReadResponse>* stream) override {
-    const std::string hex = hashIn(request->resource_name());
-    {
-      const MutexLock lock(mutex_);
-      if (!blobs_.contains(hex)) return {grpc::StatusCode::NOT_FOUND, "no such blob"};
-    }
-    const std::string bytes = get(hex).substr(static_cast<std::size_t>(request->read_offset()));
-    google::bytestream::ReadResponse response;
-    response.set_data(request->read_limit() == 0
-                          ? bytes
-                          : bytes.substr(0, static_cast<std::size_t>(request->read_limit())));
-    stream->Write(response);
-    return grpc::Status::OK;
+  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
+    return new Call(*this, context->method());
   }
 
  private:
-  // ".../blobs/HASH/SIZE"
-  static std::string hashIn(const std::string& name) {
-    const std::size_t at = name.rfind("blobs/");
-    return at == std::string::npos ? "" : name.substr(at + 6, 64);
-  }
+  class Call final : public grpc::ServerGenericBidiReactor {
+   public:
+    Call(CancelledOperations& owner, std::string method) : owner_(owner), method_(std::move(method)) {
+      StartRead(&bytes_);
+    }
+    void OnReadDone(bool ok) override {
+      reapi::WaitExecutionRequest request;
+      const bool isCancel = method_ == "/google.longrunning.Operations/CancelOperation";
+      if (!ok || !isCancel ||
+          !grpc::GenericDeserialize<grpc::ProtoBufferReader, reapi::WaitExecutionRequest>(&bytes_, &request)
+               .ok())
+        return Finish({grpc::UNIMPLEMENTED, "not served"});
+      {
+        const MutexLock lock(owner_.mutex_);
+        owner_.names_.push_back(request.name());
+      }
+      const grpc::Slice nothing;
+      bytes_ = grpc::ByteBuffer(&nothing, 1);
+      StartWriteAndFinish(&bytes_, {}, grpc::Status::OK);
+    }
+    void OnDone() override { delete this; }
+
+   private:
+    CancelledOperations& owner_;
+    const std::string method_;
+    grpc::ByteBuffer bytes_;
+  };
 
   Mutex mutex_;
-  std::map<std::string, std::string> blobs_;
-  std::set<std::string> instances_;
+  std::vector<std::string> names_;
+};
+
+// What a cluster says of itself: what a test fills in.
+class StatedCapabilities final : public reapi::Capabilities::Service {
+ public:
+  reapi::ServerCapabilities said;
+  std::atomic<bool> known = true;  // the call is
+
+  grpc::Status GetCapabilities(grpc::ServerContext*, const reapi::GetCapabilitiesRequest*,
+                               reapi::ServerCapabilities* response) override {
+    *response = said;
+    return known ? grpc::Status::OK : grpc::Status(grpc::UNIMPLEMENTED, "no such call");
+  }
 };
 
 // What one call of Execute or WaitExecution does with its stream.
@@ -124,18 +82,26 @@ using Answer = std::function<grpc::Status(grpc::ServerContext&, grpc::ServerWrit
 
 class LyingCluster final : public reapi::Execution::Service {
  public:
-  explicit LyingCluster(const std::string& socket) : address("unix:" + socket) {
+  explicit LyingCluster(const std::string& socket) : address("unix:" + socket) { start(); }
+  ~LyingCluster() override { die(); }
+  // As if its processes were killed: streams break, and nobody answers.
+  void die() { server_->Shutdown(std::chrono::system_clock::now()); }
+  // After that; what it has is what `blobs` has.
+  void start() {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
     builder.RegisterService(static_cast<reapi::ContentAddressableStorage::Service*>(&blobs));
     builder.RegisterService(static_cast<google::bytestream::ByteStream::Service*>(&blobs));
+    builder.RegisterService(&capabilities);
     builder.RegisterService(this);
+    builder.RegisterCallbackGenericService(&operations);
     server_ = builder.BuildAndStart();
   }
-  ~LyingCluster() override { server_->Shutdown(std::chrono::system_clock::now()); }
 
   const std::string address;
   ClusterBlobs blobs;
+  StatedCapabilities capabilities;
+  CancelledOperations operations;
   // The result of an action that ran: what a test makes of the honest one.
   std::function<void(reapi::ExecuteResponse&)> lie = [](reapi::ExecuteResponse&) {};
   // What the calls do, in this order; when they are used up, the honest thing.
