@@ -6,13 +6,12 @@
 #include "storage/remote/wire_limits.h"
 #include "storage/remote/zstd_codec.h"
 #include "storage/tree/directory.h"
+#include "tests/storage/remote/wire_client.h"
 #include "tests/support/cas_server.h"
 #include "tests/support/local_store_harness.h"
 
 namespace kiln::storage {
 namespace {
-
-namespace bytestream = google::bytestream;
 
 std::string compressedRead(const Digest& digest) {
   return "compressed-blobs/zstd/" + digest.hex() + "/" + std::to_string(digest.size);
@@ -23,73 +22,13 @@ std::string compressedWrite(const std::string& upload, const Digest& digest) {
 
 class ReapiWire : public testing::Test {
  protected:
-  struct Answer {
-    grpc::StatusCode code = grpc::OK;
-    std::int64_t committed = 0;
-    std::string message;
-  };
-  // Sends `text` from its place `from` on, in messages whose offsets begin with `offset`. Without `finish`
-  // the stream ends in the middle; with `cancel` it is given up.
-  struct Sent {
-    std::string text;
-    std::int64_t offset = 0;
-    bool finish = true;
-    bool cancel = false;
-  };
-  Answer upload(const std::string& name, const Sent& sent) {
-    grpc::ClientContext context;
-    bytestream::WriteResponse response;
-    auto stream = streams_->Write(&context, &response);
-    std::size_t at = 0;
-    bool open = true;
-    do {
-      bytestream::WriteRequest request;
-      if (at == 0) request.set_resource_name(name);
-      request.set_write_offset(sent.offset + static_cast<std::int64_t>(at));
-      request.set_data(sent.text.substr(at, 1 << 20));
-      at += request.data().size();
-      request.set_finish_write(sent.finish && at == sent.text.size());
-      open = stream->Write(request);
-    } while (open && at < sent.text.size());
-    if (sent.cancel) context.TryCancel();
-    stream->WritesDone();
-    const grpc::Status status = stream->Finish();
-    return {status.error_code(), response.committed_size(), status.error_message()};
-  }
+  using Answer = WireClient::Answer;
+  using Sent = WireClient::Sent;
+  Answer upload(const std::string& name, const Sent& sent) { return client_.upload(name, sent); }
   Answer read(const std::string& name, std::int64_t offset, std::int64_t limit, std::string& out) {
-    grpc::ClientContext context;
-    bytestream::ReadRequest request;
-    request.set_resource_name(name);
-    request.set_read_offset(offset);
-    request.set_read_limit(limit);
-    auto stream = streams_->Read(&context, request);
-    bytestream::ReadResponse response;
-    while (stream->Read(&response)) {
-      EXPECT_LE(response.data().size(), kStreamChunkBytes);
-      out += response.data();
-    }
-    const grpc::Status status = stream->Finish();
-    return {status.error_code(), 0, status.error_message()};
+    return client_.read(name, offset, limit, out);
   }
-  // Where an upload goes on; -1 where it is complete.
-  std::int64_t goesOnAt(const std::string& name) {
-    grpc::ClientContext context;
-    bytestream::QueryWriteStatusRequest request;
-    request.set_resource_name(name);
-    bytestream::QueryWriteStatusResponse response;
-    EXPECT_TRUE(streams_->QueryWriteStatus(&context, request, &response).ok());
-    return response.complete() ? -1 : response.committed_size();
-  }
-  // Until the server has seen that the stream is gone.
-  std::int64_t waitForOffset(const std::string& name) {
-    for (int i = 0; i < 1000; ++i) {
-      if (const std::int64_t at = goesOnAt(name);
-          at != 0 && upload(name, {"", at, false}).code == grpc::ABORTED)
-        return at;
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
-    }
-    return 0;
-  }
+  std::int64_t goesOnAt(const std::string& name) { return client_.goesOnAt(name); }
   grpc::Status tree(const reapi::GetTreeRequest& request, std::vector<reapi::GetTreeResponse>& pages) {
     grpc::ClientContext context;
     auto stream = cas_->GetTree(&context, request);
@@ -99,7 +38,7 @@ class ReapiWire : public testing::Test {
 
   LocalStoreHarness local_;
   testing_support::CasServer server_{local_.store()};
-  std::unique_ptr<bytestream::ByteStream::Stub> streams_ = bytestream::ByteStream::NewStub(server_.channel());
+  WireClient client_{server_.channel()};
   std::unique_ptr<reapi::ContentAddressableStorage::Stub> cas_ =
       reapi::ContentAddressableStorage::NewStub(server_.channel());
   const std::string text_ = [] {
@@ -182,7 +121,7 @@ TEST_F(ReapiWire, AnUploadGoesOnWhereItBrokeOff) {
 TEST_F(ReapiWire, ACancelledUploadGoesOnToo) {
   const std::string name = writeName("a", digest_);
   EXPECT_EQ(upload(name, {text_.substr(0, 3'000'000), 0, false, true}).code, grpc::CANCELLED);
-  const std::int64_t at = waitForOffset(name);
+  const std::int64_t at = client_.waitForOffset(name);
   ASSERT_GT(at, 0);
   EXPECT_EQ(upload(name, {text_.substr(static_cast<std::size_t>(at)), at}).code, grpc::OK);
   EXPECT_EQ(getBlob(local_.store(), "a", digest_, text_.size()).value(), text_);
