@@ -1,8 +1,10 @@
 // A Remote Execution cluster in this process, small and honest, until a test tells it how to lie.
 #pragma once
 
-#include <grpcpp/generic/async_generic_service.h>
-#include <grpcpp/impl/codegen/proto_utils.h>
+#include <google/protobuf/empty.pb.h>
+#include <grpcpp/impl/codegen/method_handler.h>
+#include <grpcpp/impl/codegen/rpc_service_method.h>
+#include <grpcpp/impl/codegen/service_type.h>
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
@@ -21,45 +23,30 @@ using google::longrunning::Operation;
 
 // google.longrunning.Operations as far as a client has operations cancelled. Its request has the one field
 // that WaitExecution's has.
-class CancelledOperations final : public grpc::CallbackGenericService {
+class CancelledOperations final : public grpc::Service {
  public:
+  CancelledOperations() {
+    using Self = CancelledOperations;
+    using Request = reapi::WaitExecutionRequest;
+    using Handler =
+        grpc::internal::RpcMethodHandler<Self, Request, google::protobuf::Empty, grpc::protobuf::MessageLite,
+                                         grpc::protobuf::MessageLite>;
+    const auto cancel = [](Self* self, grpc::ServerContext*, const Request* request,
+                           google::protobuf::Empty*) {
+      const MutexLock lock(self->mutex_);
+      self->names_.push_back(request->name());
+      return grpc::Status::OK;
+    };
+    AddMethod(new grpc::internal::RpcServiceMethod("/google.longrunning.Operations/CancelOperation",
+                                                   grpc::internal::RpcMethod::NORMAL_RPC,
+                                                   new Handler(cancel, this)));
+  }
   std::vector<std::string> names() {
     const MutexLock lock(mutex_);
     return names_;
   }
-  grpc::ServerGenericBidiReactor* CreateReactor(grpc::GenericCallbackServerContext* context) override {
-    return new Call(*this, context->method());
-  }
 
  private:
-  class Call final : public grpc::ServerGenericBidiReactor {
-   public:
-    Call(CancelledOperations& owner, std::string method) : owner_(owner), method_(std::move(method)) {
-      StartRead(&bytes_);
-    }
-    void OnReadDone(bool ok) override {
-      reapi::WaitExecutionRequest request;
-      const bool isCancel = method_ == "/google.longrunning.Operations/CancelOperation";
-      if (!ok || !isCancel ||
-          !grpc::GenericDeserialize<grpc::ProtoBufferReader, reapi::WaitExecutionRequest>(&bytes_, &request)
-               .ok())
-        return Finish({grpc::UNIMPLEMENTED, "not served"});
-      {
-        const MutexLock lock(owner_.mutex_);
-        owner_.names_.push_back(request.name());
-      }
-      const grpc::Slice nothing;
-      bytes_ = grpc::ByteBuffer(&nothing, 1);
-      StartWriteAndFinish(&bytes_, {}, grpc::Status::OK);
-    }
-    void OnDone() override { delete this; }
-
-   private:
-    CancelledOperations& owner_;
-    const std::string method_;
-    grpc::ByteBuffer bytes_;
-  };
-
   Mutex mutex_;
   std::vector<std::string> names_;
 };
@@ -89,12 +76,13 @@ class LyingCluster final : public reapi::Execution::Service {
   // After that; what it has is what `blobs` has.
   void start() {
     grpc::ServerBuilder builder;
+    server_.reset();
     builder.AddListeningPort(address, grpc::InsecureServerCredentials());
     builder.RegisterService(static_cast<reapi::ContentAddressableStorage::Service*>(&blobs));
     builder.RegisterService(static_cast<google::bytestream::ByteStream::Service*>(&blobs));
     builder.RegisterService(&capabilities);
     builder.RegisterService(this);
-    builder.RegisterCallbackGenericService(&operations);
+    builder.RegisterService(&operations);
     server_ = builder.BuildAndStart();
   }
 
