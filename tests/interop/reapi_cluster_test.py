@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Remote Execution clusters that others wrote as executors of a farm: Buildbarn and buildbox-casd build what the farm's own worker
-builds, byte for byte, and agree with it; what they alone built is refused unless a policy says otherwise.
+builds, byte for byte, and agree with it; what they alone built is refused unless a policy says otherwise. One that lacks the platform, and one that
+dies, are named.
 
 usage: reapi_cluster_test.py [-v] [--light]
   (default)  the sample models
@@ -24,7 +25,7 @@ from casd import Casd
 from fetched import Skip
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "infra"))
-from farm import ROOT, TARGET, Farm, artifact_of  # noqa: E402
+from farm import MODELS, ROOT, TARGET, Farm, artifact_of, wait_for  # noqa: E402
 from networks import Skipped, networks  # noqa: E402
 
 LIGHT = "--light" in sys.argv
@@ -66,7 +67,7 @@ class Clusters(unittest.TestCase):
         cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
         try:
             cls.networks = networks(cls.home, None, (), LIGHT, os.environ.get("KILN_ONNX_SUITE"))
-            barn = buildbarn.Buildbarn(cls.home / "buildbarn", buildbarn.programs())
+            barn = cls.barn = buildbarn.Buildbarn(cls.home / "buildbarn", buildbarn.programs())
             cls.addClassCleanup(barn.kill)
             casd = Casd(cls.home / "casd")
             cls.addClassCleanup(casd.kill)
@@ -139,6 +140,41 @@ class Clusters(unittest.TestCase):
         self.assertEqual(refused.returncode, 5, refused.stdout)
         self.assertIn("minOwnSandbox", refused.stderr)
         passed = self.verify(artifact, minBuilders=2, minOperators=2, minOwnSandbox=0)
+        self.assertEqual(passed.returncode, 0, passed.stdout + passed.stderr)
+
+    def another(self, batches):
+        """What nobody has built yet."""
+        return MODELS / "digits_mlp.onnx", "--profile", f"N=1:8:{batches}", "--target", TARGET
+
+    def test_3_a_platform_that_nobody_has_is_named(self):
+        nowhere = ClusterWorker(self.farm, "nowhere", f"reapi={self.barn.address},platform=OSFamily=plan9,queue-seconds=5")
+        try:
+            wait_for(lambda: "nowhere" in self.farm.kiln("workers").stdout, 60, "the worker is known")
+            # Four that differ: one of them is that one.
+            built = self.farm.kiln("build", *self.another(16), "--builders", "4", timeout=LIMIT)
+        finally:
+            nowhere.kill()
+        self.assertNotEqual(built.returncode, 0, built.stdout)
+        self.assertRegex(built.stderr, "No workers exist|no free worker of this platform")
+        self.assertIn("worker nowhere", built.stderr)
+
+    def test_4_a_cluster_that_dies_in_the_middle_is_done_without(self):
+        worker, other = self.workers["buildbarn"], self.workers["casd"].process
+        sent = worker.sent()
+        self.barn.processes["worker"].send_signal(signal.SIGSTOP)
+        other.send_signal(signal.SIGSTOP)
+        model, *options = self.another(32)
+        build = subprocess.Popen(["kiln", "build", model, *options, "--builders", "2"], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                                 text=True, env=self.farm.env, cwd=self.farm.home)
+        try:
+            wait_for(lambda: worker.sent() > sent, 120, "an action is in the cluster")
+        finally:
+            self.barn.kill()
+            other.send_signal(signal.SIGCONT)
+        out, err = build.communicate(timeout=LIMIT)
+        self.assertEqual(build.returncode, 0, out[-1000:] + err[-2000:])
+        self.assertIn(self.barn.address, worker.log.read_text(errors="replace"))
+        passed = self.verify(re.search("^artifact (sha256:[0-9a-f]{64})$", out, re.M)[1], minBuilders=2, minOperators=2)
         self.assertEqual(passed.returncode, 0, passed.stdout + passed.stderr)
 
 
