@@ -112,6 +112,7 @@ void tell(const Observers& observers, const index::JobRecord& job, const Executi
                 {{"kiln.action", job.execution->action.hex()},
                  {"kiln.tool", caller.told.tool},
                  {"kiln.invocation", caller.told.invocation},
+                 {"kiln.correlated", caller.told.correlated},
                  {"kiln.clientTarget", caller.told.target}});
   logInfo("execution submitted", {{"instance", job.key.instance},
                                   {"job", job.key.id},
@@ -120,6 +121,7 @@ void tell(const Observers& observers, const index::JobRecord& job, const Executi
                                   {"action", job.execution->action.hex()},
                                   {"tool", caller.told.tool},
                                   {"invocation", caller.told.invocation},
+                                  {"correlated", caller.told.correlated},
                                   {"target", caller.told.target}});
   observers.reached(kPointSubmitted);
 }

@@ -25,7 +25,12 @@ struct WantedExecution {
 // What the caller's tool says of itself, fit for log lines and spans; "" for what it does not say. Nothing is
 // decided by it.
 struct ToolFacts {
-  std::string tool, invocation, target;
+  std::string tool;        // with its version
+  std::string invocation;  // one run of it
+  std::string correlated;  // what several runs have in common, such as a pipeline's
+  std::string action;      // that the call is about, as the tool names it
+  std::string target;      // likewise, of what it builds
+  bool operator==(const ToolFacts&) const = default;
 };
 struct ExecutionCaller {
   SubmissionCaller caller;

@@ -77,7 +77,8 @@ grpc::Status ExecutionService::execute(grpc::ServerContext& context, const reapi
   const WantedExecution wanted{request.instance_name().empty() ? kDefaultInstance : request.instance_name(),
                                *action, request.skip_cache_lookup(),
                                jobs::queuePriority(request.execution_policy().priority())};
-  const auto taken = intake_.take(wanted, {{submitter, traceparentOf(context)}, toolFactsOf(context)});
+  const auto taken =
+      intake_.take(wanted, {{submitter, traceparentOf(context)}, readToolFacts(toolHeaderOf(context))});
   if (!taken) return refusedExecution(taken.error());
   const auto inlining = reapi_cache::Inlining::askedBy(request);
   if (taken->cached) {

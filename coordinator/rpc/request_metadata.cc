@@ -7,9 +7,7 @@
 namespace kiln::service {
 namespace {
 
-constexpr char kRequestMetadata[] = "build.bazel.remote.execution.v2.requestmetadata-bin";
-
-std::string header(const grpc::ServerContext& context, const char* name) {
+std::string header(const grpc::ServerContextBase& context, const char* name) {
   const auto found = context.client_metadata().find(name);
   return found == context.client_metadata().end() ? ""
                                                   : std::string(found->second.data(), found->second.size());
@@ -17,16 +15,23 @@ std::string header(const grpc::ServerContext& context, const char* name) {
 
 }  // namespace
 
-std::string traceparentOf(const grpc::ServerContext& context) {
+std::string traceparentOf(const grpc::ServerContextBase& context) {
   return header(context, tracing::kTraceparent);
 }
 
-ToolFacts toolFactsOf(const grpc::ServerContext& context) {
+std::string toolHeaderOf(const grpc::ServerContextBase& context) {
+  return header(context, kToolHeader);
+}
+
+ToolFacts readToolFacts(std::string_view header) {
   reapi::RequestMetadata metadata;
-  if (!metadata.ParseFromString(header(context, kRequestMetadata))) return {};
+  if (!metadata.ParseFromArray(header.data(), static_cast<int>(header.size()))) return {};
   const std::string version = metadata.tool_details().tool_version();
-  return {printable(metadata.tool_details().tool_name() + (version.empty() ? "" : " ") + version),
-          printable(metadata.tool_invocation_id()), printable(metadata.target_id())};
+  return {.tool = printable(metadata.tool_details().tool_name() + (version.empty() ? "" : " ") + version),
+          .invocation = printable(metadata.tool_invocation_id()),
+          .correlated = printable(metadata.correlated_invocations_id()),
+          .action = printable(metadata.action_id()),
+          .target = printable(metadata.target_id())};
 }
 
 }  // namespace kiln::service

@@ -45,6 +45,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
     const bool sends = has(InterceptionHookPoints::PRE_SEND_INITIAL_METADATA) ||
                        has(InterceptionHookPoints::PRE_SEND_MESSAGE) ||
                        has(InterceptionHookPoints::PRE_SEND_STATUS);
+    if (has(InterceptionHookPoints::POST_RECV_INITIAL_METADATA)) tool_ = callingTool(method_, context_);
     if (has(InterceptionHookPoints::PRE_SEND_STATUS)) tellEnd(batch->GetSendStatus().error_code());
     std::uint64_t bytes = 0;
     if (has(InterceptionHookPoints::PRE_SEND_MESSAGE)) bytes = batch->GetSerializedSendMessage()->Length();
@@ -92,7 +93,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
   // One batch of a call comes after another.
   void tellEnd(int code) {
     answered_ = true;
-    watch_.ended_(method_, code, watch_.clock_.now() - began_);
+    watch_.ended_({method_, code, watch_.clock_.now() - began_, tool_});
   }
   // Only uploads come in many messages; of what is one alone it does not matter.
   std::uint64_t bytesOf(const void* message) const {
@@ -105,6 +106,7 @@ class CallWatch::Call final : public grpc::experimental::Interceptor {
   const char* const method_;
   const TimePoint began_;
   bool answered_ = false;
+  std::optional<CallingTool> tool_;
   grpc_call* call_ KILN_GUARDED_BY(watch_.mutex_) = nullptr;
   std::optional<access::CallLimiter::Permit> permit_ KILN_GUARDED_BY(watch_.mutex_);
   std::optional<TimePoint> since_ KILN_GUARDED_BY(watch_.mutex_);  // of a batch that is under way

@@ -13,6 +13,7 @@
 #include <thread>
 
 #include "coordinator/access/call_limiter.h"
+#include "coordinator/server/tool_calls.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/mutex.h"
 
@@ -29,13 +30,13 @@ struct CallLimits {
 // is not counted: a watch of a job may be quiet for hours.
 class CallWatch {
  public:
-  // Told of each call whose answer has its status, with that (0: OK) and the time since it began; of one that
-  // was given up before, with CANCELLED. On gRPC's threads.
-  using Ended = std::function<void(std::string_view method, int code, Duration took)>;
+  // Told of each call whose answer has its status; of one that was given up before, with CANCELLED. On gRPC's
+  // threads.
+  using Ended = std::function<void(const EndedCall&)>;
 
   // `clock` must outlive it.
   explicit CallWatch(
-      const Clock& clock, CallLimits limits = {}, Ended ended = [](std::string_view, int, Duration) {})
+      const Clock& clock, CallLimits limits = {}, Ended ended = [](const EndedCall&) {})
       : clock_(clock), limits_(limits), ended_(std::move(ended)) {}
   CallWatch(const CallWatch&) = delete;
   CallWatch& operator=(const CallWatch&) = delete;

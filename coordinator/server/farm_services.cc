@@ -41,6 +41,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       signer_(*unloggedSigner_, pool_, growth_, inputs_.logKeys),
       metrics_(*registry_),
       rpcMetrics_(*registry_),
+      toolCalls_(clock_, tracing.sink, tracing.share),
       farm_{
           .stores = {clock_, pool_, *inputs_.blobs},
           .signatory = {signer_, {options.builderId, {{"kiln", kVersion}}}},
@@ -105,7 +106,10 @@ Services FarmServices::services() {
 }
 
 CallWatch::Ended FarmServices::callEnded() {
-  return [this](std::string_view rpc, int code, Duration took) { rpcMetrics_.ended(rpc, code, took); };
+  return [this](const EndedCall& call) {
+    rpcMetrics_.ended(call.method, call.code, call.took);
+    toolCalls_.ended(call);
+  };
 }
 
 void FarmServices::start() {

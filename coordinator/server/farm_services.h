@@ -79,6 +79,7 @@ class FarmServices {
   std::shared_ptr<telemetry::Registry> registry_ = std::make_shared<telemetry::Registry>();
   service::Metrics metrics_;
   RpcMetrics rpcMetrics_;
+  ToolCalls toolCalls_;
   queue::ChangeFeed feed_;
   Farm farm_;
 

@@ -2,19 +2,17 @@
 
 #include <prometheus/gauge.h>
 
-#include <string>
-
 namespace kiln::server {
 namespace {
 
 constexpr int kMostCode = static_cast<int>(Code::kUnauthenticated);
 
-std::string nameOf(int code) {
+}  // namespace
+
+std::string rpcCodeName(int code) {
   if (code == 0) return "OK";
   return std::string(codeName(code > 0 && code <= kMostCode ? static_cast<Code>(code) : Code::kUnknown));
 }
-
-}  // namespace
 
 RpcMetrics::RpcMetrics(prometheus::Registry& registry)
     : requests_(prometheus::BuildCounter()
@@ -29,7 +27,7 @@ RpcMetrics::RpcMetrics(prometheus::Registry& registry)
 void RpcMetrics::ended(std::string_view rpc, int code, Duration took) {
   if (rpc.starts_with('/')) rpc.remove_prefix(1);
   const std::string name(rpc);
-  requests_.Add({{"rpc", name}, {"code", nameOf(code)}}).Increment();
+  requests_.Add({{"rpc", name}, {"code", rpcCodeName(code)}}).Increment();
   seconds_
       .Add({{"rpc", name}}, prometheus::Histogram::BucketBoundaries{.001, .0025, .005, .01, .025, .05, .1,
                                                                     .25, .5, 1, 5, 30, 300})

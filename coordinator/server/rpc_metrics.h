@@ -4,6 +4,7 @@
 #include <prometheus/counter.h>
 #include <prometheus/histogram.h>
 
+#include <string>
 #include <string_view>
 
 #include "coordinator/server/call_watch.h"
@@ -11,9 +12,12 @@
 
 namespace kiln::server {
 
+// "OK", or a name of gRPC's such as NOT_FOUND.
+std::string rpcCodeName(int code);
+
 // Thread safe. `rpc` is "kiln.v1.JobService/SubmitJob", one of those that are served, or "unknown"; the calls
 // for gRPC's own health are not counted. Metrics:
-//   kiln_rpc_requests_total{rpc,code}  `code`: OK, or a name of gRPC's such as NOT_FOUND
+//   kiln_rpc_requests_total{rpc,code}  `code`: rpcCodeName()
 //   kiln_rpc_seconds{rpc}              until the answer's status; of a stream and of Synchronize with the
 //   time in
 //                                      which there was nothing to say

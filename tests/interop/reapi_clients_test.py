@@ -76,6 +76,13 @@ class ReapiClientsTest(unittest.TestCase):
         said = self.remotetool("check_determinism", "-action_root", self.inputs.parent, "-exec_attempts", "2")
         self.assertNotRegex(said, re.compile("mismatch", re.I))
 
+    def test_what_the_client_says_of_itself_is_in_the_log(self):
+        told = ("-tool_name", "mine", "-invocation_id", "run\n7", "-do_not_cache")
+        self.assertEqual(self.rexec(*tool_action.COMMAND, more=told).returncode, 0)
+        log = (self.farm.dir / "logs/coordinator.log").read_text()
+        self.assertRegex(log, r"info kiln-coordinator tool calls tool=\S*mine\S* invocation=run\?7 ")
+        self.assertRegex(log, r"info kiln-coordinator execution submitted .* tool=\S*mine\S* invocation=run\?7 ")
+
     def test_executions_are_listed_and_are_no_evidence(self):
         self.assertEqual(self.rexec("./tool", "hello.txt", "listed.txt", output="listed.txt").returncode, 0)
         jobs = self.farm.kiln("jobs")

@@ -4,11 +4,11 @@
 
 #include <algorithm>
 #include <map>
-#include <mutex>
 #include <set>
 
 #include "signing/bundle/bundle.h"
 #include "tests/coordinator/farm/farm_fixture.h"
+#include "tests/support/kept_spans.h"
 
 namespace kiln::service {
 namespace {
@@ -16,22 +16,6 @@ namespace {
 using namespace testing;
 
 constexpr char kCaller[] = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-00";
-
-class Kept final : public tracing::SpanSink {
- public:
-  void add(tracing::Span span) override {
-    const std::lock_guard lock(mutex_);
-    spans_.push_back(std::move(span));
-  }
-  std::vector<tracing::Span> spans() {
-    const std::lock_guard lock(mutex_);
-    return spans_;
-  }
-
- private:
-  std::mutex mutex_;
-  std::vector<tracing::Span> spans_;
-};
 
 class JobTrace : public FarmTest {
  protected:
@@ -59,7 +43,7 @@ class JobTrace : public FarmTest {
         .value();
   }
 
-  Kept kept_;
+  testing_support::KeptSpans kept_;
   telemetry::Exemplars exemplars_;
 };
 

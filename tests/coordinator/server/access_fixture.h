@@ -19,6 +19,7 @@
 #include "storage/remote/resource_name.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/golden.h"
+#include "tests/support/kept_spans.h"
 #include "tests/support/manual_clock.h"
 #include "tests/support/served_rpcs.h"
 #include "tests/support/tls_files.h"
@@ -211,8 +212,11 @@ class AccessFixture : public service::testing::FarmTest {
   testing_support::ManualClock steady_;
   prometheus::Registry rpcRegistry_;
   RpcMetrics rpcMetrics_{rpcRegistry_};
-  CallWatch calls_{steady_, {}, [this](std::string_view rpc, int code, Duration took) {
-                     rpcMetrics_.ended(rpc, code, took);
+  testing_support::KeptSpans spans_;
+  ToolCalls toolCalls_{clock_, &spans_, 1};
+  CallWatch calls_{steady_, {}, [this](const EndedCall& call) {
+                     rpcMetrics_.ended(call.method, call.code, call.took);
+                     toolCalls_.ended(call);
                    }};
   service::Instances instances_{pool_};
   GuardedServices guarded_{{gate_, calls_, instances_},
