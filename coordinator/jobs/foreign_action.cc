@@ -28,11 +28,11 @@ Result<std::uint32_t> timeLimitOf(const reapi::Action& action) {
   if (timeout.seconds() < 0 || timeout.nanos() < 0 || timeout.nanos() > 999'999'999)
     return invalid("action.timeout is no duration from now on");
   if (timeout.seconds() == 0 && timeout.nanos() == 0) return kForeignSeconds;
-  const std::int64_t seconds = timeout.seconds() + (timeout.nanos() > 0 ? 1 : 0);
-  if (seconds > kMaxForeignSeconds)
+  if (timeout.seconds() > kMaxForeignSeconds ||
+      (timeout.seconds() == kMaxForeignSeconds && timeout.nanos() > 0))
     return invalid(fmt::format("action.timeout is more than {} seconds, the most that an action may take",
                                kMaxForeignSeconds));
-  return static_cast<std::uint32_t>(seconds);
+  return static_cast<std::uint32_t>(timeout.seconds() + (timeout.nanos() > 0 ? 1 : 0));
 }
 
 template <class Paths>

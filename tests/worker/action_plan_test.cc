@@ -45,6 +45,18 @@ class ActionPlanTest : public testing::Test {
   std::optional<Digest> leased_;
 };
 
+TEST_F(ActionPlanTest, ATimeoutStaysWithinBounds) {
+  action_.mutable_timeout()->set_seconds(7);
+  action_.mutable_timeout()->set_nanos(500'000'000);
+  EXPECT_EQ(plan()->timeout, std::chrono::milliseconds(7500));
+  action_.mutable_timeout()->set_seconds(INT64_MAX);
+  action_.mutable_timeout()->set_nanos(INT32_MAX);
+  EXPECT_GT(plan()->timeout, std::chrono::hours(24));
+  action_.mutable_timeout()->set_seconds(INT64_MIN);
+  action_.mutable_timeout()->set_nanos(-1);
+  EXPECT_EQ(plan()->timeout, Duration::zero());
+}
+
 TEST_F(ActionPlanTest, OutputPathsOfAnyKindLieBelowTheWorkingDirectory) {
   command_.add_output_paths("out/a.o");
   command_.add_output_paths("b");

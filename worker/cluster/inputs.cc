@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "storage/action/timeout.h"
 #include "storage/blob/download.h"
 #include "storage/tree/tree_walk.h"
 #include "worker/cluster/connection.h"
@@ -36,11 +37,6 @@ void setPlatform(const std::map<std::string, std::string>& platform, reapi::Plat
 }
 
 // The time limit that an action states itself; zero for none.
-Duration timeoutOf(const reapi::Action& action) {
-  return std::chrono::seconds(action.timeout().seconds()) +
-         std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(action.timeout().nanos()));
-}
-
 Digest keep(ClusterAction& out, std::string bytes) {
   const Digest digest = digestOf(bytes);
   out.made.emplace(digest, std::move(bytes));
@@ -83,7 +79,7 @@ Result<ClusterAction> copyForCluster(const Store& farm, const Digest& digest, co
   *action.mutable_command_digest() = toProto(keep(out, command.SerializeAsString()));
   setPlatform(copied.platform, action.mutable_platform());
   out.timeLimit = copied.timeLimit;
-  if (const Duration own = timeoutOf(action); own > Duration::zero())
+  if (const Duration own = storage::timeoutOf(action); own > Duration::zero())
     out.timeLimit = std::min(out.timeLimit, own);
   action.mutable_timeout()->set_seconds(std::chrono::ceil<std::chrono::seconds>(out.timeLimit).count());
   action.mutable_timeout()->set_nanos(0);

@@ -6,6 +6,7 @@
 
 #include "manifest/base/printable.h"
 #include "manifest/spec/path.h"
+#include "storage/action/timeout.h"
 
 namespace kiln::executor {
 namespace {
@@ -158,8 +159,7 @@ Result<ActionPlan> planAction(const reapi::Action& action, const reapi::Command&
   ActionPlan plan;
   plan.profile = profile;
   KILN_ASSIGN(plan.inputRoot, fromProto(action.input_root_digest()));
-  plan.timeout = std::chrono::seconds(action.timeout().seconds()) +
-                 std::chrono::duration_cast<Duration>(std::chrono::nanoseconds(action.timeout().nanos()));
+  plan.timeout = storage::timeoutOf(action);
   if (profile == Profile::kForeign) return planForeign(action, command, root, std::move(plan));
   return planCompiler(command, std::move(plan));
 }

@@ -41,8 +41,20 @@ TEST(ForeignAction, ATimeoutIsTakenRoundedUpAndBounded) {
   EXPECT_EQ(readForeignAction(one.SerializeAsString())->timeLimitSeconds, 8u);
   one.mutable_timeout()->set_seconds(kMaxForeignSeconds);
   EXPECT_THAT(readForeignAction(one.SerializeAsString()).error().message, HasSubstr("action.timeout"));
-  one.mutable_timeout()->set_seconds(-1);
-  EXPECT_FALSE(readForeignAction(one.SerializeAsString()));
+  one.mutable_timeout()->set_nanos(0);
+  EXPECT_EQ(readForeignAction(one.SerializeAsString())->timeLimitSeconds, kMaxForeignSeconds);
+  struct Bad {
+    std::int64_t seconds;
+    std::int32_t nanos;
+  };
+  for (const Bad& bad : {Bad{-1, 0}, Bad{0, -1}, Bad{1, 1'000'000'000}, Bad{kMaxForeignSeconds + 1, 0},
+                         Bad{1LL << 32, 0}, Bad{INT64_MAX, 0}, Bad{INT64_MAX, 1}, Bad{INT64_MIN, 1}}) {
+    one.mutable_timeout()->set_seconds(bad.seconds);
+    one.mutable_timeout()->set_nanos(bad.nanos);
+    const auto read = readForeignAction(one.SerializeAsString());
+    ASSERT_FALSE(read) << bad.seconds << " " << bad.nanos << ": " << read->timeLimitSeconds;
+    EXPECT_EQ(read.error().code, Code::kInvalidArgument);
+  }
 }
 
 TEST(ForeignAction, WhatIsNoneIsRefusedByField) {
@@ -101,6 +113,32 @@ TEST(ForeignCommand, EveryFormOfDirectoriesIsServed) {
   }
 }
 
+TEST(ForeignCommand, CountsAndNamesAreBounded) {
+  reapi::Command one = command();
+  for (int i = 0; i <= 10'000; ++i) one.add_output_paths(std::to_string(i));
+  EXPECT_THAT(refusal(one).message, HasSubstr("more than 10000"));
+  one = command();
+  one.add_output_paths(std::string(1025, 'a'));
+  EXPECT_THAT(refusal(one).message, HasSubstr("command.output_paths"));
+  one = command();
+  for (const char* path : {"a", "a"}) one.add_output_paths(path);
+  EXPECT_THAT(refusal(one).message, HasSubstr("twice"));
+  for (const std::string& name : {std::string(), std::string("A=B"), std::string("A\0", 2)}) {
+    one = command();
+    one.add_environment_variables()->set_name(name);
+    EXPECT_THAT(refusal(one).message, HasSubstr("environment_variables"));
+  }
+  one = command();
+  for (int i = 0; i < 2; ++i) one.add_environment_variables()->set_name("A");
+  EXPECT_THAT(refusal(one).message, HasSubstr("name one twice"));
+  one = command();
+  one.set_arguments(0, "");
+  EXPECT_THAT(refusal(one).message, HasSubstr("no program"));
+  one = command();
+  for (int i = 0; i < 2; ++i) addProperty(*one.mutable_platform(), "kiln-root", "gcc-12");
+  EXPECT_THAT(refusal(one).message, HasSubstr("twice"));
+}
+
 TEST(ForeignCommand, BothFormsOfOutputsAreRead) {
   reapi::Command old = command();
   old.add_output_files("a.o");
@@ -148,7 +186,8 @@ TEST(ForeignPlatform, ARootIsALabelOrATree) {
   EXPECT_EQ(read->root->tree, tree);
   for (const std::string& bad :
        {std::string("sha256:12/3"), "sha256:" + tree.hex(), "sha256:" + tree.hex() + "/-1",
-        "sha256:" + tree.hex() + "/0", std::string()})
+        "sha256:" + tree.hex() + "/0", "sha256:" + tree.hex() + "/99999999999999999999",
+        "sha256:" + tree.hex() + "/3x", std::string(201, 'a'), std::string("a\nb"), std::string()})
     EXPECT_EQ(rootOf(bad).error().code, Code::kInvalidArgument) << bad;
 }
 
