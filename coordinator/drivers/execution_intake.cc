@@ -31,12 +31,19 @@ Error uploadFirst(std::vector<Digest> missing) {
           Json{{"missing", std::move(list)}}.dump()};
 }
 
+// What is beyond a limit, the action is wrong about.
+Error ofAction(Error error) {
+  if (error.code == Code::kOutOfRange) error.code = Code::kInvalidArgument;
+  return error;
+}
+
 // A blob that the client is to upload where it is not there.
 Result<std::string> uploaded(BlobStore& blobs, const std::string& instance, const Digest& digest,
                              std::uint64_t most) {
   auto text = storage::getBlob(blobs, instance, digest, most);
   if (!text && (text.error().code == Code::kNotFound || text.error().code == Code::kDataLoss))
     return fail(uploadFirst({digest}));
+  if (!text) return fail(ofAction(text.error()));
   return text;
 }
 
@@ -51,10 +58,10 @@ struct Prepared {
 Result<std::vector<Digest>> missingInputs(BlobStore& blobs, const std::string& instance, const Digest& input,
                                           const std::optional<jobs::ForeignRoot>& root) {
   auto missing = storage::findMissingInTree(blobs, instance, input);
-  if (!missing) return fail(missing.error().in("input root"));
+  if (!missing) return fail(ofAction(missing.error().in("input root")));
   if (!root || !root->tree) return missing;
   auto below = storage::findMissingInTree(blobs, instance, *root->tree);
-  if (!below) return fail(below.error().in("platform kiln-root"));
+  if (!below) return fail(ofAction(below.error().in("platform kiln-root")));
   missing->insert(missing->end(), below->begin(), below->end());
   return missing;
 }

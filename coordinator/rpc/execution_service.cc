@@ -9,6 +9,7 @@
 #include "coordinator/rpc/rpc.h"
 #include "storage/index/jobs/execution_repository.h"
 #include "storage/index/jobs/job_repository.h"
+#include "storage/remote/reapi_rules.h"
 
 namespace kiln::service {
 namespace {
@@ -68,14 +69,12 @@ grpc::Status ExecutionService::Execute(grpc::ServerContext* context, const reapi
 
 grpc::Status ExecutionService::execute(grpc::ServerContext& context, const reapi::ExecuteRequest& request,
                                        Updates& updates, const std::string& submitter) {
-  using reapi::DigestFunction;
-  if (request.digest_function() != DigestFunction::UNKNOWN &&
-      request.digest_function() != DigestFunction::SHA256)
-    return {grpc::StatusCode::INVALID_ARGUMENT, "digest_function: digests here are SHA-256"};
+  if (const Status good = storage::checkDigestFunction(request.digest_function()); !good) return toGrpc(good);
+  if (const Status good = storage::checkReapiInstance(request.instance_name()); !good) return toGrpc(good);
   const auto action = fromProto(request.action_digest());
   if (!action) return toGrpc(action.error().in("action_digest"));
-  const WantedExecution wanted{request.instance_name().empty() ? kDefaultInstance : request.instance_name(),
-                               *action, request.skip_cache_lookup(),
+  const WantedExecution wanted{storage::instanceNamed(request.instance_name()), *action,
+                               request.skip_cache_lookup(),
                                jobs::queuePriority(request.execution_policy().priority())};
   const auto taken =
       intake_.take(wanted, {{submitter, traceparentOf(context)}, readToolFacts(toolHeaderOf(context))});

@@ -50,7 +50,9 @@ class Walker {
   Result<const std::string*> load(const Digest& digest, const std::string& path) {
     if (auto known = loaded_.find(digest); known != loaded_.end()) return &known->second;
     auto bytes = getBlob(store_, instance_, digest, limits_.directoryBytes);
-    if (!bytes && bytes.error().code == Code::kNotFound && missing_) {
+    const bool isGone =
+        !bytes && (bytes.error().code == Code::kNotFound || bytes.error().code == Code::kDataLoss);
+    if (isGone && missing_) {
       missing_->push_back(digest);
       return nullptr;
     }

@@ -36,7 +36,8 @@ struct TreeEntry {
 Result<std::vector<TreeEntry>> walkTree(BlobStore& store, const std::string& instance, const Digest& root,
                                         const TreeLimits& limits = {});
 
-// The digests that the tree needs and the store lacks: Directories that could not be entered, and files.
+// The digests that the tree needs and the store lacks: Directories that could not be entered, those damaged
+// and put aside among them, and files.
 Result<std::vector<Digest>> findMissingInTree(BlobStore& store, const std::string& instance,
                                               const Digest& root, const TreeLimits& limits = {});
 

@@ -8,7 +8,6 @@ namespace {
 
 using reapi::ExecutionStage;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 class ExecutionFlow : public ExecutionTest {};
 
@@ -134,38 +133,6 @@ TEST_F(ExecutionFlow, AWorkerThatCannotIsFollowedByAnother) {
   EXPECT_EQ(leaseOf(*two).kind(), v1::ACTION_EXECUTE);
 }
 
-TEST_F(ExecutionFlow, MissingBytesAreNamedForTheClientToUpload) {
-  const Digest gone = digestOf(std::string_view("never uploaded"));
-  const auto refusal = [this](const Digest& action) {
-    const auto updates = execute(action);
-    EXPECT_FALSE(updates->next());
-    const grpc::Status status = updates->end();
-    EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-    google::rpc::Status rich;
-    EXPECT_TRUE(rich.ParseFromString(status.error_details()));
-    return missingOf(rich);
-  };
-  EXPECT_THAT(refusal(gone), ElementsAre(subjectOf(gone))) << "the action";
-  reapi::Action action = this->action(command("a"));
-  *action.mutable_command_digest() = toProto(gone);
-  EXPECT_THAT(refusal(put(action.SerializeAsString())), ElementsAre(subjectOf(gone))) << "its command";
-  action = this->action(command("a"));
-  *action.mutable_input_root_digest() = toProto(gone);
-  EXPECT_THAT(refusal(put(action.SerializeAsString())), ElementsAre(subjectOf(gone))) << "its input root";
-  reapi::Directory root;
-  root.add_files()->set_name("gone");
-  *root.mutable_files(0)->mutable_digest() = toProto(gone);
-  *action.mutable_input_root_digest() = toProto(put(root.SerializeAsString()));
-  EXPECT_THAT(refusal(put(action.SerializeAsString())), ElementsAre(subjectOf(gone))) << "an input";
-  reapi::Command withRoot = command("a");
-  auto& property = *withRoot.mutable_platform()->add_properties();
-  property.set_name("kiln-root");
-  property.set_value("sha256:" + gone.hex() + "/" + std::to_string(gone.size));
-  EXPECT_THAT(refusal(put(this->action(withRoot).SerializeAsString())), ElementsAre(subjectOf(gone)))
-      << "the tree at /";
-  EXPECT_TRUE(pool_.execute("SELECT FROM jobs")->empty());
-}
-
 TEST_F(ExecutionFlow, AResultThatTheCommandDoesNotDeclareIsRefused) {
   const auto updates = execute(putAction("lies"));
   ASSERT_TRUE(updates->next());
@@ -174,17 +141,6 @@ TEST_F(ExecutionFlow, AResultThatTheCommandDoesNotDeclareIsRefused) {
   other.mutable_output_files(0)->set_path("other.txt");
   finish(lease, other);
   EXPECT_TRUE(pool_.execute("SELECT FROM action_results")->empty());
-}
-
-TEST_F(ExecutionFlow, NobodyWhoExecutesIsSaidAtOnce) {
-  one_->description.clear_kinds();
-  one_->description.add_kinds(v1::ACTION_COMPILE);
-  ASSERT_TRUE(one_->synchronize({}));
-  const auto updates = execute(putAction("a"));
-  EXPECT_FALSE(updates->next());
-  const grpc::Status status = updates->end();
-  EXPECT_EQ(status.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
-  EXPECT_THAT(status.error_message(), HasSubstr("no worker"));
 }
 
 // Trust does not move: the same action, executed for a client, proves nothing to a build.
