@@ -207,6 +207,32 @@ TEST_F(ReapiWire, ABatchIsBoundedByWhatItDecompressesTo) {
   EXPECT_EQ(cas_->BatchUpdateBlobs(&context, update, &response).error_code(), grpc::INVALID_ARGUMENT);
 }
 
+TEST_F(ReapiWire, CallsAreBoundedByCount) {
+  const auto code = [](auto call) {
+    grpc::ClientContext context;
+    return call(context).error_code();
+  };
+  reapi::FindMissingBlobsRequest find;
+  for (std::size_t i = 0; i <= kMaxFindMissing; ++i) *find.add_blob_digests() = toProto(digest_);
+  reapi::FindMissingBlobsResponse found;
+  const auto findAll = [&](auto& context) { return cas_->FindMissingBlobs(&context, find, &found); };
+  EXPECT_EQ(code(findAll), grpc::INVALID_ARGUMENT);
+  find.mutable_blob_digests()->RemoveLast();
+  EXPECT_EQ(code(findAll), grpc::OK);
+  reapi::BatchReadBlobsRequest read;
+  reapi::BatchUpdateBlobsRequest update;
+  for (std::size_t i = 0; i <= kMaxBatchBlobs; ++i) {
+    *read.add_digests() = toProto(digestOf(""));
+    *update.add_requests()->mutable_digest() = toProto(digestOf(""));
+  }
+  reapi::BatchReadBlobsResponse readOut;
+  EXPECT_EQ(code([&](auto& context) { return cas_->BatchReadBlobs(&context, read, &readOut); }),
+            grpc::INVALID_ARGUMENT);
+  reapi::BatchUpdateBlobsResponse updated;
+  EXPECT_EQ(code([&](auto& context) { return cas_->BatchUpdateBlobs(&context, update, &updated); }),
+            grpc::INVALID_ARGUMENT);
+}
+
 TEST_F(ReapiWire, OtherDigestFunctionsAndReservedInstancesAreRefusedByName) {
   const auto all = [&](const std::string& instance, reapi::DigestFunction::Value function) {
     std::vector<grpc::Status> out;
