@@ -34,13 +34,15 @@ class RecallTest(FarmCase):
             self.assertIn("wrong weights", said)
             self.assertTrue(said.endswith(" runs\n"), said)  # what to do is the caller's to decide
 
-            for command in (("fetch", self.artifact, "--out", self.farm.home / "again"), ("verify", loaded), ("warmup", loaded),
+            # Where it was issued nobody has to be told: the first one asks no farm.
+            for command in (("verify", loaded), ("warmup", loaded), ("fetch", self.artifact, "--out", self.farm.home / "again"),
                             ("export", self.artifact, "--oci", self.farm.home / "oci")):
                 self.assertIn("wrong weights", self.kiln(*command, code=5).stderr)
             self.assertEqual(self.farm.build(MODELS / "digits_cnn.onnx").returncode, 5)
 
             self.kiln("recall", "--lift", json_of(done)["entry"], "--reason", "the weights were right", "--recalls", recalls)
             self.assertEqual(ask(), ["0", "runs\n"])
+            self.kiln("verify", loaded)
             self.kiln("fetch", self.artifact, "--out", self.farm.home / "again")
             self.assertEqual(self.farm.build(MODELS / "digits_cnn.onnx").returncode, 0)
         finally:

@@ -143,9 +143,10 @@ const signing::RecallEntry* alreadyIn(const Recalls& recalls, Recall recall) {
 }
 
 // Writes the new version where it belongs, or a draft where signatures or the log's proofs are missing; tells
-// the farm.
-Status place(const Context& context, const Options& options, const signing::TrustRoot& root,
+// the farm. A version that is in force is from now on known to whoever verifies under this root here.
+Status place(const Context& context, const Options& options, signing::TrustStore& store,
              const std::string& text, const std::optional<Recalls>& before) {
+  const signing::TrustRoot& root = store.root();
   const std::string& target = options.out.empty() ? options.recalls : options.out;
   auto whole = Recalls::parse(text, root, LogProofs::kIfAny);
   const bool isSigned = whole.has_value(), withheld = !options.publish && !context.endpoint.empty();
@@ -161,6 +162,10 @@ Status place(const Context& context, const Options& options, const signing::Trus
     return fail(whole.error());
   const std::string path = whole ? target : target + ".draft";
   KILN_TRY(replaceFile(path, whole ? whole->text : text));
+  if (whole && options.publish) {
+    KILN_TRY(store.rememberTime(whole->cosigned));
+    KILN_TRY(store.rememberRecalls(whole->text, whole->version));
+  }
   const bool isNew = whole && whole->entries.size() > (before ? before->entries.size() : 0);
   const std::string entry = isNew ? whole->entries.back().id().text() : "";
   if (context.json) {
@@ -324,7 +329,7 @@ Status run(const Context& context, const Options& given) {
   const bool publishesDraft = !options.cosign.empty() && options.publish;
   if (options.signWith.empty() && !options.dryRun && !publishesDraft)
     return fail(Code::kInvalidArgument, "--sign-with is missing: name a recall key, or set KILN_RECALL_KEY");
-  KILN_ASSIGN(const auto store, signing::TrustStore::open(context.trustRoot));
+  KILN_ASSIGN(auto store, signing::TrustStore::open(context.trustRoot));
   KILN_ASSIGN(const std::vector<signing::PrivateKey> keys, loadKeys(options, store.root()));
   UniqueFd fileLock;
   if (!options.dryRun) {
@@ -339,7 +344,7 @@ Status run(const Context& context, const Options& given) {
       KILN_ASSIGN(draft, Recalls::cosign(draft, keys).map_error(named));
     }
     KILN_ASSIGN(const std::optional<Recalls> before, current(context, options, store.root()));
-    return place(context, options, store.root(), draft, before);
+    return place(context, options, store, draft, before);
   }
   const TimePoint now = SystemClock().now();
   KILN_ASSIGN(
@@ -354,12 +359,12 @@ Status run(const Context& context, const Options& given) {
   if (options.dryRun) return show(context, store.root(), *recall);
   if (const auto* same = recall && before ? alreadyIn(*before, *recall) : nullptr) {
     note(fmt::format("already {} by {}; nothing is added", lifts ? "lifted" : "recalled", same->id().text()));
-    return place(context, options, store.root(), before->text, before);
+    return place(context, options, store, before->text, before);
   }
   KILN_ASSIGN(const std::string checkpoint, checkpointOf(context, options, store.root(), now));
   KILN_ASSIGN(const std::string text,
               Recalls::issue(before ? &*before : nullptr, recall, keys, now, now + lasts, checkpoint));
-  return place(context, options, store.root(), text, before);
+  return place(context, options, store, text, before);
 }
 
 // A dry run signs and writes nothing; to be news again needs no recall; a draft says itself what it recalls.
