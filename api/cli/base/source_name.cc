@@ -5,6 +5,7 @@
 #include "manifest/base/digest.h"
 #include "manifest/base/file.h"
 #include "manifest/base/printable.h"
+#include "storage/source/git_reference.h"
 
 namespace kiln::cli {
 
@@ -13,7 +14,7 @@ Result<std::string> sourceName(const std::string& text) {
   const bool commit =
       text.size() == kCommitDigits && text.find_first_not_of("0123456789abcdef") == std::string::npos;
   if (text.empty() || commit || text.starts_with("sha256:") || text.find("://") != std::string::npos)
-    return text;
+    return source::escapeLocalUrl(text);
   std::error_code error;
   if (!std::filesystem::is_regular_file(text, error))
     return fail(Code::kNotFound, "--source: there is no file " + inQuotes(text) +
