@@ -18,10 +18,27 @@ Result<std::string> readPath(ObjectReader& reader, std::string_view name) {
   return path;
 }
 
+// [{"tensor": NAME, "file": PATH}, ...]: for names that no member can have, those beyond ASCII.
+Result<TensorFiles> readTensorList(const Json& list, const std::string& place) {
+  TensorFiles files;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    KILN_ASSIGN(ObjectReader entry, ObjectReader::open(list[i], place + "[" + std::to_string(i) + "]"));
+    KILN_ASSIGN(const std::string tensor, entry.string("tensor"));
+    KILN_ASSIGN(std::string file, readPath(entry, "file"));
+    KILN_TRY(entry.finish());
+    if (!files.emplace(tensor, std::move(file)).second)
+      return badMember(entry.path("tensor"), "is named twice");
+  }
+  return files;
+}
+
 Result<TensorFiles> readTensors(ObjectReader& reader, std::string_view name) {
   KILN_ASSIGN(const Json* json, reader.any(name));
-  if (!json->is_object() || json->empty() || json->size() > kMaxTensors)
-    return badMember(reader.path(name), "must be an object from tensor names to .npy files");
+  if (!json->is_structured() || json->empty() || json->size() > kMaxTensors)
+    return badMember(reader.path(name),
+                     "must be an object from tensor names to .npy files, or a list of "
+                     "objects with tensor and file");
+  if (json->is_array()) return readTensorList(*json, reader.path(name));
   TensorFiles files;
   KILN_ASSIGN(ObjectReader tensors, reader.object(name));
   for (const auto& [tensor, file] : json->items()) {

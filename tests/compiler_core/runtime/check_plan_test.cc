@@ -22,11 +22,26 @@ TEST(CheckPlan, ReadsEveryMember) {
   EXPECT_EQ(plan->files(), (std::vector<std::string>{"in/x.npy", "l.npy", "many.npy", "y.npy"}));
 }
 
+// Members are ASCII everywhere; names of tensors need not be.
+TEST(CheckPlan, NamesTensorsInAnyAlphabet) {
+  const auto plan = parseCheckPlan(
+      R"({"goldens":[{"name":"a","inputs":[{"tensor":"вход","file":"x.npy"},{"tensor":"b","file":"b.npy"}],)"
+      R"("outputs":{"y":"y.npy"}}]})");
+  ASSERT_TRUE(plan) << plan.error().message;
+  EXPECT_EQ(plan->goldens.at(0).inputs, (TensorFiles{{"b", "b.npy"}, {"вход", "x.npy"}}));
+  EXPECT_EQ(plan->files(), (std::vector<std::string>{"b.npy", "x.npy", "y.npy"}));
+}
+
 TEST(CheckPlan, RefusesWithThePlace) {
   const std::pair<const char*, const char*> cases[] = {
       {R"({"goldens":[{"name":"a","inputs":{"x":"../x.npy"},"outputs":{"y":"y.npy"}}]})",
        "goldens[0].inputs.x"},
       {R"({"goldens":[{"name":"a","inputs":{},"outputs":{"y":"y.npy"}}]})", "goldens[0].inputs"},
+      {R"({"goldens":[{"name":"a","inputs":[],"outputs":{"y":"y.npy"}}]})", "goldens[0].inputs"},
+      {R"({"goldens":[{"name":"a","inputs":[{"tensor":"x","file":"/x.npy"}],"outputs":{"y":"y.npy"}}]})",
+       "goldens[0].inputs[0].file"},
+      {R"({"goldens":[{"name":"a","inputs":[{"tensor":"x","file":"a.npy"},{"tensor":"x","file":"b.npy"}]}]})",
+       "goldens[0].inputs[1].tensor"},
       {R"({"metrics":[{"kind":"f1","name":"m"}]})", "metrics[0].kind"},
       {R"({"limits":{"steadySeconds":"fast"}})", "limits.steadySeconds"},
       {R"({"limits":{"fastSeconds":"1"}})", "limits.fastSeconds"},
