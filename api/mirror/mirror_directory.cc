@@ -44,12 +44,19 @@ Result<std::optional<std::string>> readIfThere(const std::string& path, std::siz
   return std::optional(std::move(*text));
 }
 
-Status begin(const std::string& path, const std::string& instance) {
+// Of a mirror that was killed while it began there may be this much. Asked before its first file is made.
+Status checkUsable(const std::string& path) {
   std::error_code error;
+  if (fs::exists(path + kFormat, error)) return {};
   for (fs::directory_iterator at(path, error), end; !error && at != end; at.increment(error))
-    if (at->path().filename() != "lock")
-      return fail(Code::kFailedPrecondition,
+    if (const std::string name = at->path().filename();
+        name != "lock" && name != "mirror.json.new" && !(name == "artifacts" && fs::is_empty(*at, error)))
+      return fail(Code::kInvalidArgument,
                   path + ": is not empty and no mirror; name a new directory, or that of a mirror");
+  return {};
+}
+
+Status begin(const std::string& path, const std::string& instance) {
   KILN_TRY(makeDurableDirectory(path + kArtifacts, 0755));
   KILN_ASSIGN(const std::string text,
               toCanonicalJson({{"apiVersion", "kiln/v1"}, {"kind", "Mirror"}, {"instance", instance}}));
@@ -61,6 +68,7 @@ Status begin(const std::string& path, const std::string& instance) {
 Result<MirrorDirectory> MirrorDirectory::openForUpdate(const std::string& path, const std::string& instance) {
   KILN_TRY(storage::checkInstanceName(instance));
   KILN_TRY(makeDurableDirectory(path, 0755));
+  KILN_TRY(checkUsable(path));
   MirrorDirectory out(path, instance);
   KILN_ASSIGN(out.lock_, openFile(path + "/lock", O_RDWR | O_CREAT | O_NOFOLLOW, 0644, path + "/lock"));
   if (::flock(out.lock_.get(), LOCK_EX | LOCK_NB) != 0)

@@ -155,12 +155,15 @@ class Update {
   Status take(const Digest& artifact, bool again) {
     const std::string name = artifact.text();
     const auto taken = intake_.take(artifact, again);
-    lookedAt_.insert(name);
+    const bool first = lookedAt_.insert(name).second;
     if (!taken && !isRefusal(taken.error())) return fail(taken.error().in(name));
     if (!taken) {
       if (taken.error().code == Code::kDataLoss) ++report_.unverified;
-      state_.refused[name] = printable(taken.error().message);
-      options_.tell("not taken: " + name + ": " + taken.error().message);
+      const std::string why = printable(taken.error().message);
+      if (std::string& known = state_.refused[name]; first || known != why) {
+        known = why;
+        options_.tell("not taken: " + name + ": " + taken.error().message);
+      }
       return {};
     }
     state_.refused.erase(name);

@@ -160,6 +160,11 @@ class MirrorTest(FarmCase):
         self.assertEqual(done.stderr.count("No such file"), 1, done.stderr)
         self.assertNotIn("not from", done.stderr)
 
+    def test_what_is_no_mirror_is_told_although_the_farm_serves(self):
+        done, out = self.fetch(self.node("typo"), "frm", endpoint=self.farm.env["KILN_ENDPOINT"], code=2)
+        self.assertIn("is no mirror", done.stdout)
+        self.assertFalse(out.exists())
+
     def test_what_a_mirror_lacks_is_not_found_by_name(self):
         done, _ = self.fetch(self.node("lacks"), self.url, "http://127.0.0.1:1", artifact="sha256:" + "0" * 64, code=7)
         self.assertIn(self.url, done.stdout)

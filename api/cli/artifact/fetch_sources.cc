@@ -1,7 +1,8 @@
 #include "api/cli/artifact/fetch_sources.h"
 
 #include <algorithm>
-#include <functional>
+#include <map>
+#include <memory>
 
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
@@ -33,7 +34,13 @@ class AnySource {
     return take(client->blobs(), ref, client->endpoint());
   }
 
-  Result<Fetched> fromMirror(const std::string& url) {
+  Result<std::unique_ptr<pull::Mirror>> mirrorAt(const std::string& url) const {
+    const storage::ClientCredentials& tls = context_.tls;
+    return pull::Mirror::open(url, context_.instance.empty() ? "default" : context_.instance,
+                              {tls.ca, tls.certificate, tls.key, tls.token});
+  }
+
+  Result<Fetched> fromMirror(pull::Mirror& mirror) {
     if (!digest_) {
       auto digest = wanted_.starts_with("sha256:") ? Digest::parse(wanted_, 0)
                                                    : fail(Code::kInvalidArgument, "is no digest");
@@ -44,15 +51,11 @@ class AnySource {
                         "which completes fewer, does not answer");
       digest_ = *digest;
     }
-    const std::string instance = context_.instance.empty() ? "default" : context_.instance;
-    const storage::ClientCredentials& tls = context_.tls;
-    KILN_ASSIGN(const auto mirror,
-                pull::Mirror::open(url, instance, {tls.ca, tls.certificate, tls.key, tls.token}));
     KILN_ASSIGN(auto seen, pull::SeenLogs::open(context_.trustRoot));
-    KILN_ASSIGN(const std::string checkpoint, seen.check(mirror->log(), trust_, SystemClock().now()));
-    KILN_ASSIGN(const auto ref, mirror->find(*digest_));
+    KILN_ASSIGN(const std::string checkpoint, seen.check(mirror.log(), trust_, SystemClock().now()));
+    KILN_ASSIGN(const auto ref, mirror.find(*digest_));
     KILN_TRY(pull::checkRecallsFresh(ref.recalls, trust_));
-    auto fetched = take(mirror->blobs(), ref, mirror->url());
+    auto fetched = take(mirror.blobs(), ref, mirror.url());
     if (fetched) KILN_TRY(seen.remember(checkpoint));
     return fetched;
   }
@@ -119,9 +122,15 @@ Result<Fetched> fetchFromAny(const Context& context, const std::string& artifact
   const bool placed = std::ranges::find(sources, kFarm) != sources.end();
   if (sources.empty() || (!placed && !context.endpoint.empty())) sources.insert(sources.begin(), kFarm);
   AnySource any(context, artifact, std::move(directory), std::move(trust));
+  // A name that can be no mirror's is told whoever serves.
+  std::map<std::string, std::unique_ptr<pull::Mirror>> mirrors;
+  for (const std::string& source : sources) {
+    if (source == kFarm) continue;
+    KILN_ASSIGN(mirrors[source], any.mirrorAt(source));
+  }
   std::vector<Refusal> refusals;
   for (const std::string& source : sources) {
-    auto fetched = source == kFarm ? any.fromFarm(sources.size() == 1) : any.fromMirror(source);
+    auto fetched = source == kFarm ? any.fromFarm(sources.size() == 1) : any.fromMirror(*mirrors.at(source));
     if (fetched || sources.size() == 1) return fetched;
     if (isOurs(fetched.error())) return fail(std::move(fetched).error().in(source));
     note("kiln: not from " + source + ": " + fetched.error().message);

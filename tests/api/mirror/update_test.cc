@@ -58,8 +58,10 @@ TEST_F(UpdateTest, RefusesWhatTheFarmLiesAbout) {
     for (const Lie lie : {Lie::kFlip, Lie::kTruncate, Lie::kExtend}) {
       std::filesystem::remove_all(place);
       lying.lie = lie;
+      told.clear();
       const auto done = update();
       ASSERT_TRUE(done) << what << ": " << done.error().message;
+      EXPECT_EQ(told.size(), 1u) << what;
       EXPECT_EQ(done->unverified, 1u) << what;
       EXPECT_EQ(done->artifacts, 0u) << what;
       EXPECT_FALSE(record()) << what;
@@ -183,8 +185,9 @@ TEST_F(UpdateTest, IsOneAtATimeAndOfOneInstance) {
   const auto held = MirrorDirectory::openForUpdate(place, "default");
   ASSERT_TRUE(held);
   EXPECT_EQ(update().error().code, Code::kUnavailable);
-  EXPECT_EQ(MirrorDirectory::openForUpdate(directory.path(), "default").error().code,
-            Code::kFailedPrecondition);
+  EXPECT_EQ(MirrorDirectory::openForUpdate(directory.path(), "default").error().code, Code::kInvalidArgument);
+  EXPECT_FALSE(std::filesystem::exists(directory.path() + "/lock"))
+      << "somebody else's folder stays as it is";
 }
 
 TEST_F(UpdateTest, ADirectoryOfAnotherInstanceIsRefused) {
