@@ -56,6 +56,13 @@ std::string httpStatus(std::string_view message) {
 }  // namespace
 
 Error answeredFrom(const std::string& endpoint, Error error) {
+  // gRPC's own answer to a call that the server does not have; a coordinator says in words what it lacks.
+  if (error.code == Code::kUnimplemented && error.message.empty())
+    return {Code::kUnimplemented,
+            endpoint +
+                ": what answers there does not have this call, so it is no coordinator or one of another "
+                "release; is it the farm's address (--endpoint, KILN_ENDPOINT)?",
+            R"({"exitCode":2})"};
   const std::string http = httpStatus(error.message);
   const bool maybeProxy = error.code == Code::kUnavailable && storage::isNetworkEndpoint(endpoint);
   if ((http.empty() && !maybeProxy) || error.message.starts_with(endpoint)) return error;

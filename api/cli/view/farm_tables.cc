@@ -146,7 +146,7 @@ FarmTable failureTable(const FarmView& farm) {
     const double ended = static_cast<double>(job.ended().seconds());
     const double age = std::chrono::duration<double>(farm.at.time_since_epoch()).count() - ended;
     const std::string& why = job.error().message();
-    table.rows.push_back({cell(job.id()), ageText(std::max(age, 0.0)) + " ago", cell(job.model_name()),
+    table.rows.push_back({printable(job.id()), ageText(std::max(age, 0.0)) + " ago", cell(job.model_name()),
                           printable(why.substr(0, why.find('\n')))});
   }
   return table;

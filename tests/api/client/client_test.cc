@@ -74,6 +74,9 @@ TEST_F(ClientTest, SaysWhereAProxyAnsweredAndWhatToDo) {
     EXPECT_NE(error.message.find(std::string("HTTP status ") + status), std::string::npos) << error.message;
     EXPECT_NE(error.message.find("--endpoint"), std::string::npos) << error.message;
   }
+  const Error other = told(grpc::StatusCode::UNIMPLEMENTED, "");
+  EXPECT_NE(other.message.find("no coordinator"), std::string::npos) << other.message;
+  EXPECT_EQ(other.details, R"({"exitCode":2})") << "it is not the model that has to change";
   EXPECT_EQ(told(grpc::StatusCode::NOT_FOUND, "no such job").message, "no such job");
   EXPECT_EQ(rpcError({grpc::StatusCode::UNAVAILABLE, "only just started"},
                      *client->endpoints().all()[0].channel, farm.endpoint())
