@@ -2,8 +2,9 @@
 // times it. It is the same for each server.
 // usage: bench_reapi ADDRESS TOOL MIB   (TOOL: the static program that actions run; MIB: size of large blobs)
 // Says "ready" once the tool is uploaded; then each line on standard input is answered by a line of numbers:
-//   action KIND SALT       KIND is noop, megabyte or thousand: seconds of the upload of what is new, of the
-//                          action, and of one with the same inputs and another command
+//   upload KIND SALT       seconds of the upload of an action, all of it new but for the tool; KIND is noop,
+//                          megabyte or thousand
+//   execute TURN           seconds of its execution; another TURN has another command and the same inputs
 //   cached COUNT           seconds of each Execute of the last action, whose result is known; before them
 //                          whether all of them were answered from the cache
 //   hits STREAMS SECONDS   calls of GetActionResult per second for that action
@@ -16,6 +17,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <random>
 #include <sstream>
 #include <thread>
@@ -144,7 +146,8 @@ class Client {
     std::string what, first, second;
     std::uint64_t salt = 0;
     words >> what >> first;
-    if (what == "action" && words >> salt) return action(first, salt);
+    if (what == "upload" && words >> salt) return upload(first, salt);
+    if (what == "execute") return execute(std::stoi(first));
     if (what == "cached") return cached(std::stoi(first));
     if (what == "hits" && words >> second) return hits(std::stoi(first), std::stod(second));
     if (what == "write" && words >> second >> salt) return write(first == "zstd", second, salt);
@@ -153,25 +156,24 @@ class Client {
   }
 
  private:
-  Result<std::string> action(const std::string& kind, std::uint64_t salt) {
-    const ActionBlobs inputs(tool_, kind, salt);
-    const auto first = inputs.withCommand(1), again = inputs.withCommand(2);
-    const Stopwatch upload;
-    KILN_TRY(server_.upload(first));
-    const double uploaded = upload.seconds();
-    KILN_ASSIGN(const double fresh, executed(first.back().digest));
-    KILN_TRY(server_.upload(again));
-    KILN_ASSIGN(const double known, executed(again.back().digest));
-    return fmt::format("{:.6f} {:.6f} {:.6f}", uploaded, fresh, known);
+  Result<std::string> upload(const std::string& kind, std::uint64_t salt) {
+    action_ = std::make_unique<ActionBlobs>(tool_, kind, salt);
+    const auto blobs = action_->withCommand(1);
+    const Stopwatch watch;
+    KILN_TRY(server_.upload(blobs));
+    return fmt::format("{:.6f}", watch.seconds());
   }
 
-  Result<double> executed(const Digest& action) {
+  Result<std::string> execute(int turn) {
+    if (!action_) return fail(Code::kFailedPrecondition, "upload an action first");
+    const auto blobs = action_->withCommand(turn);
+    KILN_TRY(server_.upload(blobs));
     const Stopwatch watch;
-    KILN_ASSIGN(const bool cached, server_.execute(action));
+    KILN_ASSIGN(const bool cached, server_.execute(blobs.back().digest));
     const double seconds = watch.seconds();
     if (cached) return fail(Code::kInternal, "a new action was answered from the cache");
-    last_ = action;
-    return seconds;
+    last_ = blobs.back().digest;
+    return fmt::format("{:.6f}", seconds);
   }
 
   Result<std::string> cached(int count) {
@@ -225,6 +227,7 @@ class Client {
 
   ReapiServer server_;
   const std::size_t largeBytes_;
+  std::unique_ptr<ActionBlobs> action_;
   Digest tool_, last_, large_;
   std::string random_, text_;
 };
