@@ -9,6 +9,7 @@ usage: support_table.py update REPORT   REPORT (onnx_backend --json over the who
        support_table.py device REPORT   REPORT (onnx_backend --target cuda:sm_90a --json) becomes device_report.json
        support_table.py device-dynamic REPORT [SELECTION]
                                         the same with onnx_dynamic, dynamic/device_report.json
+       support_table.py contrib REPORT  REPORT (contrib/compare.py --json) becomes contrib/report.json
        support_table.py check           exit 1 when SUPPORT.md is not what the reports give
 """
 import json
@@ -20,6 +21,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 REPORT = HERE / "report.json"
 DYNAMIC, REASONS = HERE / "dynamic/report.json", HERE / "dynamic/reasons.json"
+CONTRIB = HERE / "contrib/report.json"
 DEVICE, DEVICE_DYNAMIC = HERE / "device_report.json", HERE / "dynamic/device_report.json"
 TABLE = ROOT / "compiler_core/frontend/onnx/SUPPORT.md"
 MAX_REASONS, MAX_REASON = 3, 110
@@ -122,6 +124,30 @@ def dynamic_table():
     return "\n".join(lines) + "\n"
 
 
+def contrib_table():
+    report = json.loads(CONTRIB.read_text())
+    lines = [
+        "",
+        "## Operators of com.microsoft",
+        "",
+        f"Made from `tests/conformance/contrib/report.json`: {report['totals']['passed']} cases in the forms that exporters write, compared with ONNX",
+        "Runtime's answers on its CPU, and those of the older operators that its tools write in ONNX's own domain.",
+        "",
+        *operator_rows(report),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def operator_rows(report):
+    lines = ["| Operator | Status | Passed | Pinned | Refused | Types passed | Refused because |", "|---|---|---:|---:|---:|---|---|"]
+    for name, entry in sorted(report["operators"].items(), key=lambda item: item[0].lower()):
+        counts = entry["counts"]
+        types = ", ".join(sorted(t for t, c in entry["types"].items() if c["passed"] and t != "none"))
+        lines.append(f"| {name} | {status(counts)} | {counts['passed']} | {counts['pinned']} | {counts['skipped']} | {types} | "
+                     f"{why(report, name)} |")
+    return lines
+
+
 def table(report):
     lines = [
         "# ONNX operators: what is served",
@@ -135,15 +161,9 @@ def table(report):
         "",
         "## Operators",
         "",
-        "| Operator | Status | Passed | Pinned | Refused | Types passed | Refused because |",
-        "|---|---|---:|---:|---:|---|---|",
+        *operator_rows(report),
     ]
-    for name, entry in sorted(report["operators"].items(), key=lambda item: item[0].lower()):
-        counts = entry["counts"]
-        types = ", ".join(sorted(t for t, c in entry["types"].items() if c["passed"] and t != "none"))
-        lines.append(f"| {name} | {status(counts)} | {counts['passed']} | {counts['pinned']} | {counts['skipped']} | {types} | "
-                     f"{why(report, name)} |")
-    return "\n".join(lines) + "\n" + dynamic_table()
+    return "\n".join(lines) + "\n" + contrib_table() + dynamic_table()
 
 
 def summary(report):
@@ -166,7 +186,7 @@ def dump(report):
 
 
 def main(arguments):
-    places = {"update": REPORT, "device": DEVICE, "dynamic": DYNAMIC, "device-dynamic": DEVICE_DYNAMIC}
+    places = {"update": REPORT, "contrib": CONTRIB, "device": DEVICE, "dynamic": DYNAMIC, "device-dynamic": DEVICE_DYNAMIC}
     if len(arguments) == 2 and arguments[0] in places or len(arguments) == 3 and "dynamic" in arguments[0]:
         full = json.loads(pathlib.Path(arguments[1]).read_text())
         if "dynamic" in arguments[0]:

@@ -59,6 +59,7 @@ LABELLED = (
       for name in ("add_a_gpu_pool", "lose_a_region", "lose_the_log_key", "restore", "rotate", "upgrade")),
     ("conformance/random_graphs_all", 1800, COMPILER),
     ("conformance/onnx_backend_all", 1800, COMPILER),
+    ("conformance/contrib_all", 600, COMPILER),
     ("conformance/onnx_dynamic_all", 1200, COMPILER),
     ("conformance/device_all", 1800, COMPILER),
     ("determinism/samples_all_gpus", 600, COMPILER),

@@ -1301,6 +1301,8 @@ constexpr Absence kAbsences[] = {
     {"ai.onnx.preview.training:Adam", kDomains},
     {"ai.onnx.preview.training:Gradient", kDomains},
     {"ai.onnx.preview.training:Momentum", kDomains},
+    {"com.microsoft:*", kDomains},
+    {"SimplifiedLayerNormalization", "the same as RMSNormalization, which is generated"},
     {"Scatter", kOld},
     {"Upsample", kOld},
 };
