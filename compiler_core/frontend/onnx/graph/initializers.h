@@ -18,6 +18,8 @@ class Initializers {
                              std::string name);
   // The same for a tensor in memory.
   mlir::Value add(mlir::OpBuilder& builder, mlir::Location location, ir::Weight weight);
+  // The payload alone, for what becomes no tensor of the graph; errors as import() has them.
+  Result<ir::Weight> data(const Tensor& tensor) { return tensorData(tensor, file_, external_); }
 
   // The weight that `value` is; null for any other value.
   const ir::Weight* find(mlir::Value value) const;

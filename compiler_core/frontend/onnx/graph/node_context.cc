@@ -1,7 +1,6 @@
 #include "compiler_core/frontend/onnx/graph/node_context.h"
 
 #include "compiler_core/frontend/onnx/reader/node_name.h"
-#include "compiler_core/reference/element.h"
 #include "manifest/base/utf8.h"
 
 namespace kiln::onnx {
@@ -26,9 +25,11 @@ Result<Value> NodeContext::input(std::size_t index) const {
 }
 
 const Attribute* NodeContext::attribute(std::string_view name) {
-  seen_.insert(name);
-  for (const Attribute& attribute : node_.attributes)
-    if (attribute.name == name) return &attribute;
+  for (const Attribute& attribute : node_.attributes) {
+    if (attribute.name != name) continue;
+    seen_.insert(attribute.name);  // the caller's may not last
+    return &attribute;
+  }
   return nullptr;
 }
 
@@ -122,13 +123,31 @@ Result<Value> NodeContext::tensor(const Tensor& tensor) {
 
 Value NodeContext::table(mlir::Type element, std::vector<std::int64_t> shape,
                          const std::vector<double>& values) {
+  std::vector<reference::Element> elements;
+  elements.reserve(values.size());
+  for (double value : values) elements.push_back({false, true, 0, value});
+  return table(element, std::move(shape), elements);
+}
+
+Value NodeContext::table(mlir::Type element, std::vector<std::int64_t> shape,
+                         const std::vector<reference::Element>& values) {
   const DType dtype = *ir::dtypeOf(element);
   const std::size_t width = dtypeBytes(dtype);
   auto bytes = std::make_shared<std::vector<std::uint8_t>>(values.size() * width);
   for (std::size_t i = 0; i < values.size(); ++i)
-    reference::writeElement(dtype, bytes->data() + i * width, {false, true, 0, values[i]});
+    reference::writeElement(dtype, bytes->data() + i * width, values[i]);
   return initializers_.add(builder(), location(),
                            {nodeLabel(node_), dtype, std::move(shape), Bytes(*bytes), bytes});
+}
+
+Result<std::vector<reference::Element>> NodeContext::numbers(const Tensor& tensor) const {
+  KILN_ASSIGN(const ir::Weight data, initializers_.data(tensor));
+  const std::size_t width = dtypeBytes(data.dtype);
+  std::vector<reference::Element> elements;
+  elements.reserve(data.bytes.size() / width);
+  for (std::size_t at = 0; at < data.bytes.size(); at += width)
+    elements.push_back(reference::readElement(data.dtype, data.bytes.data() + at));
+  return elements;
 }
 
 Result<mlir::Type> NodeContext::widenInputs() {

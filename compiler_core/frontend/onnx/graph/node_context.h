@@ -9,6 +9,7 @@
 #include "compiler_core/frontend/onnx/graph/initializers.h"
 #include "compiler_core/frontend/onnx/graph/item.h"
 #include "compiler_core/frontend/onnx/reader/model.h"
+#include "compiler_core/reference/element.h"
 
 namespace kiln::onnx {
 
@@ -90,6 +91,11 @@ class NodeContext : public GraphBuilder {
   Result<Value> tensor(const Tensor& tensor);
   // A table of numbers that the importer calculated, in row-major order, rounded to `element`.
   Value table(mlir::Type element, std::vector<std::int64_t> shape, const std::vector<double>& values);
+  // The same of any numbers, exact also for 64-bit integers.
+  Value table(mlir::Type element, std::vector<std::int64_t> shape,
+              const std::vector<reference::Element>& values);
+  // The elements of a tensor held by an attribute; errors as Initializers::data has them.
+  Result<std::vector<reference::Element>> numbers(const Tensor& tensor) const;
 
   // From here on inputs of f16 or bf16 are their values in f32. The type they had, null if there is none.
   Result<mlir::Type> widenInputs();
