@@ -14,7 +14,8 @@ std::vector<Operator> allOperators() {
                       attentionOperators(),   deformOperators(),      gridOperators(),
                       padOperators(),         rearrangeOperators(),   resizeOperators(),
                       roiOperators(),         controlFlowOperators(), sequenceOperators(),
-                      recurrentOperators()})
+                      recurrentOperators(),   mlEncoderOperators(),   mlFeatureOperators(),
+                      mlLinearOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   llvm::append_range(rows, contribOperators());
   return rows;

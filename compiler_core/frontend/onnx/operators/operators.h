@@ -64,5 +64,9 @@ std::span<const Operator> lossOperators();
 std::span<const Operator> quantizeOperators();
 std::span<const Operator> signalOperators();
 std::span<const Operator> trainingOperators();
+// ml/, the domain ai.onnx.ml.
+std::span<const Operator> mlEncoderOperators();
+std::span<const Operator> mlFeatureOperators();
+std::span<const Operator> mlLinearOperators();
 
 }  // namespace kiln::onnx

@@ -200,6 +200,15 @@ constexpr ServedOperator kServed[] = {
     {"", "Xor", 6, kMaxOpset},
     {"ai.onnx.ml", "ArrayFeatureExtractor", 1, 5},
     {"ai.onnx.ml", "Binarizer", 1, 5},
+    {"ai.onnx.ml", "FeatureVectorizer", 1, 5},
+    {"ai.onnx.ml", "Imputer", 1, 5},
+    {"ai.onnx.ml", "LabelEncoder", 1, 5},
+    {"ai.onnx.ml", "LinearClassifier", 1, 5},
+    {"ai.onnx.ml", "LinearRegressor", 1, 5},
+    {"ai.onnx.ml", "Normalizer", 1, 5},
+    {"ai.onnx.ml", "OneHotEncoder", 1, 5},
+    {"ai.onnx.ml", "Scaler", 1, 5},
+    {"ai.onnx.ml", "ZipMap", 1, 5},
     {"ai.onnx.preview", "FlexAttention", 1, kMaxOpset},
     {"ai.onnx.preview.training", "Adagrad", 1, 1},
     {"ai.onnx.preview.training", "Adam", 1, 1},
@@ -239,6 +248,13 @@ constexpr ServedOperator kServed[] = {
     {"com.microsoft", "TransposeMatMul", 1, 1},
 };
 
+// Of ai.onnx.ml, with what to do instead.
+constexpr std::pair<std::string_view, std::string_view> kRefused[] = {
+    {"CastMap", "maps are not served; give the model a tensor with a column for each key"},
+    {"CategoryMapper", "strings are not served; number the categories before the model sees them"},
+    {"DictVectorizer", "maps are not served; give the model a tensor with a column for each key"},
+};
+
 }  // namespace
 
 std::span<const ServedOperator> servedOperators() {
@@ -257,6 +273,8 @@ std::string whyNotServed(std::string_view domain, std::string_view name, std::in
   if (other)
     return "served for opset " + std::to_string(other->since) + " to " + std::to_string(other->until) +
            " only";
+  for (const auto& [operatorName, reason] : kRefused)
+    if (domain == "ai.onnx.ml" && name == operatorName) return std::string(reason);
   if (!isKnown) return "operators of domain '" + std::string(domain) + "' are not served";
   return "this operator is not served yet";
 }
