@@ -1303,6 +1303,8 @@ constexpr Absence kAbsences[] = {
     {"ai.onnx.ml:LinearRegressor", kDomains},
     {"ai.onnx.ml:Normalizer", kDomains},
     {"ai.onnx.ml:OneHotEncoder", kDomains},
+    {"ai.onnx.ml:SVMClassifier", kDomains},
+    {"ai.onnx.ml:SVMRegressor", kDomains},
     {"ai.onnx.ml:Scaler", kDomains},
     {"ai.onnx.ml:ZipMap", kDomains},
     {"ai.onnx.preview:FlexAttention", kDomains},

@@ -68,5 +68,6 @@ std::span<const Operator> trainingOperators();
 std::span<const Operator> mlEncoderOperators();
 std::span<const Operator> mlFeatureOperators();
 std::span<const Operator> mlLinearOperators();
+std::span<const Operator> mlSvmOperators();
 
 }  // namespace kiln::onnx

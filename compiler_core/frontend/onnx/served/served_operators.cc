@@ -207,6 +207,8 @@ constexpr ServedOperator kServed[] = {
     {"ai.onnx.ml", "LinearRegressor", 1, 5},
     {"ai.onnx.ml", "Normalizer", 1, 5},
     {"ai.onnx.ml", "OneHotEncoder", 1, 5},
+    {"ai.onnx.ml", "SVMClassifier", 1, 5},
+    {"ai.onnx.ml", "SVMRegressor", 1, 5},
     {"ai.onnx.ml", "Scaler", 1, 5},
     {"ai.onnx.ml", "ZipMap", 1, 5},
     {"ai.onnx.preview", "FlexAttention", 1, kMaxOpset},
