@@ -15,7 +15,7 @@ std::vector<Operator> allOperators() {
                       padOperators(),         rearrangeOperators(),   resizeOperators(),
                       roiOperators(),         controlFlowOperators(), sequenceOperators(),
                       recurrentOperators(),   mlEncoderOperators(),   mlFeatureOperators(),
-                      mlLinearOperators(),    mlSvmOperators()})
+                      mlLinearOperators(),    mlSvmOperators(),       mlTreeOperators()})
     rows.insert(rows.end(), family.begin(), family.end());
   llvm::append_range(rows, contribOperators());
   return rows;

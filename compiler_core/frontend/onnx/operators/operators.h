@@ -69,5 +69,6 @@ std::span<const Operator> mlEncoderOperators();
 std::span<const Operator> mlFeatureOperators();
 std::span<const Operator> mlLinearOperators();
 std::span<const Operator> mlSvmOperators();
+std::span<const Operator> mlTreeOperators();
 
 }  // namespace kiln::onnx
