@@ -46,6 +46,9 @@ Result<std::map<std::string, Kind>> kindsOf(Bytes model) {
     KILN_ASSIGN(Bytes type, child(field.bytes, 2));
     KILN_ASSIGN(Bytes sequence, child(type, 4));
     KILN_ASSIGN(Bytes optional, child(type, 9));
+    KILN_ASSIGN(Bytes element, child(sequence, 1));
+    KILN_ASSIGN(Bytes map, child(element, 5));
+    if (!map.empty()) sequence = {};  // what ZipMap gives, which is a tensor here
     kinds[std::string(textOf(name))] = !sequence.empty()   ? Kind::kSequence
                                        : !optional.empty() ? Kind::kOptional
                                                            : Kind::kTensor;

@@ -41,9 +41,9 @@ class Own {
   }
   Own& node(std::string_view op, const std::vector<std::string>& inputs,
             const std::vector<std::string>& outputs, const std::vector<ProtoMessage>& attributes = {},
-            std::string_view domain = "") {
+            std::string_view domain = "", std::int64_t version = 1) {
     model_.node(op, inputs, outputs, attributes, "", domain);
-    if (!domain.empty()) model_.importDomain(domain, 1);
+    if (!domain.empty()) model_.importDomain(domain, version);
     return *this;
   }
   Own& output(const char* name, int type = kOnnxFloat) {
@@ -78,6 +78,77 @@ class Own {
   OnnxBuilder model_;
   std::vector<ProtoMessage> inputs_;
 };
+
+// Operators of ai.onnx.ml.
+template <class Add>
+void addPipelines(const Add& add) {
+  const auto one = [&](const char* name, const char* op, const std::vector<ProtoMessage>& attributes) {
+    add(name).real("x", {5, 3}).node(op, {"x"}, {"y"}, attributes, "ai.onnx.ml", 5).output("y");
+  };
+  const auto labelled = [&](const char* name, const char* op, std::vector<ProtoMessage> attributes,
+                            const char* labels) {
+    attributes.push_back(onnxInts(labels, {4, 7, 9}));
+    add(name)
+        .real("x", {5, 3})
+        .node(op, {"x"}, {"label", "y"}, attributes, "ai.onnx.ml", 5)
+        .output("label", kOnnxInt64)
+        .output("y");
+  };
+  const ProtoMessage nine = onnxReals("coefficients", {1, -1, 0.5f, 2, 0, 1, -1, 1, 0.25f}),
+                     vectors = onnxReals("support_vectors", {1, 0, 0, 0, 1, 0, 0, 0, 1}),
+                     kernel = onnxText("kernel_type", "RBF"),
+                     gamma = onnxReals("kernel_params", {0.5f, 0, 3});
+  one("scaler", "Scaler", {onnxReals("offset", {1, 2, 3}), onnxReals("scale", {2, 3, 4})});
+  one("normalizer", "Normalizer", {onnxText("norm", "L2")});
+  one("imputer", "Imputer",
+      {onnxReals("imputed_value_floats", {9}), onnxReal("replaced_value_float", -0.5f)});
+  one("feature_vectorizer", "FeatureVectorizer", {onnxInts("inputdimensions", {4})});
+  one("one_hot_encoder", "OneHotEncoder", {onnxInts("cats_int64s", {-2, 0, 1})});
+  one("label_encoder", "LabelEncoder",
+      {onnxReals("keys_floats", {-0.5f, 1}), onnxReals("values_floats", {3, 4})});
+  one("zip_map", "ZipMap", {onnxInts("classlabels_int64s", {1, 2, 3})});
+  one("linear_regressor", "LinearRegressor",
+      {onnxReals("coefficients", {1, 2, 3}), onnxReals("intercepts", {1})});
+  one("svm_regressor", "SVMRegressor",
+      {kernel, gamma, vectors, onnxReals("coefficients", {1, -1, 2}), onnxReals("rho", {1}),
+       onnxInt("n_supports", 3)});
+  labelled("linear_classifier", "LinearClassifier", {nine, onnxText("post_transform", "SOFTMAX")},
+           "classlabels_ints");
+  labelled("svm_classifier", "SVMClassifier",
+           {kernel, gamma, vectors, onnxInts("vectors_per_class", {1, 1, 1}),
+            onnxReals("rho", {0, 0.1f, 0.2f}), onnxReals("coefficients", {1, -1, 1, 1, -1, -1}),
+            onnxReals("prob_a", {-1, -2, -1}), onnxReals("prob_b", {0, 0.1f, 0})},
+           "classlabels_ints");
+  const std::vector<ProtoMessage> nodes = {
+      onnxInts("nodes_treeids", {0, 0, 0, 1, 1, 1}),
+      onnxInts("nodes_nodeids", {0, 1, 2, 0, 1, 2}),
+      onnxInts("nodes_featureids", {0, 0, 0, 2, 0, 0}),
+      onnxReals("nodes_values", {0.5f, 0, 0, -1, 0, 0}),
+      onnxInts("nodes_truenodeids", {1, 0, 0, 1, 0, 0}),
+      onnxInts("nodes_falsenodeids", {2, 0, 0, 2, 0, 0}),
+      onnxTexts("nodes_modes", {"BRANCH_LEQ", "LEAF", "LEAF", "BRANCH_GT", "LEAF", "LEAF"})};
+  const auto leaves = [&](const std::string& kind, const std::vector<std::int64_t>& ids) {
+    std::vector<ProtoMessage> all = nodes;
+    all.push_back(onnxInts(kind + "_treeids", {0, 0, 1, 1}));
+    all.push_back(onnxInts(kind + "_nodeids", {1, 2, 1, 2}));
+    all.push_back(onnxReals(kind + "_weights", {1, 2, 3, 4}));
+    all.push_back(onnxInts(kind + "_ids", ids));
+    return all;
+  };
+  one("tree_ensemble_regressor", "TreeEnsembleRegressor", leaves("target", {0, 0, 0, 0}));
+  labelled("tree_ensemble_classifier", "TreeEnsembleClassifier", leaves("class", {0, 1, 2, 0}),
+           "classlabels_int64s");
+  ProtoMessage modes;
+  modes.varint(1, 1).varint(2, kOnnxUint8).text(9, std::string(1, '\0'));
+  one("tree_ensemble", "TreeEnsemble",
+      {onnxTensorAttribute("nodes_splits", onnxTensor("", {1}, std::vector<float>{0.5f})),
+       onnxTensorAttribute("nodes_modes", modes),
+       onnxTensorAttribute("leaf_weights", onnxTensor("", {2}, std::vector<float>{1, 2})),
+       onnxInts("nodes_featureids", {1}), onnxInts("nodes_truenodeids", {0}),
+       onnxInts("nodes_falsenodeids", {1}), onnxInts("nodes_trueleafs", {1}),
+       onnxInts("nodes_falseleafs", {1}), onnxInts("leaf_targetids", {0, 0}), onnxInts("tree_roots", {0}),
+       onnxInt("n_targets", 1)});
+}
 
 std::vector<Own> all() {
   std::vector<Own> cases;
@@ -242,6 +313,7 @@ std::vector<Own> all() {
         .output("y");
   }
   add("binarizer").real("x", {3, 5}).node("Binarizer", {"x"}, {"y"}, {}, "ai.onnx.ml").output("y");
+  addPipelines(add);
   // Named after each operator that the graph is there for.
   for (const char* op : {"SequenceConstruct", "SequenceAt", "SequenceInsert", "SequenceErase",
                          "SequenceLength", "ConcatFromSequence"}) {

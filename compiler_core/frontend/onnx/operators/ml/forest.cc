@@ -37,7 +37,7 @@ class Walk {
     const auto missed = std::find(isVisited_.begin(), isVisited_.end(), false);
     if (missed != isVisited_.end())
       return wrong(forest_.branches[static_cast<std::size_t>(missed - isVisited_.begin())],
-                   "no root leads to it: the nodes before it are a cycle, or there are none");
+                   "no root leads to it: it is on a cycle, behind one, or of no tree");
     return deepest_;
   }
 

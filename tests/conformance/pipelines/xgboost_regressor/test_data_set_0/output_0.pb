@@ -1,0 +1,1 @@
+J0Æ¼HCòœaCÑ'CÿQCísOCºCÿQCísOCþ‹ÊBLZ/Cà‚hCBžÙB
