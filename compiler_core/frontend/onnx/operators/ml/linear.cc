@@ -33,7 +33,7 @@ Result<Values> linearRegressor(NodeContext& node) {
   KILN_ASSIGN(const Term rows, realRowsOf(node));
   KILN_ASSIGN(const std::int64_t targets, node.integer("targets", 1));
   KILN_ASSIGN(const PostTransform transform, postTransformOf(node));
-  if (targets < 1 || targets > std::int64_t{1} << 32) return invalid("attribute 'targets' is not positive");
+  if (targets < 1 || targets > 1 << 24) return invalid("attribute 'targets' is absurd: it is from 1 to 2^24");
   KILN_ASSIGN(const Term scores, products(node, rows, targets));
   KILN_ASSIGN(const Term result, regressed(node, scores, transform));
   KILN_ASSIGN(Value value, result.value());
