@@ -145,11 +145,12 @@ class LogWalk {
 
   Status checkEntry(std::uint64_t place, const signing::Leaf& leaf, const Rows& rows, bool last) {
     const auto at = rows.find(place);
-    if (at == rows.end() || (!at->second.foreign() && at->second.payload().empty())) {
+    const auto lost = [&] {
       audit_.report(FindingKind::kMissingStatement, kSignatures, nameOf(place),
                     "the farm has lost what it signed here");
-      return {};
-    }
+      return Status();
+    };
+    if (at == rows.end()) return lost();
     const v1::LoggedEntry& row = at->second;
     if (row.foreign()) {
       if (!recalls_.isRecall(leaf)) ++counts_.foreign;  // a recall is of no instance
@@ -160,7 +161,7 @@ class LogWalk {
       missing_.emplace_back(place, leaf);
       return {};
     }
-    return checkMissing(place, leaf, row);
+    return row.payload().empty() ? lost() : checkMissing(place, leaf, row);
   }
 
   // The index leads to the very signature that the log holds.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <vector>
 
+#include "manifest/base/printable.h"
+
 namespace kiln::audit {
 namespace {
 
@@ -78,6 +80,8 @@ Status LogRows::checkCheckpoint(const v1::LoggedCheckpoint& row) {
 
 void LogRows::check(std::uint64_t place, const std::string& entry, const signing::Leaf& leaf,
                     const v1::LoggedEntry& row) {
+  for (const std::string& column : row.inconsistent())
+    tampered(kSignatures, entryName(place), "its column " + inQuotes(column) + " is not what was signed");
   if (!complete_) return;
   if (row.leaf() != entry) tampered(kSignatures, entryName(place), "its leaf is not the log's entry");
   const std::string known(leaf.digest.begin(), leaf.digest.end());

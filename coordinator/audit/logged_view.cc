@@ -23,32 +23,36 @@ std::string bytesOf(const std::array<std::uint8_t, 32>& hash) {
   return {hash.begin(), hash.end()};
 }
 
-// Whether what another instance signed is where it belongs: in an index, or in none because it is a recall or
-// a verdict, of which the newest one alone is kept.
+// Whether a signature belongs to the other instance that its row names: the statement is in that instance's
+// index, or in none because it is a recall, or a verdict that a later one of the same instance replaced.
 Result<bool> isKept(Connection& connection, const index::LoggedRecord& entry) {
   if (entry.kept) return true;
-  if (!entry.payload) return false;
+  if (!entry.payload || !entry.whole) return false;
   KILN_ASSIGN(const auto payload, index::findSignedPayload(connection, *entry.payload));
-  if (!payload || digestOf(*payload).hash != entry.payload->hash) return false;
+  if (!payload) return false;
   if (signing::logDigest(signing::kRecallPayload, *payload) == entry.logDigest.hash) return true;
-  if (signing::logDigest(signing::kInTotoPayload, *payload) != entry.logDigest.hash) return false;
   const auto statement = parseStatement(*payload);
-  if (statement && statement->predicateType == kVsaType) return true;
-  return index::isIndexedAnywhere(connection, *entry.payload);
+  if (!statement || statement->predicateType != kVsaType || statement->subjects.size() != 1) return false;
+  return index::hasLaterVerdict(connection, entry.instance, {statement->subjects[0].sha256, 0}, entry.place);
 }
 
-Result<v1::LoggedEntry> view(Connection& connection, const index::LoggedRecord& entry) {
+Result<v1::LoggedEntry> view(Connection& connection, const std::string& instance,
+                             const index::LoggedRecord& entry) {
   v1::LoggedEntry out;
   out.set_place(entry.place);
   out.set_leaf(entry.leaf);
   out.set_log_digest(bytesOf(entry.logDigest.hash));
   out.set_tree_size(entry.treeSize.value_or(0));
   out.set_proof(entry.proof);
-  if (entry.foreign) {
-    // One that no index has is lost, whoever's it is said to be; nothing is told of its statement here.
+  if (!entry.whole) out.add_inconsistent("payload");
+  if (entry.payload && entry.instance != instance) {
     KILN_ASSIGN(const bool kept, isKept(connection, entry));
-    out.set_foreign(kept);
-    return out;
+    if (entry.table.empty()) {
+      // One that no index has is lost, whoever's it is said to be; nothing is told of its statement here.
+      out.set_foreign(kept);
+      return out;
+    }
+    if (!kept) out.add_inconsistent("instance");  // the statement is here, and not where the row says
   }
   if (!entry.payload) return out;
   out.set_payload(entry.payload->text());
@@ -87,13 +91,14 @@ Result<v1::ListLoggedResponse> listLogged(Connection& connection, const v1::List
   KILN_ASSIGN(const int limit, pageSize(request.page_size()));
   if (request.from() > std::numeric_limits<std::int64_t>::max())
     return fail(Code::kInvalidArgument, "from: is no place in a log");
-  KILN_ASSIGN(const auto found, index::listLogged(connection, request.instance(), request.from(), limit));
+  KILN_ASSIGN(const auto found, index::listLogged(connection, request.instance(), {request.from(), limit},
+                                                  {signing::kInTotoPayload, signing::kRecallPayload}));
   v1::ListLoggedResponse out;
   out.set_complete(true);
   out.set_last(found.size() < static_cast<std::size_t>(limit));
   std::size_t bytes = 0;
   for (const index::LoggedRecord& entry : found) {
-    KILN_ASSIGN(v1::LoggedEntry added, view(connection, entry));
+    KILN_ASSIGN(v1::LoggedEntry added, view(connection, request.instance(), entry));
     bytes += added.statement().size() + added.leaf().size() + added.proof().size();
     if (bytes > kMaxBytes && out.entries_size() > 0) {
       out.set_last(false);

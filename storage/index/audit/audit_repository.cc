@@ -2,6 +2,7 @@
 
 #include <map>
 
+#include "manifest/statement/vsa.h"
 #include "storage/index/rows/codec.h"
 
 namespace kiln::index {
@@ -95,16 +96,22 @@ Result<std::vector<StatementRecord>> withEdges(Connection& connection, const std
   return out;
 }
 
-// $1 instance, $2 the first place, $3 how many.
+// $1 instance, $2 the first place, $3 how many, $4 the envelopes' payload types. A log digest is of DSSE's
+// pre-authentication encoding, which is spelled out here.
 constexpr char kLogged[] = R"sql(
-SELECT g.*, coalesce(g.instance <> $1, false) AS foreign, s.bundle_hash AS said, s.bundle_size AS said_size,
+SELECT g.*, s.bundle_hash AS said, s.bundle_size AS said_size,
   a.bundle_hash AS admitted, a.bundle_size AS admitted_size, t.bundle_hash AS tuned, t.bundle_size AS tuned_size,
   coalesce(g.instance <> $1, false) AND (
-    EXISTS (SELECT FROM statements o WHERE o.instance = g.instance AND o.payload_hash = g.payload_hash) OR
-    EXISTS (SELECT FROM toolchain_admissions o WHERE o.instance = g.instance AND o.payload_hash = g.payload_hash) OR
+    EXISTS (SELECT FROM statements o JOIN artifacts x ON x.instance = o.instance AND x.hash = o.artifact_hash
+      WHERE o.instance = g.instance AND o.payload_hash = g.payload_hash) OR
+    EXISTS (SELECT FROM toolchain_admissions o JOIN toolchains c ON c.instance = o.instance AND c.label = o.label
+      WHERE o.instance = g.instance AND o.payload_hash = g.payload_hash) OR
     EXISTS (SELECT FROM tuning_records o WHERE o.instance = g.instance AND o.payload_hash = g.payload_hash)) AS kept
-FROM (SELECT log_index, log_digest, payload_hash, instance, leaf, tree_size, proof FROM signatures
-  WHERE log_index >= $2 ORDER BY log_index LIMIT $3) g
+FROM (SELECT log_index, log_digest, payload_hash, instance, leaf, tree_size, proof,
+    payload IS NULL OR (sha256(payload) = payload_hash AND EXISTS (SELECT FROM unnest($4::text[]) AS type WHERE log_digest =
+      sha256(convert_to(format('DSSEv1 %s %s %s ', octet_length(type), type, octet_length(payload)), 'UTF8') || payload)))
+      AS whole
+  FROM signatures WHERE log_index >= $2 ORDER BY log_index LIMIT $3) g
 LEFT JOIN LATERAL (SELECT s.* FROM statements s JOIN artifacts x ON x.instance = s.instance AND x.hash = s.artifact_hash
   WHERE s.instance = $1 AND s.payload_hash = g.payload_hash) s ON true
 LEFT JOIN LATERAL (SELECT a.* FROM toolchain_admissions a JOIN toolchains c ON c.instance = a.instance AND c.label = a.label
@@ -116,7 +123,8 @@ ORDER BY g.log_index)sql";
 LoggedRecord loggedAt(const Row& row) {
   LoggedRecord out;
   out.place = row.get<std::uint64_t>("log_index");
-  out.foreign = row.get<bool>("foreign");
+  if (!row.isNull("instance")) out.instance = row.get<std::string>("instance");
+  out.whole = row.get<bool>("whole");
   out.kept = row.get<bool>("kept");
   out.logDigest = hashAt(row, "log_digest");
   out.leaf = bytesAt(row, "leaf");
@@ -133,7 +141,6 @@ LoggedRecord loggedAt(const Row& row) {
     out.table = "tuning_records";
     out.bundle = digestAt(row, "tuned", "tuned_size");
   }
-  if (!out.table.empty()) out.foreign = false;
   return out;
 }
 
@@ -201,9 +208,25 @@ Result<std::vector<SubmissionRecord>> listSubmissions(Connection& connection, co
 }
 
 Result<std::vector<LoggedRecord>> listLogged(Connection& connection, const std::string& instance,
-                                             std::uint64_t from, int limit) {
-  KILN_ASSIGN(Rows rows, connection.execute(kLogged, {instance, from, limit}));
+                                             const LoggedPage& page,
+                                             const std::vector<std::string>& payloadTypes) {
+  KILN_ASSIGN(Rows rows, connection.execute(kLogged, {instance, page.from, page.limit, payloadTypes}));
   return rows.map(loggedAt);
+}
+
+Result<bool> hasLaterVerdict(Connection& connection, const std::string& instance, const Digest& artifact,
+                             std::uint64_t place) {
+  KILN_ASSIGN(Rows rows,
+              connection.execute(
+                  "SELECT EXISTS (SELECT FROM statements s JOIN artifacts x ON x.instance = s.instance AND "
+                  "x.hash = s.artifact_hash JOIN signatures g ON g.payload_hash = s.payload_hash WHERE "
+                  "s.instance = $1 AND s.artifact_hash = $2 AND s.predicate_type = $3 AND g.log_index > $4) "
+                  "AS later",
+                  {instance, hashParam(artifact), kVsaType, place}));
+  if (rows.size() == 0) return false;
+  const bool out = rows[0].get<bool>("later");
+  KILN_TRY(rows.status());
+  return out;
 }
 
 Result<std::vector<AdmissionRecord>> listAdmissions(Connection& connection, const std::string& instance,

@@ -49,8 +49,9 @@ Result<std::vector<SubmissionRecord>> listSubmissions(postgres::Connection& conn
 // What the farm keeps of one entry of its log.
 struct LoggedRecord {
   std::uint64_t place = 0;
-  bool foreign = false;           // of another instance, whose rows are not looked at
-  bool kept = false;              // a foreign one: that instance's index has the statement
+  std::string instance;           // as its row says; "" where the log alone is known
+  bool whole = true;              // the row's payload is the one that its hash and its log digest are of
+  bool kept = false;              // that instance is another one, whose index has the statement
   std::optional<Digest> payload;  // nothing: known from the log alone
   std::string table;  // where the instance has the statement: statements, toolchain_admissions, or nowhere
   Digest bundle;      // of that row
@@ -58,9 +59,20 @@ struct LoggedRecord {
   std::string leaf, proof;                // the proof: hash after hash
   std::optional<std::uint64_t> treeSize;  // of the first checkpoint that covers it
 };
-// From this place on, by place. A statement whose artifact or toolchain has no row is nowhere.
+struct LoggedPage {
+  std::uint64_t from = 0;  // place of the first
+  int limit = 0;
+};
+// By place. `payloadTypes`: those of the envelopes that come into the log. A statement whose artifact or
+// toolchain has no row is nowhere.
 Result<std::vector<LoggedRecord>> listLogged(postgres::Connection& connection, const std::string& instance,
-                                             std::uint64_t from, int limit);
+                                             const LoggedPage& page,
+                                             const std::vector<std::string>& payloadTypes);
+
+// Whether the instance has a verdict on the artifact that came into the log behind this place: of verdicts
+// the index keeps the newest.
+Result<bool> hasLaterVerdict(postgres::Connection& connection, const std::string& instance,
+                             const Digest& artifact, std::uint64_t place);
 
 // The statements by which labels were given to these trees, oldest first; at most 1000.
 Result<std::vector<AdmissionRecord>> listAdmissions(postgres::Connection& connection,

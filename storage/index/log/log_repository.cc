@@ -108,15 +108,6 @@ Result<std::optional<std::string>> findSignedPayload(Connection& connection, con
   return rows.first([](const Row& row) { return bytesAt(row, "payload"); });
 }
 
-Result<bool> isIndexedAnywhere(Connection& connection, const Digest& payload) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT 1 FROM statements WHERE payload_hash = $1 UNION ALL SELECT 1 FROM "
-                                 "toolchain_admissions WHERE payload_hash = $1 UNION ALL SELECT 1 FROM "
-                                 "tuning_records WHERE payload_hash = $1 LIMIT 1",
-                                 {hashParam(payload)}));
-  return rows.size() > 0;
-}
-
 Result<SignatureRecord> addSignature(Connection& connection, const NewSignature& signature) {
   std::vector<postgres::Param> values{hashParam(signature.logDigest),
                                       hashParam(digestOf(signature.payload)),

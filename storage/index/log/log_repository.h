@@ -44,8 +44,6 @@ Result<std::optional<SignatureRecord>> findSignature(postgres::Connection& conne
                                                      const Digest& logDigest);
 Result<std::optional<SignatureRecord>> findSignatureOfPayload(postgres::Connection& connection,
                                                               const Digest& payload);
-// Whether a row of any instance's index has the statement: for a signature that does not say whose it is.
-Result<bool> isIndexedAnywhere(postgres::Connection& connection, const Digest& payload);
 // What was signed, by its digest, whatever became of the checkpoint that covers it.
 Result<std::optional<std::string>> findSignedPayload(postgres::Connection& connection, const Digest& payload);
 // The row of this payload: the new one, or the one that was there, which then learns the payload if it lacked

@@ -309,15 +309,21 @@ TEST_F(AuditedLog, ALogThatGrowsMeanwhileIsNotDamaged) {
   })) << said(findings);
 }
 
-// What is of another tenant is counted and not looked at; but somebody's index must have it.
+// What is of another tenant is counted and not looked at; but that tenant's index must have it.
 TEST_F(AuditedLog, EntriesOfOtherInstancesAreCounted) {
   const std::string its = " WHERE payload_hash = (SELECT payload_hash FROM signatures WHERE log_index = 2)";
   run("UPDATE signatures SET instance = 'other' WHERE log_index = 2");
-  EXPECT_TRUE(audited().empty()) << "the statement is where it was";
+  const auto misplaced = audited();
+  EXPECT_TRUE(names(misplaced, FindingKind::kTamperedRow, "signatures", "entry 2"))
+      << "the statement is where it was: " << said(misplaced);
   run("CREATE TABLE kept AS SELECT * FROM statements" + its + "; DELETE FROM statements" + its);
   const auto hidden = audited();
   EXPECT_TRUE(names(hidden, FindingKind::kMissingStatement, "signatures", "entry 2")) << said(hidden);
   run("UPDATE kept SET instance = 'other'; INSERT INTO statements SELECT * FROM kept");
+  EXPECT_TRUE(names(audited(), FindingKind::kMissingStatement, "signatures", "entry 2"))
+      << "a statement about an artifact that the other instance has not";
+  run("CREATE TABLE its AS SELECT a.* FROM artifacts a JOIN kept k ON k.artifact_hash = a.hash; UPDATE its "
+      "SET instance = 'other'; INSERT INTO artifacts SELECT * FROM its");
   const auto moved = audited();
   EXPECT_FALSE(names(moved, FindingKind::kMissingStatement, "signatures", "entry 2")) << said(moved);
   EXPECT_EQ(counts_.log.foreign, 1u);
@@ -330,6 +336,34 @@ TEST_F(AuditedLog, EntriesOfOtherInstancesAreCounted) {
   ASSERT_EQ(page->entries_size(), 1);
   EXPECT_TRUE(page->entries(0).foreign());
   EXPECT_EQ(page->entries(0).payload() + page->entries(0).statement(), "");
+}
+
+// A verdict is in the log alone once a later one of its instance replaced it: an instance without one has
+// replaced nothing.
+TEST_F(AuditedLog, AVerdictIsNotHiddenByAnotherInstancesName) {
+  const std::string root = directory_ / "root.json";
+  ASSERT_TRUE(signing::writeTextFile(root, root_.toJson().dump()));
+  const signing::Policy policy{
+      .name = "test", .allowDevelopment = true, .builderIds = {"*"}, .targets = {"*"}, .toolchains = {"*"}};
+  const service::InstancePolicies policies(root, {{"default", policy}});
+  ASSERT_EQ(service::Promoter(farm_.judging, policies).judgeDue().value_or(0), 2u);
+  ASSERT_TRUE(audited().empty());
+  const std::string newest = "entry " + std::to_string(counts_.log.entries - 1);
+  run("UPDATE signatures SET instance = 'other' WHERE log_index = (SELECT max(log_index) FROM signatures); "
+      "DELETE FROM statements WHERE predicate_type LIKE '%verification_summary%' AND payload_hash = (SELECT "
+      "payload_hash FROM signatures ORDER BY log_index DESC LIMIT 1); DELETE FROM verdicts");
+  const auto hidden = audited();
+  EXPECT_TRUE(names(hidden, FindingKind::kMissingStatement, "signatures", newest)) << said(hidden);
+}
+
+// The signer's copy of what it signed is held against the log as well, whichever instance it is of.
+TEST_F(AuditedLog, ARewrittenPayloadIsNamed) {
+  run("UPDATE signatures SET payload = 'x' WHERE log_index = 1");
+  const auto findings = audited();
+  ASSERT_EQ(findings.size(), 1u) << said(findings);
+  EXPECT_TRUE(names(findings, FindingKind::kTamperedRow, "signatures", "entry 1")) << said(findings);
+  run("UPDATE signatures SET payload_hash = sha256(payload) WHERE log_index = 1");
+  EXPECT_TRUE(names(audited(), FindingKind::kTamperedRow, "signatures", "entry 1")) << "its hash as well";
 }
 
 }  // namespace
