@@ -97,7 +97,7 @@ void checkTree(std::string_view program) {
   for (const reapi::Directory& directory : directories)
     require(storage::putBlob(store, "a", kiln::asBytes(directory.SerializeAsString())).has_value());
   const auto walked = storage::walkTree(store, "a", kiln::digestOf(directories.back().SerializeAsString()));
-  const auto read = jobs::filesOfTree(tree.SerializeAsString());
+  const auto read = jobs::contentOfTree(tree.SerializeAsString());
   if (!walked) {
     require(!read.has_value());
     return;
@@ -120,7 +120,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     checkTree(bytes.substr(1));
     return 0;
   }
-  (void)jobs::filesOfTree(bytes);
+  (void)jobs::contentOfTree(bytes);
   if (reapi::ActionResult result; result.ParseFromArray(data, static_cast<int>(size))) checkResult(result);
   return 0;
 }

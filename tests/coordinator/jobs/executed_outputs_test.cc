@@ -138,7 +138,7 @@ reapi::Tree doubling(int levels, std::size_t heavy) {
 
 TEST(ExecutedTree, IsBoundedByWhatItNamesNotByWhatItIs) {
   const auto refusal = [](const reapi::Tree& tree) {
-    const auto files = filesOfTree(tree.SerializeAsString());
+    const auto files = contentOfTree(tree.SerializeAsString());
     return files ? std::string() : files.error().message;
   };
   EXPECT_EQ(refusal(doubling(10, 1000)), "");
