@@ -280,17 +280,18 @@ write_prometheus() {
   "$root/infra/lib/scrape.py" "$dir" "$root/infra/deploy/prometheus/kiln.rules.yml" $(coordinator_names) log signer $(seq -f 'worker-%g' "$workers")
 }
 
-# Until every worker has said what it is and which devices it has, since it and the coordinator were last started.
+# Until every worker has said what it is and which devices it has, since it and the coordinator were last started. A call that waits for a
+# coordinator would miss that it ends again and again.
 wait_until_ready() {
-  local name missing
-  for _ in $(seq 600); do
+  local name missing end=$((SECONDS + 120))
+  while [ "$SECONDS" -lt "$end" ]; do
     name=$(first_dead)
     [ -z "$name" ] || { echo "up: $name ended at once; the end of $dir/logs/$name.log:" >&2; tail -n 20 "$dir/logs/$name.log" >&2; exit 1; }
     # shellcheck source=/dev/null
-    missing=$( (. "$dir/kiln.env" && kiln workers --json 2>/dev/null) | "$root/infra/lib/reported.py" "$dir" "$workers") && return 0
+    missing=$( (. "$dir/kiln.env" && kiln workers --json --wait 0s 2>/dev/null) | "$root/infra/lib/reported.py" "$dir" "$workers") && return 0
     sleep 0.1
   done
-  echo "up: not within 60 s: $missing; see $dir/logs" >&2
+  echo "up: not within 120 s: $missing; see $dir/logs" >&2
   exit 1
 }
 

@@ -447,8 +447,14 @@ class FaultTest(unittest.TestCase):
 
     def test_quotas_are_read_at_the_start_and_again_at_sighup(self):
         quotas = self.farm.dir / "quotas.json"
-        quotas.write_text('{"apiVersion": "kiln/v1", "kind": "Quotas", "default": {"queued": 0}}')
+        quotas.write_text('{"apiVersion": "kiln/v1", "kind": "Quotas", "defualt": {"queued": 0}}')
         self.farm.stop()
+        mistyped = self.farm.up("--no-sample")
+        self.assertEqual(mistyped.returncode, 1, mistyped.stderr)
+        self.assertIn("coordinator ended at once", mistyped.stderr)
+        self.assertIn("defualt: unknown member", mistyped.stderr)
+        self.farm.stop()
+        quotas.write_text('{"apiVersion": "kiln/v1", "kind": "Quotas", "default": {"queued": 0}}')
         self.restart()
         refused = self.farm.build(MLP, "--profile", "N=51:51:51", "--wait", "0s")
         self.assertEqual(refused.returncode, 7, refused.stderr)
