@@ -111,6 +111,17 @@ def convolutions():
         yield Case("NhwcMaxPool", kind.__name__, [codes], attributes={"kernel_shape": [3, 2], "strides": [2, 1], "pads": [1, 0, 1, 0]})
 
 
+def steps():
+    for kind in (np.uint8, np.uint16, np.int16):
+        draw, t, middle = Draw(f"steps{kind.__name__}"), kind.__name__, 100 if np.iinfo(kind).min == 0 else -7
+        x, codes, zero = draw.real(2, 3, 4, scale=2), draw.codes(2, 3, 4, kind=kind), fixed(np.array(middle, kind))
+        scales, zeros = fixed(np.abs(draw.real(3, scale=0.1)) + 0.01), fixed(draw.whole(0, 50, 3, kind=kind))
+        yield Case("QuantizeLinear", t, [x, scale(0.02), zero], **STEP)
+        yield Case("QuantizeLinear", "axis_" + t, [x, scales, zeros], attributes={"axis": 1}, **STEP)
+        yield Case("DequantizeLinear", t, [codes, scale(0.02), zero])
+        yield Case("DequantizeLinear", "axis_" + t, [codes, scales, zeros], attributes={"axis": 1})
+
+
 def cases():
-    for family in (pointwise, products, attention, convolutions):
+    for family in (pointwise, steps, products, attention, convolutions):
         yield from family()

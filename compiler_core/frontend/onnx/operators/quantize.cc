@@ -44,7 +44,9 @@ struct Granularity {
 
 Result<Granularity> readGranularity(NodeContext& node) {
   Granularity result;
-  KILN_ASSIGN(result.axis, node.opset() >= 13 ? node.integer("axis", 1) : Result<std::int64_t>(1));
+  // ONNX's operators have an axis from version 13 on, those of com.microsoft in their only one.
+  KILN_ASSIGN(result.axis, node.opset() >= 13 || node.hasAttribute("axis") ? node.integer("axis", 1)
+                                                                           : Result<std::int64_t>(1));
   KILN_ASSIGN(result.block, node.opset() >= 21 ? node.integer("block_size", 0) : Result<std::int64_t>(0));
   if (result.block < 0) return invalid("attribute 'block_size' is negative");
   return result;
@@ -291,6 +293,9 @@ constexpr Operator kRows[] = {
     {"", "QLinearConv", 10, kMaxOpset, qLinearConv},
     {"", "QLinearMatMul", 10, kMaxOpset, qLinearMatMul},
     {"", "QuantizeLinear", 10, kMaxOpset, quantizeLinear},
+    // Older than ONNX's for 16 and 4 bits.
+    {"com.microsoft", "DequantizeLinear", 1, 1, dequantizeLinear},
+    {"com.microsoft", "QuantizeLinear", 1, 1, quantizeLinear},
 };
 
 }  // namespace
