@@ -82,6 +82,11 @@ Result<std::shared_ptr<const ToolchainAdmission>> cachedAdmission(const Admissio
   return read;
 }
 
+// The row says what no signed statement does.
+Error unproven(std::string what) {
+  return {Code::kDataLoss, std::move(what), "{\"exitCode\":" + std::to_string(kExitVerification) + "}"};
+}
+
 }  // namespace
 
 Result<std::optional<Error>> doubtOf(const Admissions& admissions, const index::ToolchainRecord& toolchain) {
@@ -118,15 +123,13 @@ Result<index::ToolchainRecord> admittedToolchain(const Admissions& admissions,
                                                  const std::string& instance, const std::string& name) {
   KILN_ASSIGN(index::ToolchainRecord toolchain, index::findToolchain(connection, instance, name));
   if (!toolchain.admission)
-    return fail(Code::kFailedPrecondition, "no statement says that toolchain " + toolchain.label +
-                                               " was admitted here; add it once more: kiln toolchain add");
+    return fail(unproven("no statement says that toolchain " + toolchain.label +
+                         " was admitted here; add it once more: kiln toolchain add"));
   KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(admissions, toolchain));
   if (!doubt) return toolchain;
-  return fail(Error{Code::kDataLoss,
-                    "toolchain " + toolchain.label + " is " + toolchain.toolchainDigest.text() +
-                        " in the farm's database, and its signed admission does not say so: " +
-                        doubt->message + "; whoever has that tree may admit it again: kiln toolchain add",
-                    "{\"exitCode\":" + std::to_string(kExitVerification) + "}"});
+  return fail(unproven("toolchain " + toolchain.label + " is " + toolchain.toolchainDigest.text() +
+                       " in the farm's database, and its signed admission does not say so: " +
+                       doubt->message + "; whoever has that tree may admit it again: kiln toolchain add"));
 }
 
 }  // namespace kiln::service

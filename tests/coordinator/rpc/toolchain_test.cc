@@ -1,5 +1,7 @@
 // Admitting toolchains: what is signed and kept, what is refused, and that versions live side by side.
+#include "google/rpc/status.pb.h"
 #include "manifest/base/durable_file.h"
+#include "manifest/base/exit_code.h"
 #include "signing/bundle/bundle.h"
 #include "signing/trust/trust_root.h"
 #include "signing/verify/admission.h"
@@ -172,6 +174,11 @@ TEST_F(Toolchains, ARowWithAnotherTreeThanWasAdmittedIsRefused) {
       const grpc::Status status = asked(name);
       EXPECT_EQ(status.error_code(), grpc::StatusCode::DATA_LOSS) << change << ": " << status.error_message();
       EXPECT_NE(status.error_message().find("kiln-1"), std::string::npos) << status.error_message();
+      google::rpc::Status rich;
+      v1::JobError detail;
+      ASSERT_TRUE(rich.ParseFromString(status.error_details()) && rich.details_size() == 1 &&
+                  rich.details(0).UnpackTo(&detail));
+      EXPECT_EQ(detail.exit_code(), kExitVerification) << change;
     }
     rows(
         "DELETE FROM toolchains; INSERT INTO toolchains SELECT * FROM kept; DELETE FROM "
@@ -196,8 +203,7 @@ TEST_F(Toolchains, ARowWithAnotherTreeThanWasAdmittedIsRefused) {
   const Digest forged = put(signing::makeBundle(envelope, foreign.publicKey()).value());
   refused("UPDATE toolchain_admissions SET bundle_hash = '\\x" + forged.hex() +
           "', bundle_size = " + std::to_string(forged.size) + " WHERE label = 'kiln-1'");
-  rows("DELETE FROM toolchain_admissions WHERE label = 'kiln-1'");
-  EXPECT_EQ(asked("kiln-1").error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+  refused("DELETE FROM toolchain_admissions WHERE label = 'kiln-1'");
 }
 
 // A tenant who may admit toolchains has his signed; whoever writes to the database copies the rows.
