@@ -5,6 +5,7 @@
 #include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_logs.h"
 #include "coordinator/view/job_view.h"
+#include "manifest/base/printable.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/jobs/result_repository.h"
@@ -24,7 +25,7 @@ Result<JobSnapshot> load(postgres::Pool& database, const JobKey& key,
                          index::Evidence evidence = index::Evidence::kWithout) {
   KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, evidence));
-  if (!snapshot) return fail(Code::kNotFound, "no job is called \"" + key.id.substr(0, 100) + "\"");
+  if (!snapshot) return fail(Code::kNotFound, "no job is called " + inQuotes(key.id));
   return std::move(*snapshot);
 }
 
@@ -61,9 +62,9 @@ Result<v1::BuilderOutputs> outputsOf(const JobSnapshot& snapshot, const v1::GetO
           (!found || result.jobId == snapshot.job.key.id))
         found = &result;
   if (!found)
-    return fail(Code::kNotFound, "no compile for \"" + target.substr(0, 100) + "\" by a worker \"" +
-                                     request.worker().substr(0, 100) +
-                                     "\" is recorded for this job; kiln jobs JOB lists its builders");
+    return fail(Code::kNotFound, "no compile for " + inQuotes(target) + " by a worker " +
+                                     inQuotes(request.worker()) +
+                                     " is recorded for this job; kiln jobs JOB lists its builders");
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(*found));
   v1::BuilderOutputs out;
   *out.mutable_builder() = toProto(*found);

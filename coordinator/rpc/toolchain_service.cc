@@ -7,6 +7,7 @@
 #include "coordinator/planning/admitted_toolchain.h"
 #include "coordinator/rpc/rpc.h"
 #include "coordinator/view/job_view.h"
+#include "manifest/base/printable.h"
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/toolchain/description.h"
 #include "manifest/toolchain/lock.h"
@@ -49,7 +50,7 @@ Result<std::string> changeBy(const Admissions& admissions, const index::Toolchai
                              const std::optional<Digest>& lock) {
   if (!there.admission) return "added";
   if (lock && there.lock && *there.lock != *lock)
-    return fail(Code::kAlreadyExists, "label \"" + there.label + "\" was admitted with the lock " +
+    return fail(Code::kAlreadyExists, "label " + inQuotes(there.label) + " was admitted with the lock " +
                                           there.lock->text() + "; what was said of it never changes");
   KILN_ASSIGN(const std::optional<Error> doubt, doubtOf(admissions, there));
   if (doubt) return "admitted again";
@@ -117,8 +118,8 @@ Result<v1::Toolchain> ToolchainService::add(const v1::AddToolchainRequest& reque
   KILN_ASSIGN(index::ToolchainRecord toolchain,
               examineToolchain(admissions_.stores.blobs, request.instance(), toolchainDigest));
   if (!request.label().empty() && request.label() != toolchain.label)
-    return fail(Code::kInvalidArgument, "the tree's toolchain.json says it is \"" + toolchain.label +
-                                            "\", not \"" + request.label().substr(0, 200) + "\"");
+    return fail(Code::kInvalidArgument, "the tree's toolchain.json says it is " + inQuotes(toolchain.label) +
+                                            ", not " + inQuotes(request.label()));
   std::vector<index::PartRecord> parts;
   if (request.has_lock()) {
     KILN_ASSIGN(toolchain.lock, fromProto(request.lock()));

@@ -81,7 +81,7 @@ Result<std::shared_ptr<grpc::ChannelCredentials>> channelCredentials(const std::
   if (isSocketEndpoint(endpoint)) return grpc::InsecureChannelCredentials();
   if (!isNetworkEndpoint(endpoint))
     return fail(Code::kInvalidArgument,
-                "\"" + endpoint + "\" is no endpoint; give unix:/path/to/socket or host:port");
+                inQuotes(endpoint) + " is no endpoint; give unix:/path/to/socket or host:port");
   if (files.ca.empty() || files.certificate.empty() != files.key.empty() ||
       (files.certificate.empty() && files.token.empty()))
     return fail(

@@ -23,8 +23,8 @@ Result<std::vector<std::string>> splitEndpoints(const std::string& list) {
     from = comma + 1;
     if (name.empty())
       return fail(Code::kInvalidArgument,
-                  "\"" + printable(list) +
-                      "\" is no list of endpoints: one of them is empty; give "
+                  inQuotes(list) +
+                      " is no list of endpoints: one of them is empty; give "
                       "unix:/path/to/socket or host:port, several with commas between");
     if (std::ranges::find(names, name) != names.end())
       return fail(Code::kInvalidArgument, printable(name) + " stands twice in the list of endpoints");

@@ -166,7 +166,7 @@ class Server final : public MetricsServer {
     const auto address = asio::ip::make_address(host, error);
     if (error)
       return fail(Code::kInvalidArgument,
-                  "\"" + options_.host + "\" is no numeric address; give one such as 127.0.0.1 or [::]");
+                  inQuotes(options_.host) + " is no numeric address; give one such as 127.0.0.1 or [::]");
     const tcp::endpoint endpoint(address, options_.port);
     acceptor_.open(endpoint.protocol(), error);
     // Not for programs that are started meanwhile: they would keep the port.

@@ -1,5 +1,6 @@
 #include "storage/index/toolchains/toolchain_repository.h"
 
+#include "manifest/base/printable.h"
 #include "manifest/base/short_digest.h"
 #include "storage/index/rows/codec.h"
 #include "storage/index/toolchains/toolchain_parts.h"
@@ -39,7 +40,7 @@ Error unknown(const std::string& name, const std::vector<ToolchainRecord>& all) 
     return {Code::kNotFound, "this farm has no toolchain yet: add one with `kiln toolchain add`", {}};
   std::string labels;
   for (const ToolchainRecord& toolchain : all) labels += (labels.empty() ? "" : ", ") + toolchain.label;
-  return {Code::kNotFound, "no toolchain is called \"" + name + "\"; there are: " + labels, {}};
+  return {Code::kNotFound, "no toolchain is called " + inQuotes(name) + "; there are: " + labels, {}};
 }
 
 // The tree of a labelled toolchain whose hash lies in the range, if there is one. kInvalidArgument for
@@ -71,7 +72,7 @@ Status addToolchain(Connection& connection, const ToolchainRecord& toolchain, bo
   if (added.affected() == 0) {
     KILN_ASSIGN(ToolchainRecord there, findToolchain(connection, toolchain.instance, toolchain.label));
     if (there.toolchainDigest != toolchain.toolchainDigest)
-      return fail(Code::kAlreadyExists, "label \"" + toolchain.label + "\" already stands for " +
+      return fail(Code::kAlreadyExists, "label " + inQuotes(toolchain.label) + " already stands for " +
                                             there.toolchainDigest.text() +
                                             "; a label never changes, choose another one");
   }
