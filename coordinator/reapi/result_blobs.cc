@@ -16,7 +16,10 @@ constexpr std::size_t kAskedAtOnce = 10'000;
 class Named {
  public:
   Named(storage::BlobStore& blobs, const std::string& instance, const ResultLimits& limits)
-      : blobs_(blobs), instance_(instance), limits_(limits) {}
+      : blobs_(blobs),
+        instance_(instance),
+        limits_(limits),
+        walker_(blobs, instance, {.entries = limits.directoryEntries}) {}
 
   Status blob(const reapi::Digest& wire) {
     KILN_ASSIGN(const Digest digest, fromProto(wire));
@@ -47,18 +50,16 @@ class Named {
   }
 
  private:
-  // All walks together have as many entries as one tree may have.
+  // All walks together are bounded as that of one tree.
   Status root(const reapi::Digest& wire) {
     KILN_ASSIGN(const Digest digest, fromProto(wire));
     if (!trees_.insert(digest).second) return {};
-    const auto entries =
-        storage::walkTree(blobs_, instance_, digest, {.entries = limits_.directoryEntries - entries_});
+    const auto entries = walker_.walk(digest);
     if (!entries && (entries.error().code == Code::kNotFound || entries.error().code == Code::kDataLoss)) {
       missing_.insert(digest);
       return {};
     }
     if (!entries) return fail(entries.error());
-    entries_ += entries->size();
     KILN_TRY(blob(wire));
     for (const storage::TreeEntry& entry : *entries)
       if (entry.kind != storage::EntryKind::kSymlink) KILN_TRY(blob(toProto(entry.digest)));
@@ -99,7 +100,7 @@ class Named {
   const ResultLimits& limits_;
   std::set<Digest> named_, trees_, missing_;
   std::uint64_t treeBytes_ = 0;
-  std::size_t entries_ = 0;
+  storage::TreeWalker walker_;
 };
 
 // An error of what the result says names the output.

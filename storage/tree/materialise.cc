@@ -9,6 +9,7 @@
 #include <map>
 
 #include "manifest/base/file.h"
+#include "manifest/base/printable.h"
 #include "storage/blob/download.h"
 
 namespace kiln::storage {
@@ -52,7 +53,7 @@ Status make(BlobStore& store, const std::string& instance, const TreeEntry& entr
 }
 
 Status inEntry(const TreeEntry& entry, const Status& made) {
-  return made ? made : fail(made.error().in("tree entry '" + entry.path + "'"));
+  return made ? made : fail(made.error().in("tree entry '" + printable(entry.path) + "'"));
 }
 
 bool isSmall(const TreeEntry& entry) {

@@ -58,6 +58,16 @@ class Tree : public testing::Test {
     link->set_target(target);
   }
 
+  // `node` below so many directories with the longest names.
+  Digest below(Digest node, int levels) {
+    for (int level = 0; level < levels; ++level) {
+      reapi::Directory one;
+      addDirectory(one, std::string(255, 'd'), node);
+      node = put(one);
+    }
+    return node;
+  }
+
   LocalStoreHarness harness_;
   testing_support::TempDirectory directory_;
 };
@@ -226,15 +236,72 @@ TEST_F(Tree, WhatAWalkTakesIsBounded) {
   reapi::Directory files;
   for (int i = 1000; i < 2000; ++i) addFile(files, std::to_string(i), digestOf("x"));
   Digest node = put(files);
-  for (int level = 0; level < 20; ++level) {
-    reapi::Directory one;
-    addDirectory(one, std::string(255, 'd'), node);
-    node = put(one);
-  }
+  node = below(node, 3);
   EXPECT_EQ(walkError(node), "no error");
-  EXPECT_NE(walkError(node, {.walkedBytes = 4'000'000}).find("directories and paths"), std::string::npos);
-  EXPECT_EQ(findMissingInTree(store(), "a", node, {.walkedBytes = 4'000'000}).error().code,
-            Code::kOutOfRange);
+  EXPECT_NE(walkError(node, {.walkedBytes = 500'000}).find("directories and paths"), std::string::npos);
+  EXPECT_EQ(findMissingInTree(store(), "a", node, {.walkedBytes = 500'000}).error().code, Code::kOutOfRange);
+}
+
+TEST_F(Tree, PathsAreBounded) {
+  reapi::Directory leaf;
+  addFile(leaf, "f", putText("x"));
+  EXPECT_EQ(walkError(below(put(leaf), 3)), "no error");
+  const Digest deep = below(put(leaf), 60);
+  EXPECT_EQ(walkTree(store(), "a", deep).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(findMissingInTree(store(), "a", deep).error().code, Code::kInvalidArgument);
+  const std::string refusal = walkError(deep);
+  EXPECT_NE(refusal.find("a path of more than 1024 bytes"), std::string::npos) << refusal;
+  EXPECT_LT(refusal.size(), 300u) << "the path itself is not quoted in full";
+  EXPECT_LT(walkError(below(putText("no message"), 3)).size(), 300u);
+}
+
+TEST_F(Tree, SeveralWalksHaveOneBudget) {
+  reapi::Directory heavy, one, other;
+  heavy.mutable_node_properties()->add_properties()->set_value(std::string(100'000, 'x'));
+  const Digest shared = put(heavy);
+  addDirectory(one, "one", shared);
+  addDirectory(other, "other", shared);
+  TreeWalker walker(store(), "a", {.walkedBytes = 200'000});
+  EXPECT_EQ(walker.walk(put(one)).value().size(), 1u);
+  EXPECT_EQ(walker.walk(put(other)).error().code, Code::kOutOfRange);
+  TreeWalker counted(store(), "a", {.entries = 1});
+  EXPECT_TRUE(counted.findMissing(put(one)));
+  EXPECT_EQ(counted.findMissing(put(other)).error().code, Code::kOutOfRange);
+}
+
+TEST_F(Tree, AWalkThatNobodyWaitsForEnds) {
+  reapi::Directory root;
+  for (int i = 100; i < 200; ++i) addDirectory(root, std::to_string(i), put({}));
+  const Digest wide = put(root);
+  int asked = 0;
+  TreeWalker walker(store(), "a", {}, [&] { return ++asked > 10; });
+  EXPECT_EQ(walker.findMissing(wide).error().code, Code::kCancelled);
+  EXPECT_EQ(asked, 11) << "it is asked at each directory";
+  EXPECT_EQ(walker.walk(wide).error().code, Code::kCancelled);
+}
+
+// A Directory is read once, but what its links may say depends on where it stands.
+TEST_F(Tree, LinksOfASharedDirectoryStayInsideWhereverItStands) {
+  reapi::Directory shared, between, root;
+  addLink(shared, "up", "../../x");
+  addDirectory(between, "b", put(shared));
+  addDirectory(root, "a", put(between));
+  EXPECT_EQ(walkError(put(root)), "no error");
+  addDirectory(root, "c", put(shared));
+  const std::string refusal = walkError(put(root));
+  EXPECT_NE(refusal.find("leaves the tree"), std::string::npos) << refusal;
+  EXPECT_NE(refusal.find("'c'"), std::string::npos) << refusal;
+}
+
+TEST_F(Tree, AMissingDirectoryIsNamedOnce) {
+  reapi::Directory root;
+  addDirectory(root, "a", digestOf("gone"));
+  addDirectory(root, "b", digestOf("gone"));
+  const Digest digest = put(root);
+  TreeWalker walker(store(), "a", {});
+  EXPECT_EQ(walker.findMissing(digest).value(), std::vector<Digest>{digestOf("gone")});
+  EXPECT_TRUE(walker.findMissing(digest).value().empty()) << "it was named already";
+  EXPECT_EQ(walker.walk(digest).error().code, Code::kNotFound);
 }
 
 TEST_F(Tree, MissingPartsAreFound) {
