@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
@@ -23,13 +24,7 @@ namespace {
 using reapi::ActionResult;
 
 constexpr int kTried = 4;  // results of one action, of which some may have lost their bytes
-constexpr std::size_t kMaxEntries = 100'000;  // of all root Directories together
 constexpr std::uint64_t kMaxSalted = jobs::kMaxForeignAction + 4096;
-
-struct Store {
-  storage::BlobStore& blobs;
-  const std::string& instance;
-};
 
 Status checkIsOfAction(storage::BlobStore& blobs, const index::RunRecord& run, const ActionResult& result) {
   KILN_ASSIGN(const std::string text, storage::getBlob(blobs, run.instance, run.action, kMaxSalted));
@@ -41,42 +36,56 @@ Status checkIsOfAction(storage::BlobStore& blobs, const index::RunRecord& run, c
   return jobs::checkDeclared(result, command);
 }
 
-// What one output directory consists of. `entries`: how many all that are walked may still have.
-Status addDirectory(const Store& store, const jobs::OutputDirectory& directory, std::size_t& entries,
-                    std::map<Digest, std::string>& out) {
-  std::optional<Digest> ofTree;
-  if (directory.tree) {
-    KILN_ASSIGN(const std::string text,
-                storage::getBlob(store.blobs, store.instance, *directory.tree, jobs::kMaxTreeBytes));
-    KILN_ASSIGN(const jobs::TreeContent content, jobs::contentOfTree(text));
-    for (const Digest& file : content.files) out.emplace(file, directory.path);
-    ofTree = content.root;
-  }
-  if (!directory.root) return {};
-  if (ofTree && *ofTree != *directory.root)
-    return fail(Code::kInvalidArgument, "the Tree and the root Directory of " + inQuotes(directory.path) +
-                                            " are not of one directory");
-  KILN_ASSIGN(const auto walked,
-              storage::walkTree(store.blobs, store.instance, *directory.root, {.entries = entries}));
-  entries -= walked.size();
-  out.emplace(*directory.root, directory.path);
-  for (const storage::TreeEntry& entry : walked)
-    if (entry.kind != storage::EntryKind::kSymlink) out.emplace(entry.digest, directory.path);
-  return {};
-}
+// Everything in the store that a result names, and what each is. Reads the Trees and Directories of its
+// directories, each different one once.
+class NamedBlobs {
+ public:
+  NamedBlobs(storage::BlobStore& blobs, const std::string& instance)
+      : blobs_(blobs), instance_(instance), walker_(blobs, instance, {}) {}
 
-// Everything in the store that the result names, and what each is. Reads the Trees and Directories of its
-// directories.
-Result<std::map<Digest, std::string>> blobsOf(storage::BlobStore& blobs, const std::string& instance,
-                                              const jobs::ExecutedOutputs& outputs) {
-  std::map<Digest, std::string> out;
-  for (const jobs::OutputFile& file : outputs.blobs) out.emplace(file.digest, file.path);
-  for (const Digest& log : outputs.logs) out.emplace(log, "log");
-  std::size_t entries = kMaxEntries;
-  for (const jobs::OutputDirectory& directory : outputs.directories)
-    KILN_TRY(addDirectory({blobs, instance}, directory, entries, out));
-  return out;
-}
+  Result<std::map<Digest, std::string>> of(const jobs::ExecutedOutputs& outputs) && {
+    for (const jobs::OutputFile& file : outputs.blobs) named_.emplace(file.digest, file.path);
+    for (const Digest& log : outputs.logs) named_.emplace(log, "log");
+    for (const jobs::OutputDirectory& directory : outputs.directories) KILN_TRY(add(directory));
+    return std::move(named_);
+  }
+
+ private:
+  Status add(const jobs::OutputDirectory& directory) {
+    if (directory.tree) KILN_TRY(addTree(*directory.tree, directory.path));
+    if (!directory.root) return {};
+    if (directory.tree && rootsOfTrees_.at(*directory.tree) != *directory.root)
+      return fail(Code::kInvalidArgument, "the Tree and the root Directory of " + inQuotes(directory.path) +
+                                              " are not of one directory");
+    return addRoot(*directory.root, directory.path);
+  }
+
+  Status addTree(const Digest& tree, const std::string& path) {
+    if (rootsOfTrees_.contains(tree)) return {};
+    KILN_ASSIGN(const std::string text, storage::getBlob(blobs_, instance_, tree, jobs::kMaxTreeBytes));
+    KILN_ASSIGN(const jobs::TreeContent content, jobs::contentOfTree(text, walkedTrees_));
+    for (const Digest& file : content.files) named_.emplace(file, path);
+    rootsOfTrees_.emplace(tree, content.root);
+    return {};
+  }
+
+  Status addRoot(const Digest& root, const std::string& path) {
+    if (!roots_.insert(root).second) return {};
+    KILN_ASSIGN(const auto walked, walker_.walk(root));
+    named_.emplace(root, path);
+    for (const storage::TreeEntry& entry : walked)
+      if (entry.kind != storage::EntryKind::kSymlink) named_.emplace(entry.digest, path);
+    return {};
+  }
+
+  storage::BlobStore& blobs_;
+  const std::string& instance_;
+  storage::TreeWalker walker_;  // all root Directories together are bounded as one tree
+  jobs::WalkedTrees walkedTrees_;
+  std::map<Digest, Digest> rootsOfTrees_;
+  std::set<Digest> roots_;
+  std::map<Digest, std::string> named_;
+};
 
 // All that the proof of a result rests on, but for the time.
 Digest evidenceOf(const index::ResultRecord& result, const signing::Recalls* recalls) {
@@ -106,7 +115,7 @@ Result<ActionResult> takeExecuted(storage::BlobStore& blobs, const index::RunRec
                                   const LeaseTimes& times, const ActionResult& reported) {
   KILN_ASSIGN(const jobs::ExecutedOutputs outputs, jobs::readExecuted(reported));
   KILN_TRY(checkIsOfAction(blobs, run, reported));
-  KILN_ASSIGN(const auto named, blobsOf(blobs, run.instance, outputs));
+  KILN_ASSIGN(const auto named, NamedBlobs(blobs, run.instance).of(outputs));
   KILN_TRY(rehashAll(blobs, run.instance, named));
   ActionResult kept = reported;
   kept.DiscardUnknownFields();

@@ -16,7 +16,8 @@ namespace {
 
 constexpr int kMaxOutputs = 20'000;
 constexpr std::size_t kMaxDepth = 64, kMaxEntries = 100'000;
-constexpr std::size_t kMaxWalkedBytes = 128 << 20;  // of Directories, each time that one is entered
+// Of Directories, each time that one is entered.
+constexpr std::size_t kMaxWalkedBytes = 128 << 20;
 
 tl::unexpected<Error> bad(const std::string& why) {
   return fail(Code::kInvalidArgument, why);
@@ -43,47 +44,66 @@ std::size_t segments(std::string_view path) {
   return path.empty() ? 0 : static_cast<std::size_t>(std::ranges::count(path, '/')) + 1;
 }
 
-// The walk through one Tree.
+// The walk through one Tree. Each Directory is read once, however often it is named.
 class TreeWalk {
  public:
-  explicit TreeWalk(const reapi::Tree& tree) {
+  TreeWalk(const reapi::Tree& tree, WalkedTrees& walked) : walked_(walked) {
     for (const reapi::Directory& child : tree.children()) {
-      std::string bytes = child.SerializeAsString();
-      const Digest digest = digestOf(bytes);
-      children_.emplace(digest, std::move(bytes));
+      const std::string bytes = child.SerializeAsString();
+      children_.emplace(digestOf(bytes), Node{child, bytes.size()});
     }
   }
 
-  Status enter(std::string_view bytes, std::size_t depth) {
-    if (depth > kMaxDepth) return bad("a Tree is deeper than 64 directories");
-    if (bytes.size() > kMaxWalkedBytes - walkedBytes_)
-      return bad("a Tree has more than 128 MiB of directories, those that it names again included");
-    walkedBytes_ += bytes.size();
-    KILN_ASSIGN(const reapi::Directory directory, storage::parseDirectory(bytes, depth));
-    entries_ += static_cast<std::size_t>(directory.files_size() + directory.directories_size() +
-                                         directory.symlinks_size());
-    if (entries_ > kMaxEntries) return bad("a Tree has more than 100,000 entries");
-    for (const auto& file : directory.files()) {
-      KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
-      files.insert(digest);
-    }
-    for (const auto& below : directory.directories()) {
-      KILN_ASSIGN(const Digest digest, fromProto(below.digest()));
-      const auto child = children_.find(digest);
-      if (child == children_.end()) return bad("a Tree lacks a Directory that it names");
-      entered_.insert(digest);
-      KILN_TRY(enter(child->second, depth + 1));
-    }
-    return {};
+  Status enterRoot(const reapi::Directory& root) {
+    Node node{root, root.ByteSizeLong()};
+    return enter(node, 0);
   }
-  bool enteredAll() const { return entered_.size() == children_.size(); }
+  bool enteredAll() const {
+    return std::ranges::all_of(children_, [](const auto& child) { return child.second.read; });
+  }
 
   std::set<Digest> files;
 
  private:
-  std::map<Digest, std::string> children_;
-  std::set<Digest> entered_;
-  std::size_t entries_ = 0, walkedBytes_ = 0;
+  struct Node {
+    const reapi::Directory& message;
+    std::size_t bytes;
+    bool read = false;  // and found canonical
+  };
+
+  Status enter(Node& node, std::size_t depth) {
+    if (depth > kMaxDepth) return bad("a Tree is deeper than 64 directories");
+    if (node.bytes > kMaxWalkedBytes - walked_.bytes)
+      return bad("its Trees have more than 128 MiB of directories, those that they name again included");
+    walked_.bytes += node.bytes;
+    const reapi::Directory& directory = node.message;
+    if (!node.read) KILN_TRY(read(node, depth));
+    walked_.entries += static_cast<std::size_t>(directory.files_size() + directory.directories_size() +
+                                                directory.symlinks_size());
+    if (walked_.entries > kMaxEntries) return bad("its Trees have more than 100,000 entries");
+    // What a link may say depends on where its directory stands.
+    for (const auto& link : directory.symlinks()) KILN_TRY(storage::checkSymlinkTarget(link.target(), depth));
+    for (const auto& below : directory.directories()) {
+      KILN_ASSIGN(const Digest digest, fromProto(below.digest()));
+      const auto child = children_.find(digest);
+      if (child == children_.end()) return bad("a Tree lacks a Directory that it names");
+      KILN_TRY(enter(child->second, depth + 1));
+    }
+    return {};
+  }
+
+  Status read(Node& node, std::size_t depth) {
+    KILN_TRY(storage::parseDirectory(node.message.SerializeAsString(), depth));
+    for (const auto& file : node.message.files()) {
+      KILN_ASSIGN(const Digest digest, fromProto(file.digest()));
+      files.insert(digest);
+    }
+    node.read = true;
+    return {};
+  }
+
+  std::map<Digest, Node> children_;
+  WalkedTrees& walked_;
 };
 
 }  // namespace
@@ -147,15 +167,14 @@ Status checkDeclared(const reapi::ActionResult& result, const reapi::Command& co
   return {};
 }
 
-Result<TreeContent> contentOfTree(std::string_view bytes) {
+Result<TreeContent> contentOfTree(std::string_view bytes, WalkedTrees& walked) {
   reapi::Tree tree;
   if (bytes.size() > kMaxTreeBytes || !tree.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
     return bad("an output directory has no Tree of at most 16 MiB");
-  TreeWalk walk(tree);
-  const std::string root = tree.root().SerializeAsString();
-  KILN_TRY(walk.enter(root, 0));
+  TreeWalk walk(tree, walked);
+  KILN_TRY(walk.enterRoot(tree.root()));
   if (!walk.enteredAll()) return bad("a Tree holds Directories that are not in it");
-  return TreeContent{digestOf(root), {walk.files.begin(), walk.files.end()}};
+  return TreeContent{digestOf(tree.root().SerializeAsString()), {walk.files.begin(), walk.files.end()}};
 }
 
 }  // namespace kiln::jobs

@@ -40,8 +40,12 @@ struct TreeContent {
   Digest root;                // of the root Directory
   std::vector<Digest> files;  // each once
 };
+// How much of the Trees of one result was walked: it is bounded for all of them together.
+struct WalkedTrees {
+  std::size_t entries = 0, bytes = 0;
+};
 // What a directory holds, from its Tree. Every Directory must be in its canonical form, named by the one
 // above it, and none beside.
-Result<TreeContent> contentOfTree(std::string_view bytes);
+Result<TreeContent> contentOfTree(std::string_view bytes, WalkedTrees& walked);
 
 }  // namespace kiln::jobs

@@ -36,6 +36,7 @@ class ExecutedDirectories : public ::testing::Test {
     Command command;
     command.add_arguments("x");
     command.add_output_paths("gen");
+    if (another_) command.add_output_paths("other");
     command.set_output_directory_format(format);
     reapi::Action action;
     *action.mutable_command_digest() = toProto(put(command.SerializeAsString()));
@@ -45,10 +46,17 @@ class ExecutedDirectories : public ::testing::Test {
     *tree.mutable_root() = treeRoot_.value_or(root_);
     *tree.add_children() = below_;
     reapi::ActionResult result;
-    auto& directory = *result.add_output_directories();
-    directory.set_path("gen");
-    if (withTree) *directory.mutable_tree_digest() = toProto(put(tree.SerializeAsString()));
-    if (withRoot) *directory.mutable_root_directory_digest() = toProto(put(root_.SerializeAsString()));
+    const auto add = [&](const char* path, const reapi::Directory& root) {
+      auto& directory = *result.add_output_directories();
+      directory.set_path(path);
+      if (withTree) *directory.mutable_tree_digest() = toProto(put(tree.SerializeAsString()));
+      if (withRoot) *directory.mutable_root_directory_digest() = toProto(put(root.SerializeAsString()));
+    };
+    add("gen", root_);
+    if (another_) {
+      *tree.mutable_root() = *another_;
+      add("other", *another_);
+    }
     return takeExecuted(blobs_, run_, {}, result);
   }
 
@@ -56,6 +64,7 @@ class ExecutedDirectories : public ::testing::Test {
   index::RunRecord run_;
   reapi::Directory below_, root_;
   std::optional<reapi::Directory> treeRoot_;  // in place of root_
+  std::optional<reapi::Directory> another_;   // of a second output
 };
 
 TEST_F(ExecutedDirectories, AreKeptInTheFormThatWasAskedFor) {
@@ -88,6 +97,24 @@ TEST_F(ExecutedDirectories, AreWholeOrNotTaken) {
   }
   blobs_.flipBit("default", digestOf("bytes of g"));
   EXPECT_EQ(take(Command::TREE_AND_DIRECTORY, true, true).error().code, Code::kDataLoss);
+}
+
+// A few blobs that a lying worker names over and over.
+TEST_F(ExecutedDirectories, AllOfOneResultAreBoundedTogether) {
+  below_.mutable_node_properties()->add_properties()->set_value(std::string(3'000'000, 'x'));
+  root_.clear_directories();
+  for (int i = 10; i < 40; ++i) {
+    auto& node = *root_.add_directories();
+    node.set_name(std::to_string(i));
+    *node.mutable_digest() = toProto(put(below_.SerializeAsString()));
+  }
+  EXPECT_TRUE(take(Command::TREE_AND_DIRECTORY, true, true)) << "90 MB, in each form";
+  another_ = root_;
+  another_->mutable_directories(0)->set_name("0");
+  EXPECT_EQ(take(Command::DIRECTORY_ONLY, false, true).error().code, Code::kOutOfRange);
+  EXPECT_THAT(take(Command::TREE_ONLY, true, false).error().message, HasSubstr("128 MiB"));
+  another_ = root_;
+  EXPECT_TRUE(take(Command::TREE_AND_DIRECTORY, true, true)) << "the same one is read once";
 }
 
 TEST_F(ExecutedDirectories, BothFormsTellOfOneDirectory) {

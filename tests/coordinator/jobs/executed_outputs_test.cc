@@ -97,6 +97,11 @@ TEST(ExecutedOutputs, OnlyWhatTheCommandDeclaresCounts) {
   EXPECT_FALSE(checkDeclared(link, leaving("a.o")));
 }
 
+Result<TreeContent> contentOf(const std::string& bytes) {
+  WalkedTrees walked;
+  return contentOfTree(bytes, walked);
+}
+
 TEST(ExecutedTree, HoldsExactlyTheDirectoriesThatItNames) {
   reapi::Directory below;
   auto& file = *below.add_files();
@@ -106,15 +111,15 @@ TEST(ExecutedTree, HoldsExactlyTheDirectoriesThatItNames) {
   auto& node = *tree.mutable_root()->add_directories();
   node.set_name("d");
   *node.mutable_digest() = toProto(digestOf(below.SerializeAsString()));
-  EXPECT_THAT(contentOfTree(tree.SerializeAsString()).error().message, HasSubstr("lacks"));
+  EXPECT_THAT(contentOf(tree.SerializeAsString()).error().message, HasSubstr("lacks"));
   *tree.add_children() = below;
-  const auto files = contentOfTree(tree.SerializeAsString());
+  const auto files = contentOf(tree.SerializeAsString());
   ASSERT_TRUE(files) << files.error().message;
   EXPECT_EQ(files->root, digestOf(tree.root().SerializeAsString()));
   EXPECT_THAT(files->files, ::testing::ElementsAre(digestOf(std::string_view("f"))));
   tree.add_children();
-  EXPECT_THAT(contentOfTree(tree.SerializeAsString()).error().message, HasSubstr("not in it"));
-  EXPECT_FALSE(contentOfTree("\xff"));
+  EXPECT_THAT(contentOf(tree.SerializeAsString()).error().message, HasSubstr("not in it"));
+  EXPECT_FALSE(contentOf("\xff"));
 }
 
 // A Directory for each level, each named twice by the one above it; `heavy` bytes of properties in the last.
@@ -138,7 +143,7 @@ reapi::Tree doubling(int levels, std::size_t heavy) {
 
 TEST(ExecutedTree, IsBoundedByWhatItNamesNotByWhatItIs) {
   const auto refusal = [](const reapi::Tree& tree) {
-    const auto files = contentOfTree(tree.SerializeAsString());
+    const auto files = contentOf(tree.SerializeAsString());
     return files ? std::string() : files.error().message;
   };
   EXPECT_EQ(refusal(doubling(10, 1000)), "");
@@ -160,6 +165,37 @@ TEST(ExecutedTree, IsBoundedByWhatItNamesNotByWhatItIs) {
   reapi::Tree large;
   large.mutable_root()->mutable_node_properties()->add_properties()->set_value(std::string(17 << 20, 'x'));
   EXPECT_THAT(refusal(large), HasSubstr("16 MiB"));
+}
+
+TEST(ExecutedTree, SeveralOfOneResultHaveOneBudget) {
+  const std::string tree = doubling(15, 0).SerializeAsString();
+  WalkedTrees walked;
+  EXPECT_TRUE(contentOfTree(tree, walked));
+  EXPECT_THAT(contentOfTree(tree, walked).error().message, HasSubstr("100,000 entries"));
+  const std::string heavy = doubling(6, 1 << 20).SerializeAsString();
+  WalkedTrees bytes;
+  EXPECT_TRUE(contentOfTree(heavy, bytes));
+  EXPECT_THAT(contentOfTree(heavy, bytes).error().message, HasSubstr("128 MiB"));
+}
+
+// A Directory is read once, but what its links may say depends on where it stands.
+TEST(ExecutedTree, LinksStayInsideWhereverTheirDirectoryStands) {
+  reapi::Tree tree;
+  reapi::Directory& shared = *tree.add_children();
+  shared.add_symlinks()->set_name("up");
+  shared.mutable_symlinks(0)->set_target("../../x");
+  const auto name = [](reapi::Directory& in, const char* as, const reapi::Directory& what) {
+    auto& node = *in.add_directories();
+    node.set_name(as);
+    *node.mutable_digest() = toProto(digestOf(what.SerializeAsString()));
+  };
+  reapi::Directory between;
+  name(between, "b", tree.children(0));
+  name(*tree.mutable_root(), "a", between);
+  *tree.add_children() = between;
+  EXPECT_TRUE(contentOf(tree.SerializeAsString()));
+  name(*tree.mutable_root(), "c", tree.children(0));
+  EXPECT_THAT(contentOf(tree.SerializeAsString()).error().message, HasSubstr("leaves the tree"));
 }
 
 TEST(ExecutedOutputs, IsBounded) {
