@@ -54,13 +54,23 @@ struct Prepared {
   Digest root;  // the tree at /; its size is 0 if there is none
 };
 
+// Where trees lie, and for whom they are walked.
+struct Walked {
+  BlobStore& blobs;
+  const std::string& instance;
+  const std::function<bool()>& isGone;
+};
+
 // What the trees lack. The farm itself keeps those of its toolchains; of another one every byte is asked for.
-Result<std::vector<Digest>> missingInputs(BlobStore& blobs, const std::string& instance, const Digest& input,
+Result<std::vector<Digest>> missingInputs(const Walked& walked, const Digest& input,
                                           const std::optional<jobs::ForeignRoot>& root) {
-  auto missing = storage::findMissingInTree(blobs, instance, input);
+  const auto lacks = [&](const Digest& tree) {
+    return storage::TreeWalker(walked.blobs, walked.instance, {}, walked.isGone).findMissing(tree);
+  };
+  auto missing = lacks(input);
   if (!missing) return fail(ofAction(missing.error().in("input root")));
   if (!root || !root->tree) return missing;
-  auto below = storage::findMissingInTree(blobs, instance, *root->tree);
+  auto below = lacks(*root->tree);
   if (!below) return fail(ofAction(below.error().in("platform kiln-root")));
   missing->insert(missing->end(), below->begin(), below->end());
   return missing;
@@ -149,16 +159,19 @@ Result<TakenExecution> ExecutionIntake::take(const WantedExecution& wanted, cons
   KILN_ASSIGN(const std::string command,
               uploaded(blobs, instance, prepared.action.command, jobs::kMaxForeignCommand));
   KILN_ASSIGN(prepared.command, jobs::readForeignCommand(command, prepared.action.message));
-  KILN_ASSIGN(auto connection, planning_.stores.database.acquire());
-  KILN_ASSIGN(prepared.root, rootOf(admissions_, *connection, instance, prepared.command.root));
-  KILN_TRY(checkNotRecalled(planning_.recalls, std::vector{prepared.root, prepared.action.inputRoot}));
-  if (const Status served = checkServed(planning_, leasing_.graceUntil, *connection,
-                                        {instance, {{index::ActionKind::kExecute, "", 1, 1}}, {}});
-      !served)
-    return fail(inWordsOfClients(served.error()));
-  KILN_TRY(checkRunQuota(leasing_.quotas->current()->of(instance), *connection, instance, began));
-  KILN_ASSIGN(const auto missing,
-              missingInputs(blobs, instance, prepared.action.inputRoot, prepared.command.root));
+  {
+    KILN_ASSIGN(auto connection, planning_.stores.database.acquire());
+    KILN_ASSIGN(prepared.root, rootOf(admissions_, *connection, instance, prepared.command.root));
+    KILN_TRY(checkNotRecalled(planning_.recalls, std::vector{prepared.root, prepared.action.inputRoot}));
+    if (const Status served = checkServed(planning_, leasing_.graceUntil, *connection,
+                                          {instance, {{index::ActionKind::kExecute, "", 1, 1}}, {}});
+        !served)
+      return fail(inWordsOfClients(served.error()));
+    KILN_TRY(checkRunQuota(leasing_.quotas->current()->of(instance), *connection, instance, began));
+  }
+  // Large trees take their time, in which others need the connection.
+  KILN_ASSIGN(const auto missing, missingInputs({blobs, instance, caller.isGone}, prepared.action.inputRoot,
+                                                prepared.command.root));
   if (!missing.empty()) return fail(uploadFirst(missing));
 
   JobSnapshot snapshot = newJob(wanted, prepared, planning_.stores.clock.now());
@@ -172,13 +185,15 @@ Result<TakenExecution> ExecutionIntake::take(const WantedExecution& wanted, cons
   delivery.timeLimitSeconds = prepared.action.timeLimitSeconds;
   KILN_ASSIGN(snapshot.job.delivery, toCanonicalJson(delivery.toJson()));
   snapshot.runs = makeRuns(snapshot, delivery, {{snapshot.actions.front(), {}, {}}}, snapshot.job.submitted);
+  KILN_ASSIGN(auto connection, planning_.stores.database.acquire());
   KILN_TRY(setExpected(*connection, snapshot.runs));
   KILN_TRY(connection->transact([&](postgres::Connection& c) { return index::insertJob(c, snapshot); }));
   tell(observers_, snapshot.job, caller, {began, planning_.stores.clock.now()});
   return TakenExecution{snapshot.job.key, std::nullopt};
 }
 
-Result<std::vector<Digest>> ExecutionIntake::missingOf(const JobSnapshot& snapshot) {
+Result<std::vector<Digest>> ExecutionIntake::missingOf(const JobSnapshot& snapshot,
+                                                       const std::function<bool()>& isGone) {
   BlobStore& blobs = planning_.stores.blobs;
   const std::string& instance = snapshot.job.key.instance;
   const Digest& asked = snapshot.job.execution->action;
@@ -188,7 +203,7 @@ Result<std::vector<Digest>> ExecutionIntake::missingOf(const JobSnapshot& snapsh
   const auto bytes = storage::getBlob(blobs, instance, action.command, jobs::kMaxForeignCommand);
   if (!bytes) return std::vector{action.command};
   KILN_ASSIGN(const jobs::ForeignCommand command, jobs::readForeignCommand(*bytes, action.message));
-  KILN_ASSIGN(auto missing, missingInputs(blobs, instance, action.inputRoot, command.root));
+  KILN_ASSIGN(auto missing, missingInputs({blobs, instance, isGone}, action.inputRoot, command.root));
   if (missing.size() > kMaxNamed) missing.resize(kMaxNamed);
   return missing;
 }

@@ -2,6 +2,7 @@
 // has no reference, no publication and no part in any evidence.
 #pragma once
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -35,6 +36,7 @@ struct ToolFacts {
 struct ExecutionCaller {
   SubmissionCaller caller;
   ToolFacts told;
+  std::function<bool()> isGone;  // nobody waits for the answer any more; null: somebody always does
 };
 
 // The job that executes the action, or its result where that was known.
@@ -57,11 +59,14 @@ class ExecutionIntake {
   // Returns once the job is durable. kInvalidArgument for an action that is malformed or asks for what is not
   // known; kFailedPrecondition for what no worker serves or no toolchain is, and, with {"missing":[{"hash",
   // "size"}]} in details, for bytes to upload first; kUnavailable while workers may not have called yet;
-  // kResourceExhausted beyond the instance's quota; kPermissionDenied for a tree that was recalled.
+  // kResourceExhausted beyond the instance's quota; kPermissionDenied for a tree that was recalled;
+  // kCancelled once the caller is gone. No connection is held while trees are walked.
   Result<TakenExecution> take(const WantedExecution& wanted, const ExecutionCaller& caller);
 
-  // What the stored execution's action lacks by now; at most as many as one answer names.
-  Result<std::vector<Digest>> missingOf(const index::JobSnapshot& snapshot);
+  // What the stored execution's action lacks by now; at most as many as one answer names. kCancelled once
+  // nobody waits for it.
+  Result<std::vector<Digest>> missingOf(const index::JobSnapshot& snapshot,
+                                        const std::function<bool()>& isGone = {});
 
  private:
   const Planning& planning_;

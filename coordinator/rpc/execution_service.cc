@@ -1,6 +1,7 @@
 #include "coordinator/rpc/execution_service.h"
 
 #include <chrono>
+#include <functional>
 
 #include "coordinator/farm/instances.h"
 #include "coordinator/jobs/foreign_action.h"
@@ -47,6 +48,11 @@ Status sayWatched(const Stores& stores, const JobKey& key) {
   return index::keepWatched(*connection, key, stores.clock.now());
 }
 
+// That nobody waits for the answer any more.
+std::function<bool()> goneFrom(const grpc::ServerContext& context, const queue::ChangeFeed& feed) {
+  return [&] { return context.IsCancelled() || feed.closed(); };
+}
+
 }  // namespace
 
 std::string operationName(const JobKey& job) {
@@ -76,8 +82,11 @@ grpc::Status ExecutionService::execute(grpc::ServerContext& context, const reapi
   const WantedExecution wanted{storage::instanceNamed(request.instance_name()), *action,
                                request.skip_cache_lookup(),
                                jobs::queuePriority(request.execution_policy().priority())};
+  const auto isGone = goneFrom(context, feed_);
   const auto taken =
-      intake_.take(wanted, {{submitter, traceparentOf(context)}, readToolFacts(toolHeaderOf(context))});
+      intake_.take(wanted, {{submitter, traceparentOf(context)}, readToolFacts(toolHeaderOf(context)), isGone});
+  if (!taken && taken.error().code == Code::kCancelled && feed_.closed())
+    return {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; ask for the execution again"};
   if (!taken) return refusedExecution(taken.error());
   const auto inlining = reapi_cache::Inlining::askedBy(request);
   if (taken->cached) {
@@ -104,6 +113,7 @@ void ExecutionService::end(const JobKey& job, const Digest& action, const reapi_
 grpc::Status ExecutionService::watch(grpc::ServerContext& context, const JobKey& key,
                                      const reapi_cache::Inlining& inlining, Updates& updates) {
   queue::ChangeFeed::JobWatch watch(feed_, key);
+  const auto isGone = goneFrom(context, feed_);
   std::optional<reapi::ExecutionStage::Value> shown;
   TimePoint said{};
   while (!context.IsCancelled()) {
@@ -115,7 +125,9 @@ grpc::Status ExecutionService::watch(grpc::ServerContext& context, const JobKey&
     if (!index::isOpen(snapshot->job.state)) {
       snapshot = load(stores_.database, key, index::Evidence::kWith);
       if (!snapshot) return toGrpc(snapshot.error());
-      const auto missing = mayLackInputs(*snapshot) ? intake_.missingOf(*snapshot) : std::vector<Digest>();
+      const auto missing =
+          mayLackInputs(*snapshot) ? intake_.missingOf(*snapshot, isGone) : std::vector<Digest>();
+      if (!missing && missing.error().code == Code::kCancelled) continue;
       end(key, snapshot->job.execution->action, inlining,
           responseOf(*snapshot, missing.value_or(std::vector<Digest>())), updates);
       return grpc::Status::OK;

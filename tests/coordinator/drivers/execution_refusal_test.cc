@@ -130,10 +130,27 @@ TEST_F(ExecutionRefusal, InputRootsAreBounded) {
   }
   *action.mutable_input_root_digest() = toProto(below);
   expectInvalid(refusal(action), "deeper than 64 directories");
+  for (int level = 0; level < 60; ++level) {
+    reapi::Directory one;
+    one.add_directories()->set_name(std::string(255, 'd'));
+    *one.mutable_directories(0)->mutable_digest() = toProto(level == 0 ? put("") : below);
+    below = put(one.SerializeAsString());
+  }
+  *action.mutable_input_root_digest() = toProto(below);
+  expectInvalid(refusal(action), "a path of more than 1024 bytes");
   reapi::Directory large;
   large.mutable_node_properties()->add_properties()->set_value(std::string(5 << 20, 'x'));
   *action.mutable_input_root_digest() = toProto(put(large.SerializeAsString()));
   expectInvalid(refusal(action), "more than the 4194304 allowed");
+}
+
+// A large tree takes minutes where the store is far away.
+TEST_F(ExecutionRefusal, ACoordinatorThatStopsWalksNoTree) {
+  const Digest action = putAction("a");
+  feed_.close();
+  const grpc::Status status = refusal(action);
+  EXPECT_EQ(status.error_code(), grpc::StatusCode::UNAVAILABLE);
+  EXPECT_THAT(status.error_message(), HasSubstr("stopping"));
 }
 
 TEST_F(ExecutionRefusal, NobodyWhoExecutesIsSaidAtOnce) {
