@@ -105,6 +105,25 @@ TEST_F(ForeignForms, TheWorkingDirectoryIsBelowTheInputRootAndOutputsBelowIt) {
   EXPECT_EQ(whole->output_directories(0).path(), "");
 }
 
+// As the coordinator would refuse it: on every worker, and before anything is uploaded.
+TEST_F(ForeignForms, LinksThatLeadOutAreRefusedByName) {
+  command_.set_working_directory("w");
+  command_.add_output_paths("o");
+  command_.add_output_paths("link");
+  const std::string refused = "INVALID_ARGUMENT: output w/o/l is a link: symlink target '";
+  EXPECT_EQ(errorOf("mkdir o; ln -s ../../.. o/l"), refused + "../../..' leaves the tree");
+  EXPECT_EQ(errorOf("mkdir o; ln -s ../x o/l"), refused + "../x' leaves the tree")
+      << "of the output directory";
+  EXPECT_EQ(errorOf("mkdir o; ln -s /etc/passwd o/l"),
+            refused + "/etc/passwd' is absolute; targets stay inside the tree");
+  EXPECT_EQ(errorOf("ln -s ../../x link"),
+            "INVALID_ARGUMENT: output w/link is a link: symlink target '../../x' leaves the tree");
+  const auto inside = run("ln -s ../x link; mkdir -p o/d; ln -s ../y o/d/l");
+  ASSERT_TRUE(inside) << inside.error().message;
+  EXPECT_EQ(inside->output_symlinks(0).target(), "../x") << "beside the working directory";
+  EXPECT_EQ(inside->output_directories_size(), 1);
+}
+
 TEST_F(ForeignForms, OutputsOfAFailedActionAreCollected) {
   command_.add_output_paths("log");
   const auto result = run("echo why >log; echo bad >&2; exit 3");

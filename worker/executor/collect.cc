@@ -1,5 +1,6 @@
 #include "worker/executor/collect.h"
 
+#include <algorithm>
 #include <map>
 #include <optional>
 #include <set>
@@ -95,6 +96,7 @@ class Collector {
     const std::size_t above = output.inRoot.empty() ? 0 : output.inRoot.size() + 1;
     const auto found = walk_.at(output.inRoot, [&](const OutputEntry& entry) -> Status {
       KILN_ASSIGN(const Digest digest, digestOfFile(entry));
+      if (entry.kind == OutputKind::kSymlink) KILN_TRY(checkLink(entry, tree ? above : 0));
       if (tree) {
         tree->add(entry.path.substr(above), entry, digest);
       } else if (entry.kind == OutputKind::kDirectory) {
@@ -118,6 +120,16 @@ class Collector {
  private:
   static tl::unexpected<Error> mismatch(const PlannedOutput& output, const char* what) {
     return fail(Code::kInvalidArgument, "output " + printable(output.path, 80) + " " + what);
+  }
+
+  // A link of an output directory, whose path has so many bytes in front of the names within it, stays inside
+  // that directory; any other one inside the input root. Nobody takes another one from the store.
+  static Status checkLink(const OutputEntry& entry, std::size_t above) {
+    const auto depth = static_cast<std::size_t>(std::ranges::count(entry.path.substr(above), '/'));
+    if (const Status inside = storage::checkSymlinkTarget(entry.target, depth); !inside)
+      return fail(Code::kInvalidArgument,
+                  "output " + printable(entry.path, 80) + " is a link: " + inside.error().message);
+    return {};
   }
 
   // Of a file, which is then one to upload.
