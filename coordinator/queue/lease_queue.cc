@@ -3,6 +3,8 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 #include "coordinator/queue/lanes.h"
 #include "coordinator/queue/retry_policy.h"
@@ -154,6 +156,34 @@ Status forgetOtherClocks(Connection& connection, const Settings& settings, TimeP
       "$3 THEN NULL ELSE held_back_until END WHERE last_contact > $2 OR held_back_until > $3",
       {now, lease, most + kMaxBackoff}));
   return {};
+}
+
+// Whether a rejected lease counts against its worker at once. What the store or the host was unable to do
+// does not, nor that the submitter's time limit was over, where it was by `limited`. A last word may be true,
+// and is then the submitter's doing: it counts once another worker's success contradicts it.
+bool isBadEnd(const RunRecord& run, const Error& error, bool retryable, TimePoint limited) {
+  if (retryable) return error.code != Code::kUnavailable;
+  return error.code == Code::kDeadlineExceeded && !(run.deadline && *run.deadline <= limited);
+}
+
+// How the run's leases ended, once it is done, in one order of locking for all. Not so for an action of a
+// client: it may end in one way and in another as its client pleases.
+Result<std::map<std::pair<std::string, std::string>, LeaseOutcome>> outcomesOf(Connection& connection,
+                                                                               const RunRecord& run,
+                                                                               bool succeeded) {
+  std::map<std::pair<std::string, std::string>, LeaseOutcome> out;
+  if (succeeded && run.kind != index::ActionKind::kExecute) {
+    KILN_ASSIGN(Rows rows,
+                connection.execute("SELECT operator, worker FROM attempts WHERE instance = $1 AND run_id = "
+                                   "$2 AND outcome = 'final' AND error_code <> $3",
+                                   {run.instance, run.id, static_cast<int>(Code::kDeadlineExceeded)}));
+    KILN_TRY(rows.map([&](const Row& row) {
+      out[{row.get<std::string>("operator"), row.get<std::string>("worker")}] = LeaseOutcome::kBad;
+      return 0;
+    }));
+  }
+  out[{run.operatorName, run.worker}] = LeaseOutcome::kGood;
+  return out;
 }
 
 Error overrun(const RunRecord& run) {
@@ -317,7 +347,9 @@ Result<bool> LeaseQueue::complete(Connection& connection, const LeaseKey& key,
       {run->instance, index::hashParam(run->action), run->jobId, clock_.now() + kLookFirst}));
   if (result.exitCode == 0)
     KILN_TRY(index::recordDuration(connection, *run, seconds(result.recorded - result.leased)));
-  KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kGood, clock_.now()));
+  KILN_ASSIGN(const auto outcomes, outcomesOf(connection, *run, result.exitCode == 0));
+  for (const auto& [who, outcome] : outcomes)
+    KILN_TRY(recordOutcome(connection, who.first, who.second, outcome, clock_.now()));
   return true;
 }
 
@@ -342,11 +374,7 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
   const BadEnd end{error, retryable ? "failed" : "final", now, run->operatorName + "/" + run->worker,
                    now + settings_.lease};
   KILN_TRY(giveUp(connection, *run, end, retryPolicy(fleetKnown)));
-  // What the store or the host was unable to do does not count against the worker, nor that the submitter's
-  // time limit was over, where it was.
-  const bool ranItsTime =
-      error.code == Code::kDeadlineExceeded && run->deadline && *run->deadline - settings_.overhead <= now;
-  if (!ranItsTime && (!retryable || error.code != Code::kUnavailable))
+  if (isBadEnd(*run, error, retryable, now - settings_.overhead))
     KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kBad, now));
   return true;
 }

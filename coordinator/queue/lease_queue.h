@@ -112,7 +112,8 @@ class LeaseQueue {
 
   // (T) Ends the lease with a failure: queued again, for others first, for one lease time, or failed with
   // this reason. If not `retryable` the worker says that the run can never succeed: it is not asked again,
-  // and another one is, if there is one. False if it is stale by now.
+  // and another one is, if there is one; that counts against it once the other one succeeds, and never where
+  // the action is a client's. False if it is stale by now.
   Result<bool> reject(postgres::Connection& connection, const LeaseKey& key, const Error& error,
                       bool retryable, bool fleetKnown = true) const;
 

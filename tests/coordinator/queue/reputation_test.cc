@@ -184,6 +184,55 @@ TEST_F(ReputationTest, ATimeLimitThatIsOverIsHeldAgainstNobody) {
   EXPECT_EQ(badEnds(), 1) << "it says so before the time was over";
 }
 
+// What a submitter gave is wrong on every worker, and none of them is to be blamed for saying so.
+TEST_F(ReputationTest, ALastWordCountsOnceAnotherWorkerContradictsIt) {
+  call("w1");
+  call("w2");
+  const auto badEnds = [&](const std::string& worker) {
+    auto rows = connection_.execute("SELECT bad_ends FROM fleet WHERE name = $1", {worker});
+    return (*rows)[0].get<int>("bad_ends");
+  };
+  insert(jobWithRuns("wrong", "wrong", 1));
+  reject(*acquire("w1"), false);
+  EXPECT_EQ(badEnds("w1"), 0) << "nobody else has tried it";
+  reject(*acquire("w2"), false);
+  EXPECT_EQ(badEnds("w1"), 0) << "they agree";
+  EXPECT_EQ(badEnds("w2"), 0);
+  insert(jobWithRuns("right", "right", 1));
+  reject(*acquire("w1"), false);
+  ASSERT_TRUE(complete(*acquire("w2")));
+  EXPECT_EQ(badEnds("w1"), 1) << "it said that nobody could";
+  EXPECT_EQ(badEnds("w2"), 0);
+}
+
+// A client may have its action leave a pipe where it likes, and a file where it likes.
+TEST_F(ReputationTest, WhatAClientsActionLeavesIsHeldAgainstNobody) {
+  call("w1");
+  call("w2");
+  const auto take = [&](const std::string& worker) {
+    const Claim claim{{worker, "op", {}}, {"cpu:x86-64-v3"}, {}, {index::ActionKind::kExecute}, {}};
+    return connection_.transact([&](Connection& c) { return queue_.acquire(c, claim); }).value();
+  };
+  ASSERT_TRUE(connection_.execute("UPDATE fleet SET kinds = kinds || $1::integer",
+                                  {static_cast<int>(index::ActionKind::kExecute)}));
+  for (int i = 0; i < 5; ++i) {
+    auto job = jobWithRuns("job" + std::to_string(i), "action" + std::to_string(i), 1);
+    job.runs[0].kind = index::ActionKind::kExecute;
+    insert(job);
+    const auto first = take("w1");
+    ASSERT_TRUE(first);
+    reject(*first, false, "output o is a FIFO");
+    const auto second = take("w2");
+    ASSERT_TRUE(second);
+    if (i < 3)
+      reject(*second, false, "output o is a FIFO");
+    else
+      ASSERT_TRUE(complete(*second)) << "this time it left a file";
+  }
+  const auto rows = connection_.execute("SELECT FROM fleet WHERE bad_ends > 0");
+  EXPECT_TRUE(rows->empty());
+}
+
 TEST_F(ReputationTest, WhoIsHeldBackIsSoForTwiceAsLongEachTime) {
   call("w1");
   ends("w1", LeaseOutcome::kBad, 3);
