@@ -47,6 +47,13 @@ TEST(Boundaries, WhatIsTheActionsFaultIsNotTriedAgainAndAllElseIs) {
   }
 }
 
+TEST(Boundaries, MemoryThatRanOutIsTheActionsAFullDiskIsNot) {
+  sandbox::RunResult run;
+  run.termination = Termination::kOutOfMemory;
+  EXPECT_FALSE(retryable(checkTermination(run).error()));
+  EXPECT_TRUE(retryable({Code::kResourceExhausted, "no space left on the device", {}}));
+}
+
 TEST(Boundaries, StagesAreAsLongAsTheyMayBe) {
   EXPECT_EQ(stageOf("stage: " + std::string(32, 'a')), std::string(32, 'a'));
   EXPECT_EQ(stageOf("stage: " + std::string(33, 'a')), "");

@@ -1,6 +1,12 @@
 #include "worker/executor/termination.h"
 
 namespace kiln::executor {
+namespace {
+
+// The details of an error that tells the action's own memory from a host's full disk.
+constexpr char kMemoryLimit[] = R"({"limit":"memory"})";
+
+}  // namespace
 
 Status checkTermination(const sandbox::RunResult& run) {
   switch (run.termination) {
@@ -13,7 +19,7 @@ Status checkTermination(const sandbox::RunResult& run) {
     case sandbox::Termination::kOutputLimit:
       return fail(Code::kOutOfRange, run.why);
     case sandbox::Termination::kOutOfMemory:
-      return fail(Code::kResourceExhausted, "memory limit: " + run.why);
+      return fail(Error{Code::kResourceExhausted, "memory limit: " + run.why, kMemoryLimit});
   }
   return fail(Code::kInternal, "the sandbox ended in an unknown way");
 }
@@ -27,6 +33,8 @@ bool retryable(const Error& error) {
     case Code::kDeadlineExceeded:
     case Code::kCancelled:
       return false;
+    case Code::kResourceExhausted:
+      return error.details != kMemoryLimit;
     default:
       return true;
   }
