@@ -17,9 +17,7 @@ Error bad(std::string message) {
 
 // Names from outside, made safe to show.
 std::string shown(std::string_view name) {
-  std::string out;
-  for (char c : name.substr(0, 80)) out += static_cast<unsigned char>(c) < 0x20 || c == 0x7f ? '?' : c;
-  return out;
+  return printable(name, 80);
 }
 
 template <class Nodes>
@@ -58,7 +56,7 @@ Status checkName(std::string_view name) {
   for (unsigned char c : name)
     if (c == '/' || c < 0x20 || c == 0x7f)
       return fail(bad(fmt::format("the name '{}' has a slash or a control character", shown(name))));
-  if (!isUtf8(name)) return fail(bad(fmt::format("the name '{}' is not UTF-8", printable(name))));
+  if (!isUtf8(name)) return fail(bad(fmt::format("the name '{}' is not UTF-8", shown(name))));
   return {};
 }
 

@@ -100,6 +100,20 @@ TEST_F(Tree, GoesToTheStoreAndBack) {
   EXPECT_EQ(materialiseTree(store(), "a", *root, at("out")).error().code, Code::kAlreadyExists);
 }
 
+TEST_F(Tree, NamesAreCutBetweenCharacters) {
+  std::string name(79, 'n');
+  name += "\xc3\xa9";
+  const std::string shown = std::string(79, 'n') + "...";
+  EXPECT_NE(checkName(name + "/").error().message.find("'" + shown + "'"), std::string::npos);
+  EXPECT_NE(checkSymlinkTarget("/" + name.substr(1), 0).error().message.find("n...'"), std::string::npos);
+  reapi::Directory twice;
+  addFile(twice, name, digestOf("x"));
+  addFile(twice, name, digestOf("x"));
+  EXPECT_NE(walkError(put(twice)).find("'" + shown + "'"), std::string::npos);
+  EXPECT_NE(checkName("a\xe2\x80\xae/").error().message.find("'a?/'"), std::string::npos)
+      << "what turns the direction of text";
+}
+
 TEST_F(Tree, TheSameContentHasOneDigest) {
   Digest x = putText("x"), y = putText("y");
   TreeBuilder one, other;
