@@ -2,6 +2,8 @@
 // reports what it left.
 #pragma once
 
+#include <fstream>
+
 #include "coordinator/drivers/executed_result.h"
 #include "coordinator/jobs/executed_outputs.h"
 #include "coordinator/rpc/execution_service.h"
