@@ -374,7 +374,7 @@ Result<bool> LeaseQueue::reject(Connection& connection, const LeaseKey& key, con
   const BadEnd end{error, retryable ? "failed" : "final", now, run->operatorName + "/" + run->worker,
                    now + settings_.lease};
   KILN_TRY(giveUp(connection, *run, end, retryPolicy(fleetKnown)));
-  if (isBadEnd(*run, error, retryable, now - settings_.overhead))
+  if (isBadEnd(*run, error, retryable, now + settings_.overhead))
     KILN_TRY(recordOutcome(connection, run->operatorName, run->worker, LeaseOutcome::kBad, now));
   return true;
 }
