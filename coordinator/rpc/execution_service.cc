@@ -83,8 +83,8 @@ grpc::Status ExecutionService::execute(grpc::ServerContext& context, const reapi
                                request.skip_cache_lookup(),
                                jobs::queuePriority(request.execution_policy().priority())};
   const auto isGone = goneFrom(context, feed_);
-  const auto taken =
-      intake_.take(wanted, {{submitter, traceparentOf(context)}, readToolFacts(toolHeaderOf(context)), isGone});
+  const auto taken = intake_.take(
+      wanted, {{submitter, traceparentOf(context)}, readToolFacts(toolHeaderOf(context)), isGone});
   if (!taken && taken.error().code == Code::kCancelled && feed_.closed())
     return {grpc::StatusCode::UNAVAILABLE, "the coordinator is stopping; ask for the execution again"};
   if (!taken) return refusedExecution(taken.error());
