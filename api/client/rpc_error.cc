@@ -57,7 +57,7 @@ std::string httpStatus(std::string_view message) {
 
 Error answeredFrom(const std::string& endpoint, Error error) {
   // gRPC's own answer to a call that the server does not have; a coordinator says in words what it lacks.
-  if (error.code == Code::kUnimplemented && error.message.empty())
+  if (error.code == Code::kUnimplemented && error.message == codeName(error.code))
     return {Code::kUnimplemented,
             endpoint +
                 ": what answers there does not have this call, so it is no coordinator or one of another "

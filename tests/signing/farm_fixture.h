@@ -14,6 +14,7 @@
 #include "tests/support/memory_blob_store.h"
 #include "tests/support/memory_records.h"
 #include "tests/support/sample_fixtures.h"
+#include "tests/support/sample_policy.h"
 #include "tests/support/sample_spec.h"
 #include "tests/support/temp_directory.h"
 
@@ -46,7 +47,7 @@ struct Farm {
   std::string ociText = makeOciManifest(manifest, put(manifestText)).value();
   Digest artifact = put(ociText);
   Digest action = putAction(manifest.spec);
-  Digest sandboxPolicy = put(R"({"kind":"SandboxPolicy","name":"test"})");
+  Digest sandboxPolicy = put(testing_support::samplePolicyText("test"));
 
   testing_support::FixtureContents fixtures = testing_support::sampleFixtures();
   std::string fixtureList = testing_support::fixtureListOf(fixtures);

@@ -284,7 +284,7 @@ TEST_F(SignerTest, TheSandboxPolicyIsThatOfTheReceipts) {
   // A second policy must be stated as well.
   farm.provenance.internalParameters["sandboxPolicy"] = farm.sandboxPolicy.text();
   Receipt receipt = farm.goodReceipt();
-  receipt.sandboxPolicy = farm.put(R"({"kind":"SandboxPolicy","name":"another"})");
+  receipt.sandboxPolicy = farm.put(testing_support::samplePolicyText("another"));
   farm.addBuilder("w3", "acme", receipt);
   expectRefused(Code::kFailedPrecondition, "internalParameters.sandboxPolicy");
   farm.provenance.internalParameters["sandboxPolicy"] =

@@ -132,7 +132,7 @@ class OldFarm : public FarmTest {
   void admitsItsToolchain() {
     v1::Job job;
     const grpc::Status refused = submit(request("unsigned", 1), &job);
-    EXPECT_EQ(refused.error_code(), grpc::StatusCode::FAILED_PRECONDITION);
+    EXPECT_EQ(refused.error_code(), grpc::StatusCode::DATA_LOSS);
     EXPECT_NE(refused.error_message().find("kiln toolchain add"), std::string::npos)
         << refused.error_message();
     auto connection = pool_.acquire().value();
