@@ -77,6 +77,9 @@ class RunTest(unittest.TestCase):
         home = tempfile.TemporaryDirectory()
         self.addCleanup(home.cleanup)
         self.root, self.ledger = pathlib.Path(home.name, "tree"), pathlib.Path(home.name, "ledger")
+        # What this run itself is compared with is no commit of the trees here.
+        environment = {name: value for name, value in os.environ.items() if name != "KILN_BASE"}
+        self.enterContext(mock.patch.dict(os.environ, environment, clear=True))
         self.root.mkdir()
         self.git("init", "-q")
         self.commit("a/one")
