@@ -8,10 +8,6 @@
 namespace kiln::onnx {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(Code::kInvalidArgument, std::move(message));
-}
-
 struct Settings {
   std::int64_t heads = 0;
   Scoring scoring;

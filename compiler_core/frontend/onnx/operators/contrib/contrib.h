@@ -9,6 +9,9 @@ namespace kiln::onnx {
 
 inline constexpr std::string_view kMicrosoft = "com.microsoft";
 
+inline tl::unexpected<Error> invalid(std::string message) {
+  return fail(Code::kInvalidArgument, std::move(message));
+}
 // kUnimplemented where the node has the input, which is called `name` in the contract.
 inline Status refuseInput(const NodeContext& node, std::size_t index, std::string_view name) {
   if (!node.hasInput(index)) return {};

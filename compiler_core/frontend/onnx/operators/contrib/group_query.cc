@@ -8,10 +8,6 @@
 namespace kiln::onnx {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(Code::kInvalidArgument, std::move(message));
-}
-
 // Cosines and sines by position, [positions, half of the turned elements] each.
 struct Angles {
   Value cosine, sine;

@@ -9,10 +9,6 @@ namespace {
 
 using ir::BinaryKind;
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(Code::kInvalidArgument, std::move(message));
-}
-
 // With `batch` the rows stand before the batch's dimensions and go behind them; with `transposed` the last
 // two dimensions change places. A vector stays.
 Result<Value> arranged(NodeContext& node, Value value, bool transposed, bool batch) {

@@ -6,10 +6,6 @@
 namespace kiln::onnx {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(Code::kInvalidArgument, std::move(message));
-}
-
 mlir::Type f32(NodeContext& node) {
   return mlir::Float32Type::get(node.context());
 }

@@ -8,10 +8,6 @@
 namespace kiln::onnx {
 namespace {
 
-tl::unexpected<Error> invalid(std::string message) {
-  return fail(Code::kInvalidArgument, std::move(message));
-}
-
 Result<Values> one(const Term& term) {
   KILN_ASSIGN(Value value, term.value());
   return Values{value};
