@@ -76,6 +76,11 @@ FLOORS = {
         ".": "",
         "commands": ".",
     },
+    "compiler_core/frontend": {
+        "graph": "",
+        "onnx": "graph",
+        ".": "graph onnx",
+    },
     "compiler_core/frontend/onnx": {
         "reader": "",
         "graph": "reader",

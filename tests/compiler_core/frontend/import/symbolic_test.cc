@@ -5,7 +5,7 @@
 #include <random>
 
 #include "compiler_core/analysis/padding.h"
-#include "compiler_core/frontend/onnx/graph/symbolic_values.h"
+#include "compiler_core/frontend/graph/symbolic_values.h"
 #include "tests/compiler_core/frontend/run_model.h"
 
 namespace kiln::testing_support {
@@ -237,7 +237,7 @@ TEST(Symbolic, WhatIsFollowedIsWhatARunCalculates) {
     auto ranged = importRanged(bytes, {{"N", {1, kMost}}});
     if (!ranged) continue;
     auto main = (*ranged)->captured.module->lookupSymbol<mlir::func::FuncOp>(ir::kMain);
-    const auto elements = onnx::symbolicElements(main.front().getTerminator()->getOperand(0));
+    const auto elements = frontend::symbolicElements(main.front().getTerminator()->getOperand(0));
     if (!elements) continue;
     ++followed;
     for (const std::int64_t n :
