@@ -59,7 +59,7 @@ FLOORS = {
         "reference": "ir math",
         "schedule": "ir",
         "analysis": "ir reference",
-        "frontend": "analysis ir math reference",
+        "frontend": "analysis ir math reference runtime",
         "transforms": "analysis ir reference",
         "codegen": "ir memory runtime schedule transforms",
         "tuner": "codegen ir package runtime schedule",
