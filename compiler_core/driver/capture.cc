@@ -8,7 +8,7 @@ namespace kiln::driver {
 Result<Captured> captureModel(const Compilation& compilation) {
   compilation.begin(Stage::kCapture);
   Captured captured;
-  KILN_ASSIGN(captured.model, frontend::loadModel(compilation.request.model));
+  KILN_ASSIGN(captured.model, frontend::loadModel(compilation.request.model, compilation.request.parameters));
   if (const auto unknown = captured.model->unknownNames(compilation.request.partition); !unknown.empty())
     return fail(Code::kFailedPrecondition, "the rules do not fit the model: " + llvm::join(unknown, "; "));
   return captured;

@@ -20,12 +20,17 @@ std::span<const Frontend> frontends() {
   return kFrontends;
 }
 
-Result<LoadedModel> loadModel(const std::string& path) {
+Result<LoadedModel> loadModel(const std::string& path, const std::vector<std::string>& parameters) {
+  std::vector<parameters::ParameterFile> read;
+  for (const std::string& file : parameters) {
+    KILN_ASSIGN(parameters::ParameterFile one, parameters::readParameters(file));
+    read.push_back(std::move(one));
+  }
   KILN_ASSIGN(const auto file, MappedFile::open(path));
   const auto taken = std::ranges::find_if(kFrontends, [&](const Frontend& frontend) {
     return frontend.recognises == nullptr || frontend.recognises(file->bytes());
   });
-  return taken->load(path);
+  return taken->load(path, std::move(read));
 }
 
 Result<Outline> outlineOf(const std::string& path) {

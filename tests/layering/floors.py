@@ -77,9 +77,11 @@ FLOORS = {
         "commands": ".",
     },
     "compiler_core/frontend": {
-        "graph": "",
-        "onnx": "graph",
-        ".": "graph onnx",
+        "archive": "",
+        "parameters": "archive",
+        "graph": "parameters",
+        "onnx": "graph parameters",
+        ".": "graph onnx parameters",
     },
     "compiler_core/frontend/onnx": {
         "reader": "",
