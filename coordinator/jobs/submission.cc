@@ -157,6 +157,10 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
   auto spec = readSpec(request.spec_json());
   if (!spec) return fail(spec.error().in("spec_json"));
   out.spec = std::move(*spec);
+  for (const std::string& path : out.spec.parameters)
+    if (std::none_of(out.sources.begin() + 1, out.sources.end(),
+                     [&](const auto& source) { return source.path == path; }))
+      return fail(Code::kInvalidArgument, "spec_json: parameters: no source is called " + inQuotes(path));
   auto delivery = readDelivery(request.delivery_json());
   if (!delivery) return fail(delivery.error().in("delivery_json"));
   out.delivery = *delivery;
