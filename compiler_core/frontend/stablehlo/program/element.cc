@@ -46,6 +46,16 @@ Type tensorType(Element element, std::vector<std::int64_t> shape, std::string_vi
   return type;
 }
 
+Type tupleType(std::vector<Type> members) {
+  Type type;
+  type.kind = Type::Kind::kTuple;
+  type.text = "tuple<";
+  for (std::size_t i = 0; i < members.size(); ++i) type.text += (i ? ", " : "") + members[i].text;
+  type.text += ">";
+  type.members = std::move(members);
+  return type;
+}
+
 std::optional<std::int64_t> elementCount(std::span<const std::int64_t> shape) {
   std::int64_t count = 1;
   for (const std::int64_t extent : shape) {

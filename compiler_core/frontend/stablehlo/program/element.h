@@ -19,6 +19,9 @@ std::size_t elementBytes(Element element);
 // A tensor with its text. `other` names the element where it is kOther ("complex<f32>").
 Type tensorType(Element element, std::vector<std::int64_t> shape, std::string_view other = {});
 
+// A tuple with its text.
+Type tupleType(std::vector<Type> members);
+
 // The product of `shape`; nullopt where it has a dynamic or negative extent, or passes 2^48.
 std::optional<std::int64_t> elementCount(std::span<const std::int64_t> shape);
 

@@ -86,6 +86,8 @@ Status toSymbol(const AttributeRule& rule, Attribute& attribute) {
 
 template <class Convert>
 Status eachOf(const AttributeRule& rule, Attribute& attribute, Convert convert) {
+  if (const auto* none = std::get_if<Integers>(&attribute.value); none && none->empty())
+    attribute.value = std::vector<Attribute>();
   auto* list = std::get_if<std::vector<Attribute>>(&attribute.value);
   if (!list) return wrongKind(rule, attribute, "a list");
   for (Attribute& element : *list) KILN_TRY(convert(rule, element));
@@ -147,8 +149,6 @@ Attribute defaultOf(Absent absent, std::size_t rank) {
       return {false};
     case Absent::kZero:
       return {std::int64_t{0}};
-    case Absent::kOne:
-      return {std::int64_t{1}};
     case Absent::kMinusOne:
       return {std::int64_t{-1}};
     case Absent::kEmptyString:

@@ -34,7 +34,6 @@ enum class Absent {
   kStaysAbsent,
   kFalse,
   kZero,
-  kOne,
   kMinusOne,
   kEmptyString,
   kEmptyList,
