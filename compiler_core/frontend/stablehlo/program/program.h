@@ -1,8 +1,9 @@
-// A StableHLO program as plain structs: what both readers (bytecode/ and text/) make and the importer takes. No
-// MLIR here.
+// A StableHLO program as plain structs: what both readers (bytecode/ and text/) make and the importer takes.
+// No MLIR here.
 //
-// There is one form for each operation, whatever version or syntax it was read from: that of its newest version
-// in VHLO, StableHLO's versioned dialect, with the names of StableHLO. Aggregate attributes of the text form
+// There is one form for each operation, whatever version or syntax it was read from: that of its newest
+// version in VHLO, StableHLO's versioned dialect, with the names of StableHLO. Aggregate attributes of the
+// text form
 // (#stablehlo.dot, #stablehlo.gather, #stablehlo.conv, ...) are taken apart into VHLO's attributes
 // (lhs_contracting_dimensions, index_vector_dim, ...); what older versions lack has its default.
 // Source: the StableHLO specification (openxla) and its VHLO dialect, version 1.20.0.
@@ -12,6 +13,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -20,9 +22,23 @@
 namespace kiln::stablehlo {
 
 enum class Element {
-  kI1, kI2, kI4, kI8, kI16, kI32, kI64,
-  kUI2, kUI4, kUI8, kUI16, kUI32, kUI64,
-  kBF16, kF16, kF32, kF64,
+  kI1,
+  kI2,
+  kI4,
+  kI8,
+  kI16,
+  kI32,
+  kI64,
+  kUI2,
+  kUI4,
+  kUI8,
+  kUI16,
+  kUI32,
+  kUI64,
+  kBF16,
+  kF16,
+  kF32,
+  kF64,
   // Read and named, but served by no operation: complex and quantized numbers, small floats.
   kOther,
 };
@@ -41,8 +57,8 @@ struct Type {
   bool operator==(const Type&) const = default;
 };
 
-// Elements in row-major order, little-endian, i1 one byte each and types below a byte one byte for each element,
-// sign-extended where they are signed. One element that stands for all where `isSplat`.
+// Elements in row-major order, little-endian, i1 one byte each and types below a byte one byte for each
+// element, sign-extended where they are signed. One element that stands for all where `isSplat`.
 struct Literal {
   Type type;
   bool isSplat = false;
@@ -61,8 +77,8 @@ struct SymbolName {
 };
 struct Attribute {
   // std::monostate: an attribute that is none of these; its presence alone is known. Lists of integers and of
-  // booleans (dimension numbers, strides, window_reversal) are `integers` whatever type they had; matrices such
-  // as `padding` are flat and in row-major order.
+  // booleans (dimension numbers, strides, window_reversal) are `integers` whatever type they had; matrices
+  // such as `padding` are flat and in row-major order.
   std::variant<std::monostate, bool, std::int64_t, double, std::string, Enumerated, SymbolName,
                std::vector<std::int64_t>, Literal, Type, std::vector<Attribute>, Attributes>
       value;
@@ -83,7 +99,8 @@ struct Operation {
   std::vector<ValueId> operands, results;
   Attributes attributes;
   std::vector<Region> regions;
-  std::string location;  // its name in NameLocs, outermost first and joined with "/"; no file, no line. May be empty
+  std::string
+      location;  // its name in NameLocs, outermost first and joined with "/"; no file, no line. May be empty
 };
 
 struct Argument {
@@ -103,11 +120,13 @@ struct Function {
 
 // Owns the bytes that literals view, each through its owner.
 struct Program {
-  std::string form;      // "StableHLO bytecode 1.17.0", "StableHLO text", "JAX export 10 with StableHLO bytecode 1.15.0"
+  std::string
+      form;  // "StableHLO bytecode 1.17.0", "StableHLO text", "JAX export 10 with StableHLO bytecode 1.15.0"
   std::string producer;  // "StableHLO_v1.17.0", as bytecode states it; else empty
   std::vector<Function> functions;
 
-  // The function a run calls: the public one called "main", or else the only public one; null if there is none.
+  // The function a run calls: the public one called "main", or else the only public one; null if there is
+  // none.
   const Function* entry() const;
   // By its name; null if there is none.
   const Function* find(std::string_view name) const;

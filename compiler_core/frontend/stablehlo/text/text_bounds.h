@@ -1,0 +1,15 @@
+// What MLIR's parser does not bound itself, checked before it sees a text.
+#pragma once
+
+#include <string_view>
+
+#include "manifest/base/result.h"
+
+namespace kiln::stablehlo {
+
+// kUnimplemented, with line and column, for text in which brackets nest deeper than 256 (the parser
+// recurses), or a word or number is longer than 4 KiB outside of strings (it takes the square of that), or
+// which has affine maps (which recurse without brackets) or NUL characters, or more than 2^31 - 1 bytes.
+Status checkTextBounds(std::string_view text);
+
+}  // namespace kiln::stablehlo

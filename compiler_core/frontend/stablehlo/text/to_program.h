@@ -1,0 +1,16 @@
+// A module of MLIR, as the text's parser makes it, as a Program.
+#pragma once
+
+#include <memory>
+
+#include "compiler_core/frontend/stablehlo/program/program.h"
+#include "mlir/IR/BuiltinOps.h"
+
+namespace kiln::stablehlo {
+
+// `context` is the module's; literals of the Program keep it alive. kInvalidArgument for what is wrong, with
+// function and operation; kUnimplemented for what stands beside functions in the module, and for control flow
+// between blocks.
+Result<Program> toProgram(mlir::ModuleOp module, std::shared_ptr<mlir::MLIRContext> context);
+
+}  // namespace kiln::stablehlo
