@@ -75,6 +75,7 @@ constexpr Keyword kKeywords[] = {
     {"check.expect_close", "max_ulp_difference", "max_ulp_difference"},
     {"check.expect_close", "min_ulp_difference", "min_ulp_difference"},
     {"check.expect_serialized_eq", "probe_id", "probe_id"},
+    {"check.expect_serialized_eq", "iter", "iter"},
     {"interpreter.probe", "probe_id", "probe_id"},
 };
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "compiler_core/frontend/stablehlo/text/open_dialect.h"
+#include "compiler_core/frontend/stablehlo/text/packed_booleans.h"
 #include "compiler_core/frontend/stablehlo/text/text_bounds.h"
 #include "compiler_core/frontend/stablehlo/text/to_program.h"
 #include "manifest/base/printable.h"
@@ -36,8 +37,8 @@ Result<Program> readText(std::string_view text, const std::string& name) {
                     {}};
     return mlir::success();
   });
-  // The parser wants a NUL behind the text.
-  const std::string terminated(text);
+  std::string terminated(text);  // the parser wants a NUL behind the text
+  packBooleans(terminated);
   mlir::OwningOpRef<mlir::ModuleOp> module = mlir::parseSourceString<mlir::ModuleOp>(
       terminated, mlir::ParserConfig(context.get(), /*verifyAfterParse=*/true), name);
   if (!module) {

@@ -20,7 +20,8 @@ void addBody(OpAsmParser& parser, llvm::StringRef operation, mlir::Type scalar, 
   region.push_back(block);
   const mlir::Location place = parser.getEncodedSourceLoc(parser.getNameLoc());
   block->addArguments({scalar, scalar}, {place, place});
-  mlir::OpBuilder builder = mlir::OpBuilder::atBlockEnd(block);
+  mlir::OpBuilder builder(parser.getContext());
+  builder.setInsertionPointToEnd(block);
   mlir::OperationState inner(place, operation, block->getArguments(), scalar);
   mlir::Operation* result = builder.create(inner);
   mlir::OperationState end(place, "stablehlo.return", result->getResults(), {});
