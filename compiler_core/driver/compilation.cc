@@ -57,7 +57,7 @@ Compilation::Compilation(const CompileRequest& wanted, const CompileObserver& wa
       targets(std::move(servedTargets)),
       context(mlir::MLIRContext::Threading::DISABLED),
       ir(watching.irDirectory) {
-  onnx::prepareContext(context);
+  frontend::prepareContext(context);
   if (!observer.afterPass) return;
   context.registerActionHandler(
       [this](llvm::function_ref<void()> transform, const mlir::tracing::Action& action) {

@@ -49,7 +49,7 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const Composites& sequences, std::uint64_t seed,
                                           const std::map<std::string, reference::HostTensor>& given) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  onnx::prepareContext(context);
+  frontend::prepareContext(context);
   KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
   auto imported = onnx::importModel(context, loaded, {dims, pins, {}, sequences});
   if (!imported) {

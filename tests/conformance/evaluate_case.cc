@@ -45,7 +45,7 @@ CaseResult evaluateCase(const Case& one) {
   const auto outcome = [&]() -> Status {
     KILN_ASSIGN(onnx::LoadedModel loaded, onnx::loadModel(one.model));
     mlir::MLIRContext context;
-    onnx::prepareContext(context);
+    frontend::prepareContext(context);
     auto data = readData(one);
     const std::vector<NamedTensor> inputs = data ? data->inputs : std::vector<NamedTensor>();
     random = isRandom(loaded.model, inputs);

@@ -135,7 +135,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     }
   }
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  kiln::onnx::prepareContext(context);
+  kiln::frontend::prepareContext(context);
   auto captured = kiln::onnx::importModel(context, loaded, options);
   // A wrong model is refused in words of its own; an internal error is a fault.
   if (!captured && captured.error().code == kiln::Code::kInternal) std::abort();

@@ -76,6 +76,10 @@ FLOORS = {
         ".": "",
         "commands": ".",
     },
+    "compiler_core/frontend": {
+        "graph": "",
+        "onnx": "graph",
+    },
     "compiler_core/frontend/onnx": {
         "reader": "",
         "graph": "reader",

@@ -37,7 +37,7 @@ std::uint64_t stepsOf(const OnnxBuilder& model) {
   const std::string path = directory / "m.onnx";
   std::ofstream(path, std::ios::binary) << model.build();
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
-  onnx::prepareContext(context);
+  frontend::prepareContext(context);
   const auto loaded = onnx::loadModel(path);
   EXPECT_TRUE(loaded);
   const auto captured = onnx::importModel(context, *loaded, {{}, {}, {}, {}});

@@ -30,7 +30,7 @@ inline Result<std::unique_ptr<TestModel>> import(
   KILN_ASSIGN(model->loaded.model, onnx::parseModel(asBytes(model->bytes)));
   KILN_TRY(onnx::validate(model->loaded.model));
   model->loaded.directory = std::move(directory);
-  onnx::prepareContext(model->context);
+  frontend::prepareContext(model->context);
   KILN_ASSIGN(model->captured,
               onnx::importModel(model->context, model->loaded, {dims, pins, ranges, composites}));
   return model;

@@ -12,7 +12,7 @@ Result<std::vector<reference::HostTensor>> evaluate(const std::string& model, co
                                                     const std::vector<reference::HostTensor>& inputs) {
   KILN_ASSIGN(onnx::LoadedModel loaded, onnx::loadModel(model));
   mlir::MLIRContext context;
-  onnx::prepareContext(context);
+  frontend::prepareContext(context);
   onnx::ImportOptions options;
   options.dims = dims;
   KILN_ASSIGN(onnx::Captured captured, onnx::importModel(context, loaded, options));

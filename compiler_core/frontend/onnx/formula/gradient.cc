@@ -4,7 +4,7 @@
 #include <functional>
 #include <numeric>
 
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 namespace kiln::onnx {

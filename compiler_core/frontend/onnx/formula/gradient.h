@@ -8,7 +8,7 @@
 // share. Ceil, floor, round and sign have slope 0.
 #pragma once
 
-#include "compiler_core/frontend/onnx/graph/graph_builder.h"
+#include "compiler_core/frontend/onnx/graph/names.h"
 
 namespace kiln::onnx {
 

@@ -1,7 +1,7 @@
 // Reading pixels at computed positions.
 #pragma once
 
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/graph/names.h"
 
 namespace kiln::onnx {
 

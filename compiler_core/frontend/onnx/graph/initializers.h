@@ -1,9 +1,8 @@
 // Tensors of the model file as values: small ones and splats as kiln.constant, others as kiln.weight.
 #pragma once
 
+#include "compiler_core/frontend/graph/tensors.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"
-#include "compiler_core/ir/ir.h"
-#include "compiler_core/ir/weight_table.h"
 
 namespace kiln::onnx {
 
@@ -17,12 +16,14 @@ class Initializers {
   Result<mlir::Value> import(mlir::OpBuilder& builder, mlir::Location location, const Tensor& tensor,
                              std::string name);
   // The same for a tensor in memory.
-  mlir::Value add(mlir::OpBuilder& builder, mlir::Location location, ir::Weight weight);
+  mlir::Value add(mlir::OpBuilder& builder, mlir::Location location, ir::Weight weight) {
+    return frontend::addTensor(table_, builder, location, std::move(weight));
+  }
   // The payload alone, for what becomes no tensor of the graph; errors as import() has them.
   Result<ir::Weight> data(const Tensor& tensor) { return tensorData(tensor, file_, external_); }
 
   // The weight that `value` is; null for any other value.
-  const ir::Weight* find(mlir::Value value) const;
+  const ir::Weight* find(mlir::Value value) const { return frontend::findWeight(table_, value); }
 
  private:
   ir::WeightTable& table_;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include "compiler_core/frontend/onnx/graph/graph_builder.h"
+#include "compiler_core/frontend/onnx/graph/names.h"
 #include "compiler_core/frontend/onnx/reader/model.h"
 
 namespace kiln::onnx {

@@ -5,9 +5,9 @@
 #include <set>
 #include <string>
 
-#include "compiler_core/frontend/onnx/graph/graph_builder.h"
 #include "compiler_core/frontend/onnx/graph/initializers.h"
 #include "compiler_core/frontend/onnx/graph/item.h"
+#include "compiler_core/frontend/onnx/graph/names.h"
 #include "compiler_core/frontend/onnx/reader/model.h"
 #include "compiler_core/reference/element.h"
 

@@ -428,11 +428,6 @@ Result<Captured> Importer::run() {
 
 }  // namespace
 
-void prepareContext(mlir::MLIRContext& context) {
-  context.disableMultithreading();
-  context.loadDialect<ir::KilnDialect, mlir::func::FuncDialect>();
-}
-
 Result<Captured> importModel(mlir::MLIRContext& context, const LoadedModel& loaded,
                              const ImportOptions& options) {
   return Importer(context, loaded, options).run();

@@ -1,5 +1,6 @@
 // Attention, FlexAttention and RotaryEmbedding.
-#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/graph/index_math.h"
+#include "compiler_core/frontend/onnx/formula/check_indices.h"
 #include "compiler_core/frontend/onnx/operators/heads.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"

@@ -1,5 +1,5 @@
 // Det, by elimination with partial pivoting, unrolled over the columns.
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"

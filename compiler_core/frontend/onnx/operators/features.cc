@@ -1,6 +1,7 @@
 // Features of classical models: n-grams of integers, and what ai.onnx.ml does without strings.
-#include "compiler_core/frontend/onnx/formula/formula.h"
-#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/graph/formula.h"
+#include "compiler_core/frontend/graph/index_math.h"
+#include "compiler_core/frontend/onnx/formula/check_indices.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

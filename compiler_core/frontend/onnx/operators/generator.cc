@@ -1,7 +1,7 @@
 // Tensors made of positions: Range, EyeLike, OneHot, Trilu.
 #include <cmath>
 
-#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/graph/index_math.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

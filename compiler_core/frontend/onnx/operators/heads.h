@@ -3,7 +3,7 @@
 
 #include <limits>
 
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 
 namespace kiln::onnx {
 

@@ -1,6 +1,7 @@
 // Reading and writing by tensors of indices: GatherElements, GatherND, ScatterElements, ScatterND,
 // TensorScatter, ReverseSequence, MaxUnpool, Col2Im.
-#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/graph/index_math.h"
+#include "compiler_core/frontend/onnx/formula/check_indices.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"

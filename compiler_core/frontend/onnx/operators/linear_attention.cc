@@ -1,7 +1,7 @@
 // LinearAttention: a recurrence over the tokens, unrolled.
 #include <cmath>
 
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
 

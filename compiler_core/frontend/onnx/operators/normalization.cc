@@ -1,5 +1,5 @@
 // Normalisations, and Dropout, which does nothing at inference.
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"

@@ -1,5 +1,5 @@
 // Pad and CenterCropPad.
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

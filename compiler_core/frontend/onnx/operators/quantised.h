@@ -1,7 +1,7 @@
 // Values in small types by scale and zero point.
 #pragma once
 
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 
 namespace kiln::onnx {
 

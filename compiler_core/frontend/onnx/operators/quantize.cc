@@ -1,7 +1,7 @@
 // Quantisation: to and from small types by scale and zero point, and products of quantised operands.
 #include <limits>
 
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 #include "compiler_core/frontend/onnx/operators/quantised.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"

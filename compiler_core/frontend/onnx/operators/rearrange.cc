@@ -1,5 +1,5 @@
 // Operators that lay out elements anew: DepthToSpace, SpaceToDepth, Tile.
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

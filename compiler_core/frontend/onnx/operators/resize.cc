@@ -1,6 +1,6 @@
 // Resize and Upsample. Every dimension is resized on its own: a table of source positions and their weights
 // per result position, gathered and summed.
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

@@ -1,6 +1,6 @@
 // Choosing elements by their values: ArgMax, ArgMin, TopK, Hardmax, NonZero, Compress, Unique,
 // NonMaxSuppression; and running sums.
-#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/graph/index_math.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

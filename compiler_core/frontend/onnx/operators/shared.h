@@ -1,7 +1,7 @@
 // Operators that others are built upon.
 #pragma once
 
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

@@ -1,5 +1,6 @@
 // Parts of tensors: Slice, Split, Concat, Gather.
-#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/graph/index_math.h"
+#include "compiler_core/frontend/onnx/formula/check_indices.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 
 namespace kiln::onnx {

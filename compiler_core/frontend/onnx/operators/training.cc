@@ -1,5 +1,5 @@
 // ai.onnx.preview.training: gradients, and optimisers, which make one step for each of several tensors.
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/formula/gradient.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
 

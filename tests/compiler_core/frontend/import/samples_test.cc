@@ -24,7 +24,7 @@ void compareWithGolden(const std::string& model, const std::string& images, cons
   auto loaded = onnx::loadModel(std::string(KILN_SOURCE_DIR) + "/tests/models/" + model);
   ASSERT_TRUE(loaded) << loaded.error().message;
   mlir::MLIRContext context;
-  onnx::prepareContext(context);
+  frontend::prepareContext(context);
   auto captured = onnx::importModel(context, *loaded, {dims, {}});
   ASSERT_TRUE(captured) << captured.error().message;
   EXPECT_EQ(captured->capture.served, captured->capture.nodes);
@@ -59,7 +59,7 @@ TEST(Samples, AnUnboundDimensionNamesItselfAndTheFlag) {
   auto loaded = onnx::loadModel(std::string(KILN_SOURCE_DIR) + "/tests/models/digits_mlp.onnx");
   ASSERT_TRUE(loaded) << loaded.error().message;
   mlir::MLIRContext context;
-  onnx::prepareContext(context);
+  frontend::prepareContext(context);
   auto captured = onnx::importModel(context, *loaded, {});
   ASSERT_FALSE(captured);
   EXPECT_EQ(captured.error().code, Code::kUnimplemented);

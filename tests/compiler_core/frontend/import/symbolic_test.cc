@@ -5,7 +5,7 @@
 #include <random>
 
 #include "compiler_core/analysis/padding.h"
-#include "compiler_core/frontend/onnx/graph/symbolic_values.h"
+#include "compiler_core/frontend/graph/symbolic_values.h"
 #include "tests/compiler_core/frontend/run_model.h"
 
 namespace kiln::testing_support {

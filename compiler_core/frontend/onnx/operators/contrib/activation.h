@@ -1,7 +1,7 @@
 // Activations that operators of com.microsoft have inside.
 #pragma once
 
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/onnx/graph/node_context.h"
 
 namespace kiln::onnx {
 

@@ -1,5 +1,6 @@
 // GroupQueryAttention, whose keys and values lie in a cache, and RotaryEmbedding.
-#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/graph/index_math.h"
+#include "compiler_core/frontend/onnx/formula/check_indices.h"
 #include "compiler_core/frontend/onnx/operators/contrib/contrib.h"
 #include "compiler_core/frontend/onnx/operators/heads.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"

@@ -1,5 +1,6 @@
 // Normalisations behind a sum: of a residual, and of embeddings.
-#include "compiler_core/frontend/onnx/formula/index_math.h"
+#include "compiler_core/frontend/graph/index_math.h"
+#include "compiler_core/frontend/onnx/formula/check_indices.h"
 #include "compiler_core/frontend/onnx/operators/contrib/contrib.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/graph/symbolic_values.h"
+#include "compiler_core/frontend/graph/symbolic_values.h"
 
 #include <cmath>
 #include <limits>
@@ -8,7 +8,7 @@
 #include "compiler_core/ir/types.h"
 #include "llvm/ADT/TypeSwitch.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 namespace {
 
 using ir::Dim;
@@ -64,7 +64,7 @@ class Follower {
   }
 
  private:
-  std::optional<ir::Range> range(const Dim& dim) const { return onnx::rangeOf(dim, place_); }
+  std::optional<ir::Range> range(const Dim& dim) const { return frontend::rangeOf(dim, place_); }
 
   Elements find(mlir::Value value) {
     auto type = ir::tensorType(value);
@@ -482,4 +482,4 @@ mlir::Value foldExtents(mlir::OpBuilder& builder, mlir::Operation* operation) {
   return constant;
 }
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

@@ -6,7 +6,7 @@
 
 #include "mlir/IR/Value.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 
 struct IndexChecks {
   struct Count {
@@ -18,4 +18,4 @@ struct IndexChecks {
   std::vector<Count> counts;  // of the block that is being built
 };
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

@@ -2,10 +2,10 @@
 #include <algorithm>
 #include <memory>
 
-#include "compiler_core/frontend/onnx/graph/graph_builder.h"
+#include "compiler_core/frontend/graph/graph_builder.h"
 #include "compiler_core/ir/attributes.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 namespace {
 
 // A body of one block while it is made: inside an operation at the end of the current block that goes when
@@ -252,4 +252,4 @@ void GraphBuilder::uncover(Value covered, Values& others) {
   cast.erase();
 }
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

@@ -1,13 +1,13 @@
 // What is known of values at compile time, and what a user is told where that is not enough.
 #include "compiler_core/analysis/shape_report.h"
-#include "compiler_core/frontend/onnx/graph/graph_builder.h"
-#include "compiler_core/frontend/onnx/graph/symbolic_values.h"
+#include "compiler_core/frontend/graph/graph_builder.h"
+#include "compiler_core/frontend/graph/symbolic_values.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/reference/element.h"
 #include "compiler_core/reference/evaluator.h"
 #include "llvm/ADT/SetVector.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 
 std::optional<Dims> GraphBuilder::constantIntegers(Value value) {
   auto op = value.getDefiningOp<ir::ConstantOp>();
@@ -28,7 +28,7 @@ std::optional<Shape> GraphBuilder::symbolicWholes(Value value) {
 }
 
 std::optional<ir::Range> GraphBuilder::rangeOf(const Dim& dim) const {
-  return onnx::rangeOf(dim, builder_.getInsertionBlock()->getParentOp());
+  return frontend::rangeOf(dim, builder_.getInsertionBlock()->getParentOp());
 }
 
 mlir::ModuleOp GraphBuilder::module() const {
@@ -193,4 +193,4 @@ std::optional<double> GraphBuilder::constantScalar(Value value) {
   return reference::toDouble(reference::readElement(tensor->dtype, tensor->bytes.data()));
 }
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

@@ -1,6 +1,6 @@
-#include "compiler_core/frontend/onnx/formula/formula.h"
+#include "compiler_core/frontend/graph/formula.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 
 Term Term::cast(mlir::Type element) const {
   return apply([&](Value v) { return builder_->cast(v, element); });
@@ -89,4 +89,4 @@ Term fromCalculation(const Term& value, mlir::Type element) {
   return element.isInteger() ? value.unary(ir::UnaryKind::Round).cast(element) : value.cast(element);
 }
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

@@ -3,13 +3,13 @@
 // MLIR.
 #pragma once
 
-#include "compiler_core/frontend/onnx/graph/index_checks.h"
+#include "compiler_core/frontend/graph/index_checks.h"
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
 #include "manifest/base/result.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 
 using mlir::Value;
 using Values = llvm::SmallVector<Value>;
@@ -222,4 +222,4 @@ class GraphBuilder {
   IndexChecks* checks_;
 };
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

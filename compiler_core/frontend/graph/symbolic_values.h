@@ -6,7 +6,7 @@
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Value.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 
 // What `dim` can be over all profiles of the module that `place` stands in; nullopt where nothing bounds it.
 std::optional<ir::Range> rangeOf(const ir::Dim& dim, mlir::Operation* place);
@@ -25,4 +25,4 @@ std::optional<ir::Shape> symbolicReals(mlir::Value value);
 // null otherwise.
 mlir::Value foldExtents(mlir::OpBuilder& builder, mlir::Operation* operation);
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

@@ -1,16 +1,16 @@
-#include "compiler_core/frontend/onnx/graph/graph_builder.h"
+#include "compiler_core/frontend/graph/graph_builder.h"
 
 #include <limits>
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/diagnostic_text.h"
-#include "compiler_core/frontend/onnx/graph/symbolic_values.h"
+#include "compiler_core/frontend/graph/symbolic_values.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/reference/element.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Verifier.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 namespace {
 
 // Larger tensors are refused before anything is calculated with their sizes.
@@ -498,4 +498,4 @@ Value GraphBuilder::integerList(llvm::ArrayRef<std::int64_t> values) {
   return constant(mlir::DenseElementsAttr::get(type, values));
 }
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

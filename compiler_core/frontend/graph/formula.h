@@ -3,9 +3,9 @@
 // tensor it meets.
 #pragma once
 
-#include "compiler_core/frontend/onnx/graph/node_context.h"
+#include "compiler_core/frontend/graph/graph_builder.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 
 class Term {
  public:
@@ -114,4 +114,4 @@ mlir::Type calculationType(mlir::Type element);
 // Back from there: integers are rounded to the nearest and saturate.
 Term fromCalculation(const Term& value, mlir::Type element);
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend
