@@ -217,7 +217,7 @@ Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& spec,
 
 Status checkModelFile(const std::string& path, const CompileSpec& spec, const onnx::ExternalSizes& external) {
   if (!isOnnxName(path)) return {};
-  KILN_ASSIGN(const auto file, onnx::MappedFile::open(path));
+  KILN_ASSIGN(const auto file, MappedFile::open(path));
   return checkModel(file->bytes(), path, spec, external);
 }
 

@@ -7,7 +7,7 @@
 
 #include "api/client/model_check.h"
 #include "compiler_core/frontend/onnx/reader/foreign_file.h"
-#include "compiler_core/frontend/onnx/reader/mapped_file.h"
+#include "manifest/base/mapped_file.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/compile_spec.h"
 #include "manifest/spec/external_path.h"
@@ -67,7 +67,7 @@ Result<std::vector<ModelFileOnDisk>> dataFiles(const std::string& model, const f
     if (!file) {
       // Of what is no model at all it would be beside the point.
       if (isOnnxName(model)) {
-        KILN_ASSIGN(const auto bytes, onnx::MappedFile::open(model));
+        KILN_ASSIGN(const auto bytes, MappedFile::open(model));
         KILN_TRY(readModel(bytes->bytes(), model));
       }
       return fail(file.error());
@@ -88,7 +88,7 @@ Status checkFetched(const std::string& path) {
   constexpr std::uint64_t kMaxPointer = 1024;
   std::error_code error;
   if (const auto size = fs::file_size(path, error); error || size == 0 || size > kMaxPointer) return {};
-  KILN_ASSIGN(const auto file, onnx::MappedFile::open(path));
+  KILN_ASSIGN(const auto file, MappedFile::open(path));
   if (!onnx::isLfsPointer(file->bytes(), file->bytes().size())) return {};
   return fail(
       invalidModel(path +

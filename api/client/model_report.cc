@@ -115,7 +115,7 @@ Result<ModelReport> inspectModel(const std::string& path, const std::vector<std:
     const auto size = std::filesystem::file_size(file.path, error);
     if (!error) report.bytes += size;
   }
-  KILN_ASSIGN(const auto file, onnx::MappedFile::open(path));
+  KILN_ASSIGN(const auto file, MappedFile::open(path));
   KILN_ASSIGN(const onnx::Model model, readModel(file->bytes(), path, externalSizes(report.files)));
   report.producer = printable(model.producer);
   report.producerVersion = printable(model.producerVersion);

@@ -12,7 +12,7 @@ namespace {
 
 // kUnimplemented names the first dimension that `mustPad` asks for in vain. Nothing shows for profiles that
 // are captured apart.
-Result<std::vector<SymbolEvidence>> symbolsOf(const onnx::Captured& captured, bool mustPad, bool isApart) {
+Result<std::vector<SymbolEvidence>> symbolsOf(const frontend::Captured& captured, bool mustPad, bool isApart) {
   std::vector<SymbolEvidence> symbols;
   const auto reasons =
       analysis::whyNotPadded(*captured.module, static_cast<unsigned>(captured.symbols.size()));
@@ -37,8 +37,8 @@ Result<Analysed> analyseModel(Compilation& compilation, const Captured& captured
   compilation.begin(Stage::kAnalyse);
   const CompileRequest& request = compilation.request;
   Analysed analysed;
-  KILN_ASSIGN(analysed.profiles, importProfiles(compilation.context, captured.loaded, request));
-  onnx::Captured& common = analysed.common();
+  KILN_ASSIGN(analysed.profiles, importProfiles(compilation.context, *captured.model, request));
+  frontend::Captured& common = analysed.common();
   KILN_TRY(compilation.ir.write("capture", *common.module));
   analysed.indexChecks = ir::indexChecksOf(common.module->lookupSymbol<mlir::func::FuncOp>(ir::kMain));
   KILN_ASSIGN(analysed.symbols, symbolsOf(common, request.pad, !analysed.profiles.own.empty()));

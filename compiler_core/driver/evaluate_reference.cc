@@ -50,17 +50,17 @@ Result<ReferenceResult> evaluateReference(const std::string& model,
                                           const std::map<std::string, reference::HostTensor>& given) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   frontend::prepareContext(context);
-  KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
-  auto imported = onnx::importModel(context, loaded, {dims, pins, {}, sequences});
+  KILN_ASSIGN(const frontend::LoadedModel loaded, frontend::loadModel(model));
+  auto imported = loaded->import(context, {dims, pins, {}, sequences});
   if (!imported) {
     analysis::Profile sizes;
     for (const auto& [name, size] : dims) sizes.dims.push_back({name, size, size, size});
     CompileRequest request;
     request.pins = pins;
     request.sequences = sequences;
-    return fail(withSizes(context, loaded, request, {sizes}, imported.error()));
+    return fail(withSizes(context, *loaded, request, {sizes}, imported.error()));
   }
-  onnx::Captured captured = std::move(*imported);
+  frontend::Captured captured = std::move(*imported);
   ReferenceResult result{captured.inputs,           captured.outputs, {}, {}, coarsestOf(*captured.module),
                          hasBytes(*captured.module)};
   for (const auto& [name, value] : given)

@@ -17,18 +17,18 @@ std::string sizesText(const analysis::Profile& profile) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-Result<onnx::Captured> importTogether(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+Result<frontend::Captured> importTogether(mlir::MLIRContext& context, const frontend::Model& model,
                                       const CompileRequest& request,
                                       const std::vector<analysis::Profile>& profiles) {
   KILN_ASSIGN(analysis::ProfileBounds bounds, analysis::boundsOf(profiles));
   // Whether a dimension can be padded shows only where it is a symbol.
   if (request.pad)
     for (const auto& [name, value] : std::exchange(bounds.fixed, {})) bounds.ranges[name] = {value, value};
-  return onnx::importModel(context, loaded, {bounds.fixed, request.pins, bounds.ranges, request.sequences});
+  return model.import(context, {bounds.fixed, request.pins, bounds.ranges, request.sequences});
 }
 
 // Moves the weights behind those of `into`, and the module's references with them.
-void takeWeights(onnx::Captured& from, ir::WeightTable& into) {
+void takeWeights(frontend::Captured& from, ir::WeightTable& into) {
   const std::int64_t offset = into.size();
   for (std::int64_t i = 0; i < from.weights.size(); ++i) into.add(*from.weights.find(i));
   from.module->walk(
@@ -72,11 +72,11 @@ Status mergeOutput(ir::Signature& output, const ir::Signature& other, std::vecto
 // What profile after profile adds to the first one's.
 class Merge {
  public:
-  explicit Merge(onnx::Captured& common) : common_(common), texts_(common.outputs.size()) {
+  explicit Merge(frontend::Captured& common) : common_(common), texts_(common.outputs.size()) {
     for (std::size_t i = 0; i < texts_.size(); ++i) texts_[i].resize(common.outputs[i].shape.size());
   }
 
-  Status add(onnx::Captured& other) {
+  Status add(frontend::Captured& other) {
     if (common_.symbols.size() != other.symbols.size() || common_.outputs.size() != other.outputs.size())
       return differ("the profiles have other symbols or outputs");
     for (std::size_t i = 0; i < common_.symbols.size(); ++i) {
@@ -98,24 +98,24 @@ class Merge {
   }
 
  private:
-  onnx::Captured& common_;
+  frontend::Captured& common_;
   std::vector<std::vector<Texts>> texts_;  // by output and dimension
 };
 
 // Whether larger sizes end otherwise; else the fault is the model's own, as an initializer that is cut short.
-bool dependsOnSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+bool dependsOnSizes(mlir::MLIRContext& context, const frontend::Model& model,
                     const CompileRequest& request, std::vector<analysis::Profile> profiles,
                     const Error& error) {
   constexpr std::int64_t kMore = 64;  // beyond most windows
   for (analysis::Profile& profile : profiles)
     for (analysis::ProfileDim& dim : profile.dims) dim.min += kMore, dim.opt += kMore, dim.max += kMore;
-  const auto captured = importTogether(context, loaded, request, profiles);
+  const auto captured = importTogether(context, model, request, profiles);
   return captured || captured.error().message != error.message;
 }
 
 // Pins without which the model ends otherwise, "--pin axes=7" each: with zeros instead, which are an axis and
 // an extent of any tensor.
-std::vector<std::string> blamedPins(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+std::vector<std::string> blamedPins(mlir::MLIRContext& context, const frontend::Model& model,
                                     const CompileRequest& request,
                                     const std::vector<analysis::Profile>& profiles, const Error& error) {
   std::vector<std::string> fatal, other;
@@ -125,7 +125,7 @@ std::vector<std::string> blamedPins(mlir::MLIRContext& context, const onnx::Load
     varied.sequences = request.sequences;
     varied.pins = request.pins;
     varied.pins[name].assign(values.size(), std::int64_t{0});
-    const auto captured = importTogether(context, loaded, varied, profiles);
+    const auto captured = importTogether(context, model, varied, profiles);
     if (!captured && captured.error().message == error.message) continue;
     const std::string list = pinListText(values);  // in brackets
     (captured ? fatal : other).push_back(fmt::format("--pin {}={}", name, list.substr(1, list.size() - 2)));
@@ -135,49 +135,49 @@ std::vector<std::string> blamedPins(mlir::MLIRContext& context, const onnx::Load
 
 }  // namespace
 
-Error withSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded, const CompileRequest& request,
+Error withSizes(mlir::MLIRContext& context, const frontend::Model& model, const CompileRequest& request,
                 const std::vector<analysis::Profile>& profiles, Error error) {
   if (error.code != Code::kInvalidArgument) return error;
   std::vector<std::string> texts;
   for (const analysis::Profile& profile : profiles)
     if (!profile.dims.empty()) texts.push_back(sizesText(profile));
-  if (const auto pins = blamedPins(context, loaded, request, profiles, error); !pins.empty()) {
+  if (const auto pins = blamedPins(context, model, request, profiles, error); !pins.empty()) {
     // Given with the command, not by the model.
     error.code = Code::kUnimplemented;
     error.message += fmt::format(" (with {}{}{}; if the model is right, other values fit it)",
                                  fmt::join(texts, "; "), texts.empty() ? "" : ", ", fmt::join(pins, ", "));
-  } else if (!texts.empty() && dependsOnSizes(context, loaded, request, profiles, error)) {
+  } else if (!texts.empty() && dependsOnSizes(context, model, request, profiles, error)) {
     error.message +=
         fmt::format(" (with {}; if the model is right, other sizes fit it)", fmt::join(texts, "; "));
   }
   return error;
 }
 
-Error blamedOnSizes(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+Error blamedOnSizes(mlir::MLIRContext& context, const frontend::Model& model,
                     const CompileRequest& request, const analysis::Profile& profile, Error error) {
   if (error.code != Code::kInternal) return error;
   analysis::Profile least = profile;
   for (analysis::ProfileDim& dim : least.dims) dim.opt = dim.max = dim.min;
-  const auto captured = importTogether(context, loaded, request, {least});
+  const auto captured = importTogether(context, model, request, {least});
   if (captured || captured.error().code != Code::kInvalidArgument) return error;
-  return withSizes(context, loaded, request, {least}, captured.error());
+  return withSizes(context, model, request, {least}, captured.error());
 }
 
-Result<ImportedProfiles> importProfiles(mlir::MLIRContext& context, const onnx::LoadedModel& loaded,
+Result<ImportedProfiles> importProfiles(mlir::MLIRContext& context, const frontend::Model& model,
                                         const CompileRequest& request) {
   ImportedProfiles result;
-  auto together = importTogether(context, loaded, request, request.profiles);
+  auto together = importTogether(context, model, request, request.profiles);
   if (together) {
     result.common = std::move(*together);
     return result;
   }
   const auto blamed = [&](const std::vector<analysis::Profile>& profiles, const Error& error) {
-    return withSizes(context, loaded, request, profiles, error);
+    return withSizes(context, model, request, profiles, error);
   };
   if (request.profiles.size() == 1 || request.pad) return fail(blamed(request.profiles, together.error()));
   std::optional<Merge> merge;
   for (const analysis::Profile& profile : request.profiles) {
-    auto one = importTogether(context, loaded, request, {profile});
+    auto one = importTogether(context, model, request, {profile});
     if (!one && one.error().message == together.error().message)
       return fail(blamed(request.profiles, together.error()));
     if (!one) return fail(blamed({profile}, one.error()).in(fmt::format("profile '{}'", profile.name)));

@@ -5,7 +5,7 @@
 
 #include "compiler_core/analysis/diagnostic_text.h"
 #include "compiler_core/driver/stages.h"
-#include "compiler_core/frontend/onnx/import/unsupported.h"
+#include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/partition/partition_ops.h"
 #include "mlir/Pass/Pass.h"
@@ -50,7 +50,7 @@ Result<partition::PartitionEvidence> cut(Compilation& compilation, const onnx::C
   options.operators = common.operators;
   KILN_ASSIGN(partition::PartitionResult parts, partition::partition(module, options));
   if (!parts.unsupported.empty())
-    return fail(onnx::unsupportedError(parts.unsupported, common.capture.nodes));
+    return fail(frontend::unsupportedError(parts.unsupported, common.capture.nodes));
   if (isDisabled) return std::move(parts.evidence);
   KILN_TRY(runPass(compilation, module));
   KILN_TRY(partition::describe(module, parts.evidence));

@@ -17,13 +17,13 @@
 #include "compiler_core/driver/compilation.h"
 #include "compiler_core/driver/device_program.h"
 #include "compiler_core/driver/import_profiles.h"
-#include "compiler_core/frontend/onnx/reader/load.h"
+#include "compiler_core/frontend/graph/model.h"
 
 namespace kiln::driver {
 
 // Capture: the model's files are read, and the request's rules fit them.
 struct Captured {
-  onnx::LoadedModel loaded;
+  frontend::LoadedModel model;
 };
 Result<Captured> captureModel(const Compilation& compilation);
 
@@ -34,8 +34,8 @@ struct Analysed {
   std::vector<std::string> indexChecks;  // likewise
   std::vector<Probe> probes;             // likewise; those behind rewrite come later
 
-  onnx::Captured& common() { return profiles.common; }
-  const onnx::Captured& common() const { return profiles.common; }
+  frontend::Captured& common() { return profiles.common; }
+  const frontend::Captured& common() const { return profiles.common; }
 };
 Result<Analysed> analyseModel(Compilation& compilation, const Captured& captured);
 

@@ -19,7 +19,7 @@ constexpr std::int64_t kMaxPinnedElements = 64;
 // TypeProto's oneof: which file a value has. Field numbers are of onnx.proto.
 enum class Kind { kTensor, kSequence, kOptional };
 
-using FileHandle = std::shared_ptr<const onnx::MappedFile>;
+using FileHandle = std::shared_ptr<const MappedFile>;
 using Files = std::vector<FileHandle>;
 
 // The bytes of the first field `number` of a message, empty when it has none.
@@ -91,7 +91,7 @@ Result<Files> openFiles(const std::string& directory, const std::string& stem) {
   for (int i = 0;; ++i) {
     const std::string path = directory + "/" + stem + "_" + std::to_string(i) + ".pb";
     if (!std::filesystem::exists(path)) return files;
-    KILN_ASSIGN(auto file, onnx::MappedFile::open(path));
+    KILN_ASSIGN(auto file, MappedFile::open(path));
     files.push_back(std::move(file));
   }
 }
@@ -148,7 +148,7 @@ Result<CaseData> readData(const Case& one) {
       KILN_ASSIGN(NamedTensor made, lightInput(*input));
       data.inputs.push_back(std::move(made));
     }
-    KILN_ASSIGN(auto file, onnx::MappedFile::open(one.output));
+    KILN_ASSIGN(auto file, MappedFile::open(one.output));
     if (graph.outputs.empty()) return fail(Code::kInvalidArgument, "a network without an output");
     KILN_TRY(append(std::string(graph.outputs[0].name), Kind::kTensor, file->bytes(), file, data.outputs));
     return data;

@@ -79,6 +79,7 @@ FLOORS = {
     "compiler_core/frontend": {
         "graph": "",
         "onnx": "graph",
+        ".": "graph onnx",
     },
     "compiler_core/frontend/onnx": {
         "reader": "",

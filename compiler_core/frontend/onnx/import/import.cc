@@ -5,7 +5,7 @@
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/onnx/import/graph_importer.h"
-#include "compiler_core/frontend/onnx/import/unsupported.h"
+#include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/types.h"

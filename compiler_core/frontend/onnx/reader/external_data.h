@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "compiler_core/frontend/onnx/reader/mapped_file.h"
 #include "compiler_core/frontend/onnx/reader/model.h"
+#include "manifest/base/mapped_file.h"
 
 namespace kiln::onnx {
 

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "compiler_core/frontend/onnx/reader/external_data.h"
-#include "compiler_core/frontend/onnx/reader/mapped_file.h"
 #include "compiler_core/frontend/onnx/reader/model.h"
+#include "manifest/base/mapped_file.h"
 
 namespace kiln::onnx {
 

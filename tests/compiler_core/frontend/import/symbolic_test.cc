@@ -237,7 +237,7 @@ TEST(Symbolic, WhatIsFollowedIsWhatARunCalculates) {
     auto ranged = importRanged(bytes, {{"N", {1, kMost}}});
     if (!ranged) continue;
     auto main = (*ranged)->captured.module->lookupSymbol<mlir::func::FuncOp>(ir::kMain);
-    const auto elements = onnx::symbolicElements(main.front().getTerminator()->getOperand(0));
+    const auto elements = frontend::symbolicElements(main.front().getTerminator()->getOperand(0));
     if (!elements) continue;
     ++followed;
     for (const std::int64_t n :

@@ -6,9 +6,9 @@
 #include "compiler_core/ir/evidence.h"
 #include "manifest/base/result.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 
 // kUnimplemented; the message names the first nodes, `details` is {"unsupported": [...]} with all of them.
 Error unsupportedError(const std::vector<ir::UnsupportedNode>& nodes, std::int64_t total);
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

@@ -1,4 +1,4 @@
-#include "compiler_core/frontend/onnx/reader/mapped_file.h"
+#include "manifest/base/mapped_file.h"
 
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -7,7 +7,7 @@
 
 #include <cerrno>
 
-namespace kiln::onnx {
+namespace kiln {
 
 Result<std::shared_ptr<const MappedFile>> MappedFile::open(const std::string& path) {
   int descriptor = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
@@ -35,4 +35,4 @@ MappedFile::~MappedFile() {
   if (!bytes_.empty()) ::munmap(const_cast<std::uint8_t*>(bytes_.data()), bytes_.size());
 }
 
-}  // namespace kiln::onnx
+}  // namespace kiln

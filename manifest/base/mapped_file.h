@@ -1,4 +1,4 @@
-// A file mapped read-only. Weights are views into it, so it lives as long as any of them.
+// A file mapped read-only. What is read from it are views, so it lives as long as any of them.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 
-namespace kiln::onnx {
+namespace kiln {
 
 class MappedFile {
  public:
@@ -27,4 +27,4 @@ class MappedFile {
   Bytes bytes_;
 };
 
-}  // namespace kiln::onnx
+}  // namespace kiln

@@ -1,8 +1,8 @@
-#include "compiler_core/frontend/onnx/import/unsupported.h"
+#include "compiler_core/frontend/graph/unsupported.h"
 
 #include "compiler_core/ir/evidence_json.h"
 
-namespace kiln::onnx {
+namespace kiln::frontend {
 
 Error unsupportedError(const std::vector<ir::UnsupportedNode>& nodes, std::int64_t total) {
   constexpr std::size_t kNamed = 3;
@@ -23,4 +23,4 @@ Error unsupportedError(const std::vector<ir::UnsupportedNode>& nodes, std::int64
           details.dump(-1, ' ', false, Json::error_handler_t::replace)};
 }
 
-}  // namespace kiln::onnx
+}  // namespace kiln::frontend

@@ -1,0 +1,37 @@
+#include "compiler_core/frontend/onnx/import/model.h"
+
+#include "compiler_core/frontend/onnx/import/import.h"
+#include "compiler_core/frontend/onnx/reader/rule_names.h"
+
+namespace kiln::onnx {
+namespace {
+
+class OnnxModel : public frontend::Model {
+ public:
+  explicit OnnxModel(LoadedModel loaded) : loaded_(std::move(loaded)) {}
+
+  std::string form() const override { return "ONNX"; }
+  std::vector<std::string> inputNames() const override {
+    std::vector<std::string> names;
+    for (const ValueInfo& input : loaded_.model.graph.inputs) names.emplace_back(input.name);
+    return names;
+  }
+  std::vector<std::string> unknownNames(const PartitionRules& rules) const override {
+    return onnx::unknownNames(loaded_.model, rules);
+  }
+  Result<Captured> import(mlir::MLIRContext& context, const ImportOptions& options) const override {
+    return importModel(context, loaded_, options);
+  }
+
+ private:
+  LoadedModel loaded_;
+};
+
+}  // namespace
+
+Result<frontend::LoadedModel> loadAsModel(const std::string& path) {
+  KILN_ASSIGN(LoadedModel loaded, loadModel(path));
+  return std::make_unique<const OnnxModel>(std::move(loaded));
+}
+
+}  // namespace kiln::onnx

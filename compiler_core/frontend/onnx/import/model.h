@@ -1,0 +1,11 @@
+// ONNX as one of the formats.
+#pragma once
+
+#include "compiler_core/frontend/graph/model.h"
+
+namespace kiln::onnx {
+
+// Errors as loadModel() has them.
+Result<frontend::LoadedModel> loadAsModel(const std::string& path);
+
+}  // namespace kiln::onnx
