@@ -4,8 +4,8 @@
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
+#include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/frontend/stablehlo/import/program_importer.h"
-#include "compiler_core/frontend/stablehlo/import/refusal.h"
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
@@ -186,13 +186,13 @@ Result<Captured> Importer::run() {
     return invalid("the program has no function to run: one called main, or a single public one, is needed");
   KILN_ASSIGN(const Survey found, survey(program_, *entry_));
   describe(found);
-  if (!found.unsupported.empty()) return fail(refusal(found.unsupported, found.operations));
+  if (!found.unsupported.empty()) return fail(frontend::unsupportedError(found.unsupported, found.operations));
   captured_.module = mlir::ModuleOp::create(builder_.getUnknownLoc());
   builder_.setInsertionPointToEnd(captured_.module->getBody());
   KILN_TRY(inputs());
   KILN_ASSIGN(const Values results, body_.function(*entry_, arguments_));
   if (!captured_.capture.unsupported.empty())
-    return fail(refusal(captured_.capture.unsupported, found.operations));
+    return fail(frontend::unsupportedError(captured_.capture.unsupported, found.operations));
   KILN_TRY(outputs(results));
   if (failed(mlir::verify(*captured_.module)))
     return fail(Code::kInternal, "the imported module does not verify");
