@@ -102,7 +102,7 @@ bool hasChecks(const Function& function) {
 
 }  // namespace
 
-Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& program) {
+Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& program, double allowance) {
   std::vector<CheckedProgram> all;
   for (std::size_t i = 0; i < program.functions.size(); ++i) {
     if (!hasChecks(program.functions[i])) continue;
@@ -112,6 +112,7 @@ Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& pr
     if (!entry.body.arguments.empty()) return fail(Code::kUnimplemented, "a checked function with arguments");
     entry.isPublic = true;
     KILN_ASSIGN(checked.checks, takeChecks(entry));
+    for (Check& check : checked.checks) check.allowance = allowance;
     all.push_back(std::move(checked));
   }
   return all;
@@ -134,13 +135,17 @@ bool isFloat(DType type) {
   return type == DType::kF32 || type == DType::kF64 || type == DType::kF16 || type == DType::kBF16;
 }
 
+double numberAt(const HostTensor& tensor, std::size_t index) {
+  return reference::toDouble(
+      reference::readElement(tensor.dtype, tensor.bytes.data() + index * dtypeBytes(tensor.dtype)));
+}
+
 // Whether element `index` is as the check wants it.
 bool agrees(const Check& check, const HostTensor& got, const HostTensor& expected, std::size_t index) {
   const std::size_t width = dtypeBytes(got.dtype);
   const std::uint8_t *a = got.bytes.data() + index * width, *b = expected.bytes.data() + index * width;
   if (!isFloat(got.dtype) && check.kind == Check::Kind::kEqual) return std::memcmp(a, b, width) == 0;
-  const double x = reference::toDouble(reference::readElement(got.dtype, a));
-  const double y = reference::toDouble(reference::readElement(expected.dtype, b));
+  const double x = numberAt(got, index), y = numberAt(expected, index);
   if (std::isnan(x) || std::isnan(y)) return std::isnan(x) && std::isnan(y);
   switch (check.kind) {
     case Check::Kind::kEqual:
@@ -159,6 +164,18 @@ bool agrees(const Check& check, const HostTensor& got, const HostTensor& expecte
   return false;
 }
 
+// NaN where either is.
+double distance(const HostTensor& a, const HostTensor& b, std::size_t index) {
+  return std::abs(numberAt(a, index) - numberAt(b, index));
+}
+
+double largest(const HostTensor& tensor) {
+  double found = 0;
+  for (std::int64_t i = 0; i < tensor.elements(); ++i)
+    found = std::max(found, std::abs(numberAt(tensor, static_cast<std::size_t>(i))));
+  return found;
+}
+
 }  // namespace
 
 Status compare(const Check& check, const HostTensor& got, const HostTensor& expected) {
@@ -166,15 +183,16 @@ Status compare(const Check& check, const HostTensor& got, const HostTensor& expe
     return fail(Code::kDataLoss, "the result has another type than is expected");
   std::int64_t wrong = 0;
   std::string first;
+  const double allowed = check.allowance * largest(expected);
   for (std::int64_t i = 0; i < got.elements(); ++i) {
     const auto index = static_cast<std::size_t>(i);
-    if (agrees(check, got, expected, index)) continue;
+    if (agrees(check, got, expected, index) ||
+        (allowed > 0 && distance(got, expected, index) <= allowed))
+      continue;
     if (wrong++ > 0) continue;
-    const std::size_t at = index * dtypeBytes(got.dtype);
     char text[128];
     std::snprintf(text, sizeof text, "element %zu is %.9g, expected %.9g", index,
-                  reference::toDouble(reference::readElement(got.dtype, got.bytes.data() + at)),
-                  reference::toDouble(reference::readElement(expected.dtype, expected.bytes.data() + at)));
+                  numberAt(got, index), numberAt(expected, index));
     first = text;
   }
   if (wrong == 0) return {};

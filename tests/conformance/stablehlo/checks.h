@@ -18,6 +18,7 @@ struct Check {
   Kind kind = Kind::kEqual;
   double tolerance = 0;
   std::int64_t leastUlps = 0, mostUlps = 0;
+  double allowance = 0;  // what differs by no more than so much of the largest expected number agrees too
 };
 
 struct CheckedProgram {
@@ -27,9 +28,9 @@ struct CheckedProgram {
   std::string function;  // that the entry was
 };
 
-// One for each function that has checks. kUnimplemented for checks that are of no use here (files that a probe has
+// One for each function that has checks; `allowance` is for all of them. kUnimplemented for checks that are of no use here (files that a probe has
 // written).
-Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& program);
+Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& program, double allowance);
 
 // kDataLoss: where and how they differ.
 Status compare(const Check& check, const reference::HostTensor& got, const reference::HostTensor& expected);

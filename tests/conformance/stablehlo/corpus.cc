@@ -11,6 +11,24 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Cases whose stated results have lost more than they allow to lose, so that the exact ones fail: sums that cancel out,
+// rounded to f32 or bf16 after each step where Kiln keeps more, and sinh and cosh as exp(x + log(1/2)), which is off by
+// several parts in 10^7 where exp is large.
+struct Allowance {
+  std::string_view name;
+  double relative;
+};
+constexpr Allowance kInexact[] = {
+    {"testdata/conv_general_dilated_float32_2_3_9_float32_12_1_3", 1e-6},
+    {"testdata/cosh_float32_20_20_chlo", 1e-6},
+    {"testdata/cumsum_bfloat16_8_9", 2e-3},
+    {"testdata/dot_general_int32_4_3_float32_3_6", 1e-6},
+    {"testdata/dot_general_int8_4_3_float32_3_6", 1e-6},
+    {"testdata/dot_general_uint16_4_3_float32_3_6", 1e-6},
+    {"testdata/reduce_window_add_float32_12_12", 1e-6},
+    {"testdata/sinh_float32_20_20_chlo", 1e-6},
+};
+
 // The lines between "// -----".
 std::vector<std::string> partsOf(const std::string& path) {
   std::ifstream file(path);
@@ -40,6 +58,9 @@ std::vector<StablehloCase> casesBelow(const fs::path& root) {
       if (hasCode(parts[i]))
         cases.push_back({parts.size() == 1 ? name : name + ":" + std::to_string(i), path, i});
   }
+  for (StablehloCase& one : cases)
+    if (const auto* found = std::ranges::find(kInexact, one.name, &Allowance::name); found != std::end(kInexact))
+      one.allowance = found->relative;
   std::ranges::sort(cases, {}, &StablehloCase::name);
   return cases;
 }

@@ -15,6 +15,8 @@ struct StablehloCase {
   std::string name;      // "testdata/abs_float32_20_20", "interpret/abs:2"
   std::string path;      // of the file
   std::size_t part = 0;  // the module in it
+  // Of the largest result, by which results may differ beyond what the case allows.
+  double allowance = 0;
 };
 
 class StablehloCorpus {

@@ -36,7 +36,7 @@ CaseResult evaluateStablehlo(const StablehloCase& one) {
   const auto outcome = [&]() -> Status {
     KILN_ASSIGN(const std::string text, moduleText(one));
     KILN_ASSIGN(const stablehlo::Program program, stablehlo::readText(text, one.name));
-    KILN_ASSIGN(const std::vector<CheckedProgram> all, checkedPrograms(program));
+    KILN_ASSIGN(const std::vector<CheckedProgram> all, checkedPrograms(program, one.allowance));
     if (all.empty()) return fail(Code::kUnimplemented, "the module checks nothing");
     for (const CheckedProgram& checked : all) KILN_TRY(evaluate(checked));
     return {};

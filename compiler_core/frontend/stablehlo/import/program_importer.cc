@@ -93,9 +93,18 @@ Result<Values> ProgramImporter::run(const Region& region, const Values& argument
 }
 
 bool ProgramImporter::isPointwise(const Region& region) const {
-  const Function& function = frames_.back()->function;
+  return isPointwise(frames_.back()->function, region, 0);
+}
+
+bool ProgramImporter::isPointwise(const Function& function, const Region& region, int depth) const {
+  constexpr int kMaxDepth = 8;
   for (const Operation& operation : region.operations) {
     if (operation.name == "return") continue;
+    if (operation.name == "call") {
+      const Function* callee = calleeOf(operation, "callee");
+      if (!callee || depth >= kMaxDepth || !isPointwise(*callee, callee->body, depth + 1)) return false;
+      continue;
+    }
     const Row* row = findRow(operation.name);
     // Where everything is a scalar, these change nothing.
     const bool isNothing = operation.name == "reshape" || operation.name == "broadcast_in_dim";
@@ -198,12 +207,16 @@ Result<Values> ProgramImporter::made(Frame& frame, const Operation& operation, c
   return row->import(context);
 }
 
-Result<Values> ProgramImporter::call(const Operation& operation, std::string_view attribute,
-                                     const Values& operands, const std::string& label) {
+const Function* ProgramImporter::calleeOf(const Operation& operation, std::string_view attribute) const {
   const auto found = operation.attributes.find(attribute);
   const auto* name =
       found == operation.attributes.end() ? nullptr : std::get_if<SymbolName>(&found->second.value);
-  const Function* callee = name ? program_.find(name->name) : nullptr;
+  return name ? program_.find(name->name) : nullptr;
+}
+
+Result<Values> ProgramImporter::call(const Operation& operation, std::string_view attribute,
+                                     const Values& operands, const std::string& label) {
+  const Function* callee = calleeOf(operation, attribute);
   if (!callee) return invalid("there is no such function");
   for (const Frame* frame : frames_)
     if (&frame->function == callee) return invalid("function " + callee->name + " calls itself");

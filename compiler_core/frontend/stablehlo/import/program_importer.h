@@ -33,6 +33,9 @@ class ProgramImporter : public Bodies {
     std::vector<bool> poisoned;  // by number: could not be made, which has been noted
   };
 
+  bool isPointwise(const Function& function, const Region& region, int depth) const;
+  // The function that an attribute names; null if there is none.
+  const Function* calleeOf(const Operation& operation, std::string_view attribute) const;
   Status operations(Frame& frame, const Region& region);
   Status operation(Frame& frame, const Operation& operation, std::size_t index);
   Result<Values> made(Frame& frame, const Operation& operation, const Values& operands, std::string label);

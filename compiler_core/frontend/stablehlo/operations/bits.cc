@@ -17,12 +17,6 @@ using ir::UnaryKind;
 Term shiftRight(const Term& a, double by) {
   return a.binary(BinaryKind::Shr, a.number(by));
 }
-Term shiftLeft(const Term& a, double by) {
-  return a.binary(BinaryKind::Shl, a.number(by));
-}
-Term operator^(const Term& a, const Term& b) {
-  return a.binary(BinaryKind::Xor, b);
-}
 
 Result<Values> one(const Term& term) {
   KILN_ASSIGN(Value value, Result<Value>(term.value()));
@@ -193,10 +187,12 @@ Result<Values> reducePrecision(OperationContext& op) {
     bits = (exponent <= mask((bias - own) << format.mantissa)).select(zero, bits);
   }
   const Term x = op.term(0);
-  return one((x == x).select(bitcastTo(op, bits, element), x));
+  // Without a mantissa there is no NaN.
+  const Term nan = mantissaBits == 0 ? copySign(op, x.number(kInfinity), x) : x;
+  return one((x == x).select(bitcastTo(op, bits, element), nan));
 }
 
-// 8, 16, 32 or 64 bits, and i1 where nothing changes.
+// A larger element is several smaller ones along one more dimension, the lowest bits first.
 Result<Values> bitcastConvert(OperationContext& op) {
   const Value input = op.operand(0);
   const mlir::Type from = elementOf(input), to = op.resultElement();
@@ -205,7 +201,6 @@ Result<Values> bitcastConvert(OperationContext& op) {
     KILN_ASSIGN(Value result, op.bitcast(input, to));
     return Values{result};
   }
-  if (have == 1 || want == 1) return unserved("bits of i1 beside those of other types are not served");
   Dims shape(shapeOf(input));
   const unsigned large = std::max(have, want), small = std::min(have, want);
   const auto parts = static_cast<std::int64_t>(large / small);
@@ -223,7 +218,9 @@ Result<Values> bitcastConvert(OperationContext& op) {
   }
   if (shape.empty() || shape.back() != parts)
     return invalid("the last dimension must hold the parts of one element");
-  Term pieces = small < 8 ? op.term(0).cast(op.unsignedOf(from)) : bitcastTo(op, op.term(0), word(small));
+  Term pieces = small == 1  ? op.term(0)
+                : small < 8 ? op.term(0).cast(op.unsignedOf(from))
+                            : bitcastTo(op, op.term(0), word(small));
   pieces = pieces.cast(word(large));
   const Term places = frontend::countAlong(op, word(large), parts, rankOf(input) - 1, rankOf(input)) *
                       static_cast<double>(small);
