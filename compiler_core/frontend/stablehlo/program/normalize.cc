@@ -184,6 +184,16 @@ bool saysNothing(const AttributeRule& rule, const Attribute& attribute) {
   return !mode || mode->name == "DEFAULT";
 }
 
+// What the text leaves away of an accuracy.
+void completeAccuracy(Attributes& attributes) {
+  const auto found = attributes.find("result_accuracy");
+  if (found == attributes.end()) return;
+  Attributes& fields = std::get<Attributes>(found->second.value);
+  fields.emplace("atol", Attribute{0.0});
+  fields.emplace("rtol", Attribute{0.0});
+  fields.emplace("ulps", Attribute{std::int64_t{0}});
+}
+
 }  // namespace
 
 Attribute listAttribute(std::vector<Attribute> list) {
@@ -225,6 +235,7 @@ Status normalize(Operation& operation, const std::vector<Type>& types) {
     KILN_TRY(toKind(attribute, value));
     operation.attributes.emplace(attribute.name, std::move(value));
   }
+  completeAccuracy(operation.attributes);
   return {};
 }
 

@@ -23,11 +23,7 @@ struct List {
 
 ParseResult parseElements(mlir::AsmParser& parser, List& list, int depth) {
   return parser.parseCommaSeparatedList(mlir::AsmParser::Delimiter::Square, [&]() -> ParseResult {
-    std::int64_t integer = 0;
-    if (const auto parsed = parser.parseOptionalInteger(integer); parsed.has_value()) {
-      list.integers.push_back(integer);
-      return *parsed;
-    }
+    // Before integers, which `true` and `false` are to the parser.
     llvm::StringRef name;
     if (succeeded(parser.parseOptionalKeyword(&name))) {
       if (name == "true" || name == "false")
@@ -35,6 +31,11 @@ ParseResult parseElements(mlir::AsmParser& parser, List& list, int depth) {
       else
         list.names.push_back(enumerated(parser.getContext(), name));
       return success();
+    }
+    std::int64_t integer = 0;
+    if (const auto parsed = parser.parseOptionalInteger(integer); parsed.has_value()) {
+      list.integers.push_back(integer);
+      return *parsed;
     }
     if (depth == 2) return parser.emitError(parser.getCurrentLocation(), "expected an integer or a name");
     return parseElements(parser, list, depth + 1);
@@ -55,11 +56,6 @@ ParseResult parseField(mlir::AsmParser& parser, mlir::Attribute& value) {
     value = builder.getDenseI64ArrayAttr(integers);
     return success();
   }
-  std::int64_t integer = 0;
-  if (const auto parsed = parser.parseOptionalInteger(integer); parsed.has_value()) {
-    value = builder.getI64IntegerAttr(integer);
-    return *parsed;
-  }
   mlir::Type type;
   if (const auto parsed = parser.parseOptionalType(type); parsed.has_value()) {
     value = mlir::TypeAttr::get(type);
@@ -70,6 +66,11 @@ ParseResult parseField(mlir::AsmParser& parser, mlir::Attribute& value) {
     value = name == "true" || name == "false" ? mlir::Attribute(builder.getBoolAttr(name == "true"))
                                               : enumerated(parser.getContext(), name);
     return success();
+  }
+  std::int64_t integer = 0;
+  if (const auto parsed = parser.parseOptionalInteger(integer); parsed.has_value()) {
+    value = builder.getI64IntegerAttr(integer);
+    return *parsed;
   }
   if (const auto parsed = parser.parseOptionalAttribute(value); parsed.has_value()) return *parsed;
   double number = 0;

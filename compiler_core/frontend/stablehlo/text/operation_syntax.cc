@@ -105,11 +105,6 @@ mlir::Attribute wordValue(OpAsmParser& parser, llvm::StringRef word) {
 
 ParseResult parseScalar(OpAsmParser& parser, const Keyword& keyword, OperationState& state) {
   const llvm::SMLoc place = parser.getCurrentLocation();
-  std::int64_t integer = 0;
-  if (const auto parsed = parser.parseOptionalInteger(integer); parsed.has_value()) {
-    state.addAttribute(keyword.attribute, parser.getBuilder().getI64IntegerAttr(integer));
-    return *parsed;
-  }
   std::string text;
   if (succeeded(parser.parseOptionalString(&text))) {
     state.addAttribute(keyword.attribute, parser.getBuilder().getStringAttr(text));
@@ -120,6 +115,11 @@ ParseResult parseScalar(OpAsmParser& parser, const Keyword& keyword, OperationSt
     if (keyword.key == "format") return addFormat(parser, place, word, state);
     state.addAttribute(keyword.attribute, wordValue(parser, word));
     return success();
+  }
+  std::int64_t integer = 0;
+  if (const auto parsed = parser.parseOptionalInteger(integer); parsed.has_value()) {
+    state.addAttribute(keyword.attribute, parser.getBuilder().getI64IntegerAttr(integer));
+    return *parsed;
   }
   double number = 0;
   if (parser.parseFloat(number)) return failure();
