@@ -1,0 +1,130 @@
+#include "compiler_core/frontend/stablehlo/import/unserved.h"
+
+#include <algorithm>
+#include <set>
+
+#include "compiler_core/frontend/stablehlo/operations/operations.h"
+
+namespace kiln::stablehlo {
+namespace {
+
+constexpr int kMaxDepth = 64;
+
+std::string_view symbolOf(const Operation& operation, std::string_view name) {
+  const auto found = operation.attributes.find(name);
+  const auto* symbol =
+      found == operation.attributes.end() ? nullptr : std::get_if<SymbolName>(&found->second.value);
+  return symbol ? std::string_view(symbol->name) : std::string_view();
+}
+
+// Why values of this type are not served; "" where they are.
+std::string whyNot(const Type& type) {
+  if (type.kind == Type::Kind::kTuple) return "tuples are not served";
+  if (type.kind == Type::Kind::kOther) return "values of type " + type.text + " are not served";
+  if (type.element == Element::kOther) return "tensors of type " + type.text + " are not served";
+  if (std::ranges::find(type.shape, kDynamic) != type.shape.end())
+    return "the shape of " + type.text + " is known at run time only, which is not served";
+  return "";
+}
+
+class Surveyor {
+ public:
+  explicit Surveyor(const Program& program) : program_(program) {}
+
+  Status function(const Function& function, int depth) {
+    if (depth > kMaxDepth) return fail(Code::kUnimplemented, "functions call each other too deeply");
+    if (std::ranges::find(calls_, &function) != calls_.end())
+      return fail(Code::kInvalidArgument, "function " + function.name + " calls itself");
+    if (!seen_.insert(&function).second) return {};
+    ++result_.functions;
+    calls_.push_back(&function);
+    for (std::size_t i = 0; i < function.body.arguments.size(); ++i) {
+      const ValueId value = function.body.arguments[i];
+      if (value >= function.types.size()) return missingType(function);
+      if (std::string why = whyNot(function.types[value]); !why.empty() && depth == 0) {
+        const std::string name = i < function.arguments.size() ? function.arguments[i].name : std::string();
+        note(name.empty() ? "argument " + std::to_string(i) : "argument '" + name + "'", "(input)", why);
+      }
+    }
+    KILN_TRY(region(function, function.body, depth));
+    calls_.pop_back();
+    return {};
+  }
+
+  Survey take() { return std::move(result_); }
+
+ private:
+  static tl::unexpected<Error> missingType(const Function& function) {
+    return fail(Code::kInvalidArgument, "function " + function.name + ": a value has no type");
+  }
+
+  void note(std::string place, std::string op, std::string why) {
+    result_.unsupported.push_back({std::move(place), std::move(op), "", 0, std::move(why)});
+  }
+
+  Status region(const Function& function, const Region& region, int depth) {
+    if (depth > kMaxDepth) return fail(Code::kUnimplemented, "regions are nested too deeply");
+    for (std::size_t i = 0; i < region.operations.size(); ++i) {
+      const Operation& operation = region.operations[i];
+      KILN_TRY(visit(function, operation, placeOf(function, i), depth));
+      for (const Region& inner : operation.regions) KILN_TRY(this->region(function, inner, depth + 1));
+    }
+    return {};
+  }
+
+  Status visit(const Function& function, const Operation& operation, const std::string& place, int depth) {
+    if (operation.name == "return") return {};
+    ++result_.operations;
+    ++result_.byName[fullName(operation)];
+    for (const auto* list : {&operation.operands, &operation.results})
+      for (ValueId value : *list)
+        if (value >= function.types.size()) return missingType(function);
+    std::string why = reason(operation);
+    for (ValueId value : operation.results)
+      if (why.empty()) why = whyNot(function.types[value]);
+    if (!why.empty()) note(place, fullName(operation), why);
+    const bool isCall = operation.name == "call";
+    if (!isCall && operation.name != "composite") return {};
+    const Function* callee = program_.find(symbolOf(operation, isCall ? "callee" : "decomposition"));
+    if (!callee) return fail(Code::kInvalidArgument, place + ": there is no such function");
+    return this->function(*callee, depth + 1);
+  }
+
+  static std::string reason(const Operation& operation) {
+    if (operation.name == "call" || operation.name == "composite") return "";
+    if (!findRow(operation.name)) {
+      const std::string_view why = whyMissing(operation.name);
+      return why.empty() ? "the operation is not served" : std::string(why);
+    }
+    if (operation.name != "custom_call") return "";
+    const auto found = operation.attributes.find("call_target_name");
+    const auto* target =
+        found == operation.attributes.end() ? nullptr : std::get_if<std::string>(&found->second.value);
+    if (!target || isServedTarget(*target)) return "";
+    return "the custom call '" + *target + "' is not served";
+  }
+
+  const Program& program_;
+  Survey result_;
+  std::set<const Function*> seen_;
+  std::vector<const Function*> calls_;
+};
+
+}  // namespace
+
+std::string fullName(const Operation& operation) {
+  if (operation.name == "call" || operation.name == "return") return "func." + operation.name;
+  return operation.name.find('.') == std::string::npos ? "stablehlo." + operation.name : operation.name;
+}
+
+std::string placeOf(const Function& function, std::size_t index) {
+  return "function " + function.name + ": operation " + std::to_string(index);
+}
+
+Result<Survey> survey(const Program& program, const Function& entry) {
+  Surveyor surveyor(program);
+  KILN_TRY(surveyor.function(entry, 0));
+  return surveyor.take();
+}
+
+}  // namespace kiln::stablehlo
