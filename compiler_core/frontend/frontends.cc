@@ -5,12 +5,15 @@
 
 #include "compiler_core/frontend/onnx/import/model.h"
 #include "compiler_core/frontend/outline.h"
+#include "compiler_core/frontend/stablehlo/import/model.h"
+#include "compiler_core/frontend/stablehlo/read.h"
 #include "manifest/base/mapped_file.h"
 
 namespace kiln::frontend {
 namespace {
 
-constexpr std::array<Frontend, 1> kFrontends = {{
+constexpr std::array<Frontend, 2> kFrontends = {{
+    {"StableHLO", stablehlo::recognises, stablehlo::loadAsModel},
     {"ONNX", nullptr, onnx::loadAsModel},
 }};
 

@@ -81,7 +81,8 @@ FLOORS = {
         "parameters": "archive",
         "graph": "parameters",
         "onnx": "graph parameters",
-        ".": "graph onnx parameters",
+        "stablehlo": "graph parameters",
+        ".": "graph onnx parameters stablehlo",
     },
     "compiler_core/frontend/onnx": {
         "reader": "",

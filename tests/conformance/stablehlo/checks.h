@@ -28,8 +28,8 @@ struct CheckedProgram {
   std::string function;  // that the entry was
 };
 
-// One for each function that has checks; `allowance` is for all of them. kUnimplemented for checks that are of no use here (files that a probe has
-// written).
+// One for each function that has checks; `allowance` is for all of them. kUnimplemented for checks that are
+// of no use here (files that a probe has written).
 Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& program, double allowance);
 
 // kDataLoss: where and how they differ.

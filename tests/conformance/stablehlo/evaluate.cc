@@ -11,7 +11,8 @@ namespace {
 Status compareResults(const CheckedProgram& checked, frontend::Captured& captured) {
   KILN_ASSIGN(const std::vector<HostTensor> results,
               reference::evaluate(*captured.module, captured.weights, {}));
-  if (results.size() != 2 * checked.checks.size()) return fail(Code::kInternal, "a check has lost its results");
+  if (results.size() != 2 * checked.checks.size())
+    return fail(Code::kInternal, "a check has lost its results");
   for (std::size_t i = 0; i < checked.checks.size(); ++i) {
     Status same = compare(checked.checks[i], results[2 * i], results[2 * i + 1]);
     if (!same) return fail(same.error().in("check " + std::to_string(i) + " of " + checked.function));

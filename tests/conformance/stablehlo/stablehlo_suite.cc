@@ -1,5 +1,5 @@
-// stablehlo_suite: runs StableHLO's own conformance cases. Their data are not part of this repository; they are found
-// by --suite.
+// stablehlo_suite: runs StableHLO's own conformance cases. Their data are not part of this repository; they
+// are found by --suite.
 #include <iostream>
 #include <map>
 
@@ -31,7 +31,9 @@ std::vector<StablehloCase> choose(const std::vector<StablehloCase>& cases, const
   std::vector<StablehloCase> chosen;
   std::size_t matching = 0;
   for (const StablehloCase& one : cases) {
-    const auto matches = [&](const std::string& filter) { return one.name.find(filter) != std::string::npos; };
+    const auto matches = [&](const std::string& filter) {
+      return one.name.find(filter) != std::string::npos;
+    };
     if (!options.filters.empty() && std::ranges::none_of(options.filters, matches)) continue;
     if (matching++ % options.every == 0) chosen.push_back(one);
   }
@@ -78,7 +80,9 @@ int run(const Options& options) {
   }
   const std::vector<StablehloCase> cases = choose(corpus->cases(), options);
   std::vector<CaseResult> results(cases.size());
-  const auto work = [&](std::size_t index, const CompileOptions&) { return encode(evaluateStablehlo(cases[index])); };
+  const auto work = [&](std::size_t index, const CompileOptions&) {
+    return encode(evaluateStablehlo(cases[index]));
+  };
   runAll(cases.size(), options, work, [&](std::size_t index, const Isolated& isolated, const std::string&) {
     const CaseResult& result = results[index] = decode(isolated);
     if (result.outcome == Outcome::kFailed || options.verbose)
@@ -100,8 +104,9 @@ int run(const Options& options) {
 }
 
 int main(int argc, char** argv) {
-  CLI::App app("Runs StableHLO's conformance cases in the reference evaluator, before and after the rewrite stage.",
-               "stablehlo_suite");
+  CLI::App app(
+      "Runs StableHLO's conformance cases in the reference evaluator, before and after the rewrite stage.",
+      "stablehlo_suite");
   app.footer("Example: stablehlo_suite --suite stablehlo-cases.tar.zst --evaluate --json report.json");
   Options options;
   addSuiteOptions(app, options)->required();

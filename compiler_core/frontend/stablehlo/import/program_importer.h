@@ -1,5 +1,5 @@
-// Imports the operations of a program: of its entry function, of the regions in them, and of the functions that they
-// call, which are inlined.
+// Imports the operations of a program: of its entry function, of the regions in them, and of the functions
+// that they call, which are inlined.
 #pragma once
 
 #include <map>
@@ -16,8 +16,8 @@ class ProgramImporter : public Bodies {
   ProgramImporter(const Program& program, mlir::OpBuilder& builder, frontend::Captured& captured)
       : program_(program), builder_(builder), captured_(captured) {}
 
-  // What the function returns for `arguments`; null for what could not be made. Its operations are made where the
-  // builder stands.
+  // What the function returns for `arguments`; null for what could not be made. Its operations are made where
+  // the builder stands.
   Result<Values> function(const Function& function, const Values& arguments);
 
   Result<Values> run(const Region& region, const Values& arguments, bool pointwise) override;
@@ -28,8 +28,8 @@ class ProgramImporter : public Bodies {
   // A function while it is imported.
   struct Frame {
     const Function& function;
-    std::string path;           // before the names of its operations: "call/"
-    std::vector<Value> values;  // by number; null: not made yet
+    std::string path;            // before the names of its operations: "call/"
+    std::vector<Value> values;   // by number; null: not made yet
     std::vector<bool> poisoned;  // by number: could not be made, which has been noted
   };
 

@@ -60,15 +60,15 @@ Result<Integer> integerOf(OperationContext& op) {
   const mlir::Type element = elementOf(op.operand(0));
   if (!element.isInteger() || element.isInteger(1)) return invalid("the operand is no integer");
   const unsigned width = element.getIntOrFloatBitWidth();
-  if (width >= 8) return Integer{bitsOf(op, op.operand(0)), op.unsignedOf(element), op.unsignedOf(element), width};
+  if (width >= 8)
+    return Integer{bitsOf(op, op.operand(0)), op.unsignedOf(element), op.unsignedOf(element), width};
   const mlir::Type byte = mlir::IntegerType::get(op.context(), 8, mlir::IntegerType::Unsigned);
   return Integer{op.term(0).cast(op.unsignedOf(element)).cast(byte), byte, op.unsignedOf(element), width};
 }
 
 Result<Values> popcnt(OperationContext& op) {
   KILN_ASSIGN(const Integer integer, integerOf(op));
-  const Term count =
-      countBits(op, integer.bits, integer.element.getIntOrFloatBitWidth(), integer.element);
+  const Term count = countBits(op, integer.bits, integer.element.getIntOrFloatBitWidth(), integer.element);
   return one(count.cast(elementOf(op.operand(0))));
 }
 
@@ -76,8 +76,7 @@ Result<Values> countLeadingZeros(OperationContext& op) {
   KILN_ASSIGN(const Integer integer, integerOf(op));
   Term smeared = integer.bits;
   for (unsigned step = 1; step < integer.width; step *= 2) smeared = smeared | shiftRight(smeared, step);
-  const Term count =
-      countBits(op, smeared, integer.element.getIntOrFloatBitWidth(), integer.element);
+  const Term count = countBits(op, smeared, integer.element.getIntOrFloatBitWidth(), integer.element);
   return one((static_cast<double>(integer.width) - count).cast(elementOf(op.operand(0))));
 }
 
@@ -100,9 +99,8 @@ Result<Values> roundAwayFromZero(OperationContext& op) {
 }
 
 Result<Values> rsqrt(OperationContext& op) {
-  return one(inFloat32(op, {op.operand(0)}, [](const std::vector<Term>& x) {
-    return x[0].sqrt().unary(UnaryKind::Reciprocal);
-  }));
+  return one(inFloat32(op, {op.operand(0)},
+                       [](const std::vector<Term>& x) { return x[0].sqrt().unary(UnaryKind::Reciprocal); }));
 }
 
 Result<Values> cbrt(OperationContext& op) {
@@ -130,8 +128,7 @@ Result<Values> atan2(OperationContext& op) {
     const Term atInfinity = left.select(signed_(y.number(3 * pi / 4)), signed_(y.number(pi / 4)));
     const Term bothInfinite = (y.abs() == kInfinity) & (x.abs() == kInfinity);
     const Term isNan = !((y == y) & (x == x));
-    return isNan.select(
-        y + x, bothInfinite.select(atInfinity, ((y == 0.0)).select(onAxis, turned)));
+    return isNan.select(y + x, bothInfinite.select(atInfinity, ((y == 0.0)).select(onAxis, turned)));
   }));
 }
 
@@ -160,8 +157,8 @@ Format formatOf(mlir::Type element) {
   return element.isF16() ? Format{5, 10} : Format{8, 7};
 }
 
-// Rounds to a float of fewer bits, to nearest even; what is too large there becomes infinite, what is subnormal
-// there zero.
+// Rounds to a float of fewer bits, to nearest even; what is too large there becomes infinite, what is
+// subnormal there zero.
 Result<Values> reducePrecision(OperationContext& op) {
   if (!isFloat(op.operand(0))) return invalid("the operand is no float");
   const mlir::Type element = elementOf(op.operand(0)), integer = op.unsignedOf(element);
@@ -276,7 +273,8 @@ Term inFloat32(OperationContext& op, const Values& operands,
   const mlir::Type element = elementOf(operands[0]);
   const bool isSmall = llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
   std::vector<Term> terms;
-  for (Value operand : operands) terms.push_back(isSmall ? op.term(operand).cast(op.f32()) : op.term(operand));
+  for (Value operand : operands)
+    terms.push_back(isSmall ? op.term(operand).cast(op.f32()) : op.term(operand));
   const Term result = formula(terms);
   return isSmall && result.ok() && isFloat(*result.value()) ? result.cast(element) : result;
 }

@@ -208,8 +208,7 @@ Result<Value> padAny(OperationContext& op, Value input, Value value, llvm::Array
 
 Result<Value> sliceAlong(OperationContext& op, Value input, std::int64_t axis, std::int64_t offset,
                          std::int64_t size, std::int64_t stride) {
-  Dims offsets(static_cast<std::size_t>(rankOf(input)), 0), strides(offsets.size(), 1),
-      sizes(shapeOf(input));
+  Dims offsets(static_cast<std::size_t>(rankOf(input)), 0), strides(offsets.size(), 1), sizes(shapeOf(input));
   offsets[static_cast<std::size_t>(axis)] = offset;
   strides[static_cast<std::size_t>(axis)] = stride;
   sizes[static_cast<std::size_t>(axis)] = size;
