@@ -19,7 +19,9 @@ class StableHloModel : public frontend::Model {
     return entry ? argumentNames(*entry) : std::vector<std::string>();
   }
   Result<std::vector<std::string>> externalFiles() const override { return std::vector<std::string>(); }
-  std::vector<std::string> unknownNames(const PartitionRules&) const override { return {}; }
+  std::vector<std::string> unknownNames(const PartitionRules& rules) const override {
+    return frontend::unknownNames(modelNames(program_), rules);
+  }
   Result<frontend::Captured> import(mlir::MLIRContext& context,
                                     const frontend::ImportOptions& options) const override {
     frontend::ImportOptions own = options;

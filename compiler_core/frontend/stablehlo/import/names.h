@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler_core/frontend/rules/model_names.h"
 #include "compiler_core/frontend/stablehlo/program/program.h"
 
 namespace kiln::stablehlo {
@@ -20,5 +21,11 @@ class FreeNames {
 
 // By argument: as the program names it, else "arg0"...
 std::vector<std::string> argumentNames(const Function& function);
+
+// What the operation number `index` of a region is called within its function.
+std::string nodeName(const Operation& operation, std::size_t index);
+
+// Of the entry function, with what it calls and what regions hold inside.
+frontend::ModelNames modelNames(const Program& program);
 
 }  // namespace kiln::stablehlo
