@@ -42,7 +42,11 @@ Status checkKey(const std::string& key) {
 }
 
 std::string normalisedModelName(std::string_view path) {
-  return path.ends_with(".mlir") ? "model.mlir" : "model.onnx";
+  // What exporters of StableHLO call its text, its bytecode and JAX's exports. The compiler looks at the
+  // bytes.
+  for (const std::string_view ending : {".mlir", ".mlirbc", ".stablehlo", ".vhlo", ".jax_export"})
+    if (path.ends_with(ending)) return "model.mlir";
+  return "model.onnx";
 }
 
 Result<index::SourceRecord> readSource(const v1::Source& source, bool model) {
