@@ -4,24 +4,12 @@ import json
 import sys
 import unittest
 
-from farm import FarmCase, artifact_of, json_of
+from farm import MODELS, FarmCase, artifact_of, json_of
 from tensor_files import npy, read_npy, safetensors, write_npz
 from tiny_onnx import model, node, value_info
 
-# relu(x W + b), its weights as arguments that have names, as JAX writes it.
-PROGRAM = """
-module @affine {
-  func.func public @main(%w: tensor<4x3xf32> loc("params['w']"), %b: tensor<3xf32> loc("params['b']"),
-                         %x: tensor<2x4xf32> loc("x")) -> (tensor<2x3xf32> {jax.result_info = "y"}) {
-    %0 = stablehlo.dot_general %x, %w, contracting_dims = [1] x [0] : (tensor<2x4xf32>, tensor<4x3xf32>) -> tensor<2x3xf32>
-    %1 = stablehlo.broadcast_in_dim %b, dims = [1] : (tensor<3xf32>) -> tensor<2x3xf32>
-    %2 = stablehlo.add %0, %1 : tensor<2x3xf32>
-    %zero = stablehlo.constant dense<0.0> : tensor<2x3xf32>
-    %3 = stablehlo.maximum %2, %zero : tensor<2x3xf32>
-    return %3 : tensor<2x3xf32>
-  }
-}
-"""
+# relu(x W + b), its weights as arguments that have names, as JAX writes it; W and B lie beside it.
+PROGRAM = (MODELS / "affine.mlir").read_text()
 W = [i - 5.5 for i in range(12)]
 B = [0.5, -1.0, 2.0]
 X = [1, 2, 3, 4, -1, 0, 1, -2]
@@ -41,6 +29,7 @@ class FormatsTest(FarmCase):
         write_npz(home / "weights.npz", {"arr_0": tensors["w"], "arr_1": tensors["b"]})
         (home / "x.npy").write_bytes(npy((2, 4), X))
         (home / "affine.mlir").write_text(PROGRAM)
+        assert (home / "weights.safetensors").read_bytes() == (MODELS / "affine.safetensors").read_bytes()
         (home / "affine.onnx").write_bytes(ONNX)
 
     def build(self, file, *parameters, code=0):
