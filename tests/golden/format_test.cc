@@ -57,6 +57,11 @@ TEST(Golden, CompileSpecOfSeveralTargets) {
   spec.partition = {{{"op:Softmax", "cpu:x86-64-v3"}}, {{"block/*", "cpu:x86-64-v4"}}, {"Add", "Relu"}, 250};
   keepsItsForm("compile-spec-partition.json", spec);
 }
+TEST(Golden, CompileSpecOfMultiples) {
+  CompileSpec spec = testing_support::sampleSpec();
+  spec.profiles[0].dims = {{"height", {32, 640, 1280, 32}}, {"width", {32, 640, 1280}}};
+  keepsItsForm("compile-spec-multiple.json", spec);
+}
 TEST(Golden, DeliverySpec) {
   keepsItsForm("delivery-spec.json",
                DeliverySpec{.builders = 2, .operators = 2, .priority = -1, .noCache = true});
