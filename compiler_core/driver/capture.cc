@@ -9,8 +9,7 @@ Result<Captured> captureModel(const Compilation& compilation) {
   compilation.begin(Stage::kCapture);
   Captured captured;
   KILN_ASSIGN(captured.model, frontend::loadModel(compilation.request.model));
-  if (const auto unknown = captured.model->unknownNames(compilation.request.partition);
-      !unknown.empty())
+  if (const auto unknown = captured.model->unknownNames(compilation.request.partition); !unknown.empty())
     return fail(Code::kFailedPrecondition, "the rules do not fit the model: " + llvm::join(unknown, "; "));
   return captured;
 }

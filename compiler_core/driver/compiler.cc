@@ -23,7 +23,7 @@ Result<LoweredProfile> lowerProfile(Compilation& compilation, Analysed& analysed
 
 // What is known without machine code; all of a dry run.
 CompileResult resultOf(Analysed analysed, Joined joined) {
-  onnx::Captured& common = analysed.common();
+  frontend::Captured& common = analysed.common();
   CompileResult result;
   result.symbols = std::move(analysed.symbols);
   result.inputs = std::move(common.inputs);

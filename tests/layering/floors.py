@@ -77,8 +77,10 @@ FLOORS = {
         "commands": ".",
     },
     "compiler_core/frontend": {
+        "archive": "",
         "graph": "",
         "onnx": "graph",
+        "parameters": "archive",
         ".": "graph onnx",
     },
     "compiler_core/frontend/onnx": {
