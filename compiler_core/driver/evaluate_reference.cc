@@ -5,7 +5,7 @@
 
 #include "compiler_core/driver/import_profiles.h"
 #include "compiler_core/driver/reference_effort.h"
-#include "compiler_core/frontend/onnx/import/import.h"
+#include "compiler_core/frontend/frontends.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/reference/evaluator.h"
 #include "compiler_core/reference/inputs.h"

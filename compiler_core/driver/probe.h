@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler_core/driver/compiler.h"
-#include "compiler_core/frontend/onnx/import/import.h"
+#include "compiler_core/frontend/graph/captured.h"
 
 namespace kiln::driver {
 

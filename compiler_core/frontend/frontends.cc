@@ -4,6 +4,7 @@
 #include <array>
 
 #include "compiler_core/frontend/onnx/import/model.h"
+#include "compiler_core/frontend/outline.h"
 #include "manifest/base/mapped_file.h"
 
 namespace kiln::frontend {
@@ -25,6 +26,12 @@ Result<LoadedModel> loadModel(const std::string& path) {
     return frontend.recognises == nullptr || frontend.recognises(file->bytes());
   });
   return taken->load(path);
+}
+
+Result<Outline> outlineOf(const std::string& path) {
+  KILN_ASSIGN(const LoadedModel model, loadModel(path));
+  KILN_ASSIGN(auto files, model->externalFiles());
+  return Outline{model->form(), model->inputNames(), std::move(files)};
 }
 
 }  // namespace kiln::frontend

@@ -16,6 +16,9 @@ class OnnxModel : public frontend::Model {
     for (const ValueInfo& input : loaded_.model.graph.inputs) names.emplace_back(input.name);
     return names;
   }
+  Result<std::vector<std::string>> externalFiles() const override {
+    return onnx::externalFiles(loaded_.model);
+  }
   std::vector<std::string> unknownNames(const PartitionRules& rules) const override {
     return onnx::unknownNames(loaded_.model, rules);
   }
