@@ -7,11 +7,11 @@ namespace kiln::analysis {
 namespace {
 
 // One extent by itself, several as a shape.
-std::string extentsText(mlir::AffineMap map, llvm::ArrayRef<std::string> names) {
-  if (map.getNumResults() == 1) return ir::wordsOf(ir::Dim(map.getResult(0)), names);
+std::string extentsText(mlir::AffineMap map, const ir::SizeTexts& sizes) {
+  if (map.getNumResults() == 1) return sizes.words(ir::Dim(map.getResult(0)));
   std::string text = "[";
   for (auto [i, extent] : llvm::enumerate(map.getResults()))
-    text += (i ? "," : "") + ir::wordsOf(ir::Dim(extent), names);
+    text += (i ? "," : "") + sizes.words(ir::Dim(extent));
   return text + "]";
 }
 
@@ -25,17 +25,15 @@ std::string withoutOperation(const std::string& text) {
 }  // namespace
 
 std::string diagnosticText(mlir::Diagnostic& diagnostic, mlir::Operation* place) {
-  std::vector<std::string> names;
   auto module = llvm::dyn_cast_or_null<mlir::ModuleOp>(place);
   if (place && !module) module = place->getParentOfType<mlir::ModuleOp>();
-  if (module)
-    for (const ir::Symbol& symbol : ir::symbolsOf(module)) names.push_back(symbol.name);
+  const ir::SizeTexts sizes = module ? ir::SizeTexts(module) : ir::SizeTexts(llvm::ArrayRef<ir::Symbol>());
   std::string text;
   llvm::raw_string_ostream stream(text);
   for (mlir::DiagnosticArgument& argument : diagnostic.getArguments()) {
     using Kind = mlir::DiagnosticArgument::DiagnosticArgumentKind;
     if (argument.getKind() == Kind::Type) {
-      stream << typeText(argument.getAsType(), names);
+      stream << typeText(argument.getAsType(), sizes);
       continue;
     }
     auto map = argument.getKind() == Kind::Attribute
@@ -45,7 +43,7 @@ std::string diagnosticText(mlir::Diagnostic& diagnostic, mlir::Operation* place)
       argument.print(stream);
       continue;
     }
-    stream << extentsText(map.getValue(), names);
+    stream << extentsText(map.getValue(), sizes);
   }
   return withoutOperation(text);
 }

@@ -1,6 +1,7 @@
 #include "compiler_core/analysis/dim_binding.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "manifest/spec/dim_option.h"
 
@@ -90,6 +91,22 @@ const ProfileDim* Profile::find(std::string_view dim) const {
   return nullptr;
 }
 
+namespace {
+
+// Of a dimension that every profile has.
+std::int64_t multipleOf(std::string_view dim, const std::vector<Profile>& profiles) {
+  std::int64_t common = 0;
+  bool isGiven = false;
+  for (const Profile& profile : profiles) {
+    const ProfileDim& one = *profile.find(dim);
+    isGiven = isGiven || one.multiple > 1;
+    common = std::gcd(common, one.min == one.max ? one.min : one.multiple);
+  }
+  return isGiven ? std::max<std::int64_t>(common, 1) : 1;
+}
+
+}  // namespace
+
 Result<ProfileBounds> boundsOf(const std::vector<Profile>& profiles) {
   ProfileBounds bounds;
   for (const Profile& profile : profiles)
@@ -106,6 +123,7 @@ Result<ProfileBounds> boundsOf(const std::vector<Profile>& profiles) {
     }
   for (auto it = bounds.ranges.begin(); it != bounds.ranges.end();) {
     if (it->second.min != it->second.max) {
+      it->second.multiple = multipleOf(it->first, profiles);
       ++it;
       continue;
     }

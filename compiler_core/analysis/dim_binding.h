@@ -29,9 +29,9 @@ struct BoundShape {
   std::vector<std::string> dimNames;  // "" for dimensions given as numbers
 };
 
-// Both ends included.
+// Both ends included. Every value is a multiple of `multiple`.
 struct DimBounds {
-  std::int64_t min = 1, max = 1;
+  std::int64_t min = 1, max = 1, multiple = 1;
   bool operator==(const DimBounds&) const = default;
 };
 
@@ -40,6 +40,7 @@ struct DimBounds {
 struct ProfileDim {
   std::string name;
   std::int64_t min = 1, opt = 1, max = 1;
+  std::int64_t multiple = 1;  // positive, and min, opt and max are multiples of it
 };
 struct Profile {
   std::string name = "default";
@@ -50,8 +51,10 @@ struct Profile {
 
 // What several profiles leave open.
 struct ProfileBounds {
-  DimValues fixed;                          // one number in all profiles
-  std::map<std::string, DimBounds> ranges;  // the others: from the least to the largest of all
+  DimValues fixed;  // one number in all profiles
+  // The others: from the least to the largest of all. Where a profile gives a multiple, the largest number
+  // that divides all values in all of them; a single value is a multiple of itself.
+  std::map<std::string, DimBounds> ranges;
 };
 // kFailedPrecondition names a dimension that one profile gives and another does not.
 Result<ProfileBounds> boundsOf(const std::vector<Profile>& profiles);

@@ -11,8 +11,8 @@ namespace {
 
 class Rows {
  public:
-  Rows(mlir::MLIRContext* context, unsigned symbol)
-      : symbol_(symbol), row_(ir::Dim::symbol(context, symbol)) {}
+  Rows(mlir::MLIRContext* context, unsigned symbol, std::int64_t multiple)
+      : symbol_(symbol), row_(ir::Dim::symbol(context, symbol) * multiple) {}
 
   bool isRow(const ir::Dim& dim) const { return dim == row_; }
   bool names(mlir::AffineMap map) const {
@@ -129,7 +129,8 @@ llvm::SmallVector<unsigned> symbolsOf(mlir::Operation* op) {
 
 std::vector<std::optional<std::string>> whyNotPadded(mlir::ModuleOp module, unsigned count) {
   std::vector<Rows> rows;
-  for (unsigned symbol = 0; symbol < count; ++symbol) rows.emplace_back(module.getContext(), symbol);
+  for (const ir::Symbol& symbol : llvm::ArrayRef(ir::symbolsOf(module)).take_front(count))
+    rows.emplace_back(module.getContext(), static_cast<unsigned>(rows.size()), symbol.multiple);
   std::vector<std::optional<std::string>> reasons(count);
   // What padding adds to the counts reaches no output.
   const auto counters = ir::countersOf(module.lookupSymbol<mlir::func::FuncOp>(ir::kMain));

@@ -1,7 +1,6 @@
 #include "compiler_core/analysis/shape_report.h"
 
 #include "compiler_core/ir/attributes.h"
-#include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
 
 namespace kiln::analysis {
@@ -25,19 +24,18 @@ std::string typeText(mlir::Type type, llvm::function_ref<std::string(const ir::D
 
 }  // namespace
 
-std::string typeText(mlir::Type type, llvm::ArrayRef<std::string> names) {
-  return typeText(type, [&](const ir::Dim& dim) { return ir::wordsOf(dim, names); });
+std::string typeText(mlir::Type type, const ir::SizeTexts& sizes) {
+  return typeText(type, [&](const ir::Dim& dim) { return sizes.words(dim); });
 }
 
 std::map<std::string, std::string> shapeReport(mlir::ModuleOp module) {
   std::map<std::string, std::string> report;
   auto main = module.lookupSymbol<mlir::func::FuncOp>(ir::kMain);
   if (!main) return report;
-  std::vector<std::string> names;
-  for (const ir::Symbol& symbol : ir::symbolsOf(module)) names.push_back(symbol.name);
+  const ir::SizeTexts sizes(module);
   // Manifests have expressions as they always had them.
   const auto recorded = [&](mlir::Type type) {
-    return typeText(type, [&](const ir::Dim& dim) { return dim.text(names); });
+    return typeText(type, [&](const ir::Dim& dim) { return sizes.text(dim); });
   };
   for (unsigned i = 0; i < main.getNumArguments(); ++i)
     if (auto name = ir::NameAttr::get(main, i)) report[name.str()] = recorded(main.getArgument(i).getType());

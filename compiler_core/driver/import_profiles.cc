@@ -8,12 +8,14 @@
 namespace kiln::driver {
 namespace {
 
-// "N=1, H=32:64:128" of one profile.
+// "N=1, H=32:64:128:32" of one profile.
 std::string sizesText(const analysis::Profile& profile) {
   std::vector<std::string> texts;
   for (const analysis::ProfileDim& dim : profile.dims)
-    texts.push_back(dim.min == dim.max ? fmt::format("{}={}", dim.name, dim.min)
-                                       : fmt::format("{}={}:{}:{}", dim.name, dim.min, dim.opt, dim.max));
+    texts.push_back(dim.min == dim.max
+                        ? fmt::format("{}={}", dim.name, dim.min)
+                        : fmt::format("{}={}:{}:{}{}", dim.name, dim.min, dim.opt, dim.max,
+                                      dim.multiple == 1 ? "" : fmt::format(":{}", dim.multiple)));
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
@@ -85,7 +87,10 @@ class Merge {
       if (symbol.name != same.name || symbol.input != same.input || symbol.index != same.index ||
           symbol.element != same.element)
         return differ(fmt::format("symbol {} is '{}' or '{}'", i, symbol.name, same.name));
-      symbol.range = {std::min(symbol.range.min, same.range.min), std::max(symbol.range.max, same.range.max)};
+      // In sizes: what each module counts in may differ.
+      symbol.range = {std::min(symbol.range.min * symbol.multiple, same.range.min * same.multiple),
+                      std::max(symbol.range.max * symbol.multiple, same.range.max * same.multiple)};
+      symbol.multiple = 1;
     }
     for (std::size_t i = 0; i < common_.inputs.size(); ++i)
       for (std::size_t k = 0; k < common_.inputs[i].shape.size(); ++k)
@@ -107,7 +112,10 @@ bool dependsOnSizes(mlir::MLIRContext& context, const frontend::Model& model, co
                     std::vector<analysis::Profile> profiles, const Error& error) {
   constexpr std::int64_t kMore = 64;  // beyond most windows
   for (analysis::Profile& profile : profiles)
-    for (analysis::ProfileDim& dim : profile.dims) dim.min += kMore, dim.opt += kMore, dim.max += kMore;
+    for (analysis::ProfileDim& dim : profile.dims) {
+      const std::int64_t more = (kMore + dim.multiple - 1) / dim.multiple * dim.multiple;
+      dim.min += more, dim.opt += more, dim.max += more;
+    }
   const auto captured = importTogether(context, model, request, profiles);
   return captured || captured.error().message != error.message;
 }

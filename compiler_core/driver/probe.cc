@@ -31,12 +31,12 @@ std::string operationText(mlir::Operation& operation) {
   return text;
 }
 
-ir::Signature signatureOf(mlir::Value value, std::string name, llvm::ArrayRef<std::string> symbols) {
+ir::Signature signatureOf(mlir::Value value, std::string name, const ir::SizeTexts& sizes) {
   auto type = ir::tensorType(value);
   ir::Signature signature{std::move(name), *ir::dtypeOf(type.getElementType()), {}, {}};
   for (const ir::Dim& dim : ir::shapeOf(type)) {
     signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
-    signature.dimNames.push_back(dim.isStatic() ? "" : dim.text(symbols));
+    signature.dimNames.push_back(dim.isStatic() ? "" : sizes.text(dim));
   }
   return signature;
 }
@@ -47,8 +47,7 @@ std::vector<Probe> expose(mlir::ModuleOp module, std::vector<ir::Signature>& out
   mlir::Block& block = main.front();
   mlir::Operation* end = block.getTerminator();
   llvm::SmallVector<mlir::Value> results(end->getOperands());
-  std::vector<std::string> symbols;
-  for (const ir::Symbol& symbol : ir::symbolsOf(module)) symbols.push_back(symbol.name);
+  const ir::SizeTexts sizes(module);
   llvm::SmallVector<mlir::DictionaryAttr> attributes;
   for (unsigned i = 0; i < results.size(); ++i) attributes.push_back(main.getResultAttrDict(i));
   // Counts stay the last result.
@@ -70,7 +69,7 @@ std::vector<Probe> expose(mlir::ModuleOp module, std::vector<ir::Signature>& out
                         static_cast<std::size_t>(found - results.begin()),
                         {}});
       if (found != results.end()) continue;
-      outputs.push_back(signatureOf(value, fmt::format("kiln.probe.{}", results.size()), symbols));
+      outputs.push_back(signatureOf(value, fmt::format("kiln.probe.{}", results.size()), sizes));
       attributes.push_back(
           builder.getDictionaryAttr(ir::NameAttr::named(builder.getStringAttr(outputs.back().name))));
       results.push_back(value);
@@ -95,7 +94,8 @@ Result<std::vector<Probe>> probeGraph(const ProbeRequest& request, mlir::ModuleO
   std::vector<ir::SymbolRange> numbers;
   for (const ir::Symbol& symbol : captured.symbols) {
     auto found = request.dims.find(symbol.name);
-    const std::int64_t value = found == request.dims.end() ? symbol.range.min : found->second;
+    const std::int64_t value =
+        found == request.dims.end() ? symbol.range.min : found->second / symbol.multiple;
     numbers.push_back({value, value, value});
   }
   mlir::OwningOpRef<mlir::ModuleOp> one(module.clone());

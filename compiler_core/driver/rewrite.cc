@@ -10,12 +10,14 @@
 namespace kiln::driver {
 namespace {
 
-// The range of each symbol that the caller gives in one profile.
-std::vector<ir::SymbolRange> rangesOf(const frontend::Captured& captured, const analysis::Profile& profile) {
+// The range of each symbol that the caller gives in one profile, whose graph `module` is.
+std::vector<ir::SymbolRange> rangesOf(mlir::ModuleOp module, const analysis::Profile& profile) {
   std::vector<ir::SymbolRange> ranges;
-  for (const ir::Symbol& symbol : captured.symbols) {
+  for (const ir::Symbol& symbol : ir::symbolsOf(module)) {
+    if (!symbol.isGiven()) continue;
     const analysis::ProfileDim* dim = profile.find(symbol.name);
-    ranges.push_back(dim ? ir::SymbolRange{dim->min, dim->opt, dim->max}
+    const std::int64_t multiple = symbol.multiple;
+    ranges.push_back(dim ? ir::SymbolRange{dim->min / multiple, dim->opt / multiple, dim->max / multiple}
                          : ir::SymbolRange{symbol.range.min, symbol.range.min, symbol.range.max});
   }
   return ranges;
@@ -49,7 +51,7 @@ Result<Rewritten> rewriteProfile(Compilation& compilation, Analysed& analysed, s
   frontend::Captured& common = analysed.common();
   Rewritten rewritten{static_cast<unsigned>(profile), analysed.profiles.moduleOf(profile).clone(), {}};
   mlir::ModuleOp module = *rewritten.module;
-  transforms::specialise(module, rangesOf(common, request.profiles[profile]));
+  transforms::specialise(module, rangesOf(module, request.profiles[profile]));
   PlanEvidence& plan = rewritten.evidence.plan;
   plan.profile = request.profiles[profile].name;
   auto main = module.lookupSymbol<mlir::func::FuncOp>(ir::kMain);

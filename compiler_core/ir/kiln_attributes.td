@@ -10,7 +10,8 @@ defvar Kiln_ModelAttributes = (ins
   "::mlir::StringAttr":$name,
   // Module: the symbols that types may name (dims.h), dictionaries in the symbols' order: {name, input, dim} a
   // dimension of an input, {name, input, element} an element of an integer input, {name, bound} a size that
-  // kiln.truncate finds out, each with its "min" and "max". Absent: there are none. profile.h reads and writes it.
+  // kiln.truncate finds out, each with its "min" and "max"; "multiple" where a size is that many times its
+  // symbol. Absent: there are none. profile.h reads and writes it.
   "::mlir::ArrayAttr":$symbols,
   // Function: the shape profile it is compiled for, (min, opt, max) of each symbol. Absent: no symbols. profile.h
   // reads and writes it.

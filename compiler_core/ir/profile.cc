@@ -1,5 +1,7 @@
 #include "compiler_core/ir/profile.h"
 
+#include <numeric>
+
 #include "compiler_core/ir/attributes.h"
 
 namespace kiln::ir {
@@ -21,6 +23,10 @@ Range rangeIn(mlir::Attribute entry) {
   return {numberIn(members, "min").value_or(0), numberIn(members, "max").value_or(0)};
 }
 
+std::int64_t multipleIn(mlir::Attribute entry) {
+  return numberIn(llvm::cast<mlir::DictionaryAttr>(entry), "multiple").value_or(1);
+}
+
 Symbol symbolIn(mlir::Attribute entry) {
   auto members = llvm::cast<mlir::DictionaryAttr>(entry);
   Symbol symbol;
@@ -29,6 +35,7 @@ Symbol symbolIn(mlir::Attribute entry) {
   const auto element = numberIn(members, "element");
   symbol.element = element.has_value();
   symbol.index = element.value_or(numberIn(members, "dim").value_or(0));
+  symbol.multiple = multipleIn(entry);
   if (auto input = members.getAs<mlir::StringAttr>("input")) symbol.input = input.str();
   if (auto bound = members.getAs<mlir::AffineMapAttr>("bound"))
     symbol.bound = Dim(bound.getValue().getResult(0));
@@ -44,10 +51,48 @@ mlir::Attribute entryOf(mlir::MLIRContext* context, const Symbol& symbol) {
   if (symbol.isGiven()) {
     members.set("input", b.getStringAttr(symbol.input));
     members.set(symbol.element ? "element" : "dim", b.getI64IntegerAttr(symbol.index));
+    if (symbol.multiple != 1) members.set("multiple", b.getI64IntegerAttr(symbol.multiple));
   } else {
     members.set("bound", mlir::AffineMapAttr::get(symbolicMap(context, symbol.bound)));
   }
   return members.getDictionary(context);
+}
+
+// The factors of a product that are no numbers, and the product of those that are.
+std::int64_t takeApart(mlir::AffineExpr product, llvm::SmallVectorImpl<mlir::AffineExpr>& factors) {
+  llvm::SmallVector<mlir::AffineExpr> pending{product};
+  std::int64_t number = 1;
+  while (!pending.empty()) {
+    const mlir::AffineExpr next = pending.pop_back_val();
+    if (auto constant = llvm::dyn_cast<mlir::AffineConstantExpr>(next)) {
+      number *= constant.getValue();
+    } else if (next.getKind() == mlir::AffineExprKind::Mul) {
+      auto pair = llvm::cast<mlir::AffineBinaryOpExpr>(next);
+      pending.append({pair.getRHS(), pair.getLHS()});
+    } else {
+      factors.push_back(next);
+    }
+  }
+  return number;
+}
+
+mlir::AffineExpr inSizes(mlir::AffineExpr expression, llvm::ArrayRef<std::int64_t> multiples) {
+  llvm::SmallVector<mlir::AffineExpr> factors;
+  std::int64_t number = takeApart(expression, factors);
+  mlir::AffineExpr result = mlir::getAffineConstantExpr(1, expression.getContext());
+  for (mlir::AffineExpr factor : factors) {
+    if (auto symbol = llvm::dyn_cast<mlir::AffineSymbolExpr>(factor);
+        symbol && symbol.getPosition() < multiples.size()) {
+      const std::int64_t multiple = multiples[symbol.getPosition()], common = std::gcd(number, multiple);
+      number /= common;
+      factor = factor.floorDiv(static_cast<std::uint64_t>(multiple / common));
+    } else if (auto pair = llvm::dyn_cast<mlir::AffineBinaryOpExpr>(factor)) {
+      factor = mlir::getAffineBinaryOpExpr(pair.getKind(), inSizes(pair.getLHS(), multiples),
+                                           inSizes(pair.getRHS(), multiples));
+    }
+    result = result * factor;
+  }
+  return result * number;
 }
 
 void setEntries(mlir::ModuleOp module, llvm::ArrayRef<mlir::Attribute> entries) {
@@ -62,6 +107,12 @@ llvm::SmallVector<Symbol> symbolsOf(mlir::ModuleOp module) {
 
 std::size_t symbolCount(mlir::ModuleOp module) {
   return entriesOf(module).size();
+}
+
+std::int64_t multipleOf(mlir::ModuleOp module, std::int64_t symbol) {
+  const llvm::ArrayRef<mlir::Attribute> entries = entriesOf(module);
+  const auto number = static_cast<std::size_t>(symbol);
+  return number < entries.size() ? multipleIn(entries[number]) : 1;
 }
 
 std::optional<Range> rangeOf(const Dim& dim, mlir::ModuleOp module) {
@@ -98,6 +149,23 @@ void boundSymbol(mlir::ModuleOp module, std::int64_t number, const Dim& bound, s
   symbol.range.max = most;
   entry = entryOf(module.getContext(), symbol);
   setEntries(module, entries);
+}
+
+SizeTexts::SizeTexts(llvm::ArrayRef<Symbol> symbols) {
+  for (const Symbol& symbol : symbols) {
+    names_.push_back(symbol.name);
+    multiples_.push_back(symbol.multiple);
+  }
+}
+
+std::string SizeTexts::words(llvm::ArrayRef<Dim> shape) const {
+  return wordsOf(Shape(llvm::map_range(shape, [&](const Dim& dim) { return inSizes(dim); })), names_);
+}
+
+Dim SizeTexts::inSizes(const Dim& dim) const {
+  // Texts of modules that count in sizes stand in artifacts as MLIR simplified them.
+  const bool isInSizes = llvm::all_of(multiples_, [](std::int64_t multiple) { return multiple == 1; });
+  return dim.isStatic() || isInSizes ? dim : Dim(ir::inSizes(dim.expression(nullptr), multiples_));
 }
 
 llvm::SmallVector<SymbolRange> profileOf(mlir::Operation* function) {

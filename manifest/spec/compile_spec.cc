@@ -15,6 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxFiles = 4096;
 constexpr std::size_t kMaxProfiles = 64;
+constexpr std::int64_t kMaxSize = std::int64_t{1} << 31;
 constexpr std::size_t kMaxRules = 256;
 constexpr std::size_t kMaxNameBytes = 1024;
 constexpr std::size_t kMaxSequenceRank = 32;
@@ -46,8 +47,10 @@ Json profilesJson(const std::vector<ShapeProfile>& profiles) {
   Json out = Json::array();
   for (const ShapeProfile& profile : profiles) {
     Json dims = Json::array();
-    for (const auto& [name, range] : profile.dims)
+    for (const auto& [name, range] : profile.dims) {
       dims.push_back({{"dim", name}, {"min", range.min}, {"opt", range.opt}, {"max", range.max}});
+      if (range.multiple != 1) dims.back()["multiple"] = range.multiple;
+    }
     out.push_back({{"name", profile.name}, {"dims", std::move(dims)}});
   }
   return out;
@@ -97,6 +100,11 @@ Json partitionJson(const PartitionRules& rules) {
           {"fallbackPermille", rules.fallbackPermille}};
 }
 
+bool isOfMultiples(const DimRange& range) {
+  return range.min % range.multiple == 0 && range.opt % range.multiple == 0 &&
+         range.max % range.multiple == 0;
+}
+
 Result<ShapeProfile> readProfile(const Json& json, const std::string& place) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
   ShapeProfile profile;
@@ -116,6 +124,12 @@ Result<ShapeProfile> readProfile(const Json& json, const std::string& place) {
     KILN_ASSIGN(range.min, dim.integer("min", -kMaxJsonInteger, kMaxJsonInteger));
     KILN_ASSIGN(range.opt, dim.integer("opt", range.min, kMaxJsonInteger));
     KILN_ASSIGN(range.max, dim.integer("max", range.opt, kMaxJsonInteger));
+    if (dim.has("multiple")) {
+      // 1 is what leaving it out says: one document for one meaning.
+      KILN_ASSIGN(range.multiple, dim.integer("multiple", 2, kMaxSize));
+      if (!isOfMultiples(range))
+        return badMember(dim.path("multiple"), "min, opt and max must be multiples of it");
+    }
     KILN_TRY(dim.finish());
     profile.dims.emplace(std::move(name), range);
   }
@@ -386,7 +400,13 @@ Status checkParameterFiles(const CompileSpec& spec) {
 }
 
 Status checkRange(const std::string& dim, const DimRange& range) {
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
+  constexpr std::int64_t kMost = kMaxSize;
+  if (range.multiple < 1 || range.multiple > kMost || !isOfMultiples(range)) {
+    return fail(Code::kInvalidArgument, "dimension " + inQuotes(dim) + " is " + std::to_string(range.min) +
+                                            ":" + std::to_string(range.opt) + ":" +
+                                            std::to_string(range.max) + ", which are not all multiples of " +
+                                            std::to_string(range.multiple));
+  }
   if (dim.ends_with(']')) return {};  // of an element's value, or told apart by whoever has the model
   const bool isOne = range.min == range.max;
   if (range.min >= (isOne ? 0 : 1) && range.max <= kMost) return {};

@@ -30,6 +30,8 @@ struct ModelFile {
 
 struct DimRange {
   std::int64_t min = 1, opt = 1, max = 1;
+  // Every size is a multiple of it, min, opt and max too. "multiple" is left out of the JSON where it is 1.
+  std::int64_t multiple = 1;
   bool operator==(const DimRange&) const = default;
 };
 
@@ -93,7 +95,8 @@ std::string parameterPath(std::size_t index, std::string_view name = {});
 Status checkParameterFiles(const CompileSpec& spec);
 
 // kInvalidArgument, naming the limits, for a range that no dimension can have: one number is 0 to 2^31, a
-// range of several 1 to 2^31. An element of an input's value ("k[0]") can be any number that JSON holds.
+// range of several 1 to 2^31. An element of an input's value ("k[0]") can be any number that JSON holds. For
+// all of them: a multiple of 1 to 2^31 that min, opt and max are multiples of.
 Status checkRange(const std::string& dim, const DimRange& range);
 
 }  // namespace kiln

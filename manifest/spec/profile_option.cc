@@ -15,7 +15,8 @@ Status addDim(const std::string& option, const std::string& text, ShapeProfile& 
     return fail(Code::kInvalidArgument,
                 "--profile " + printable(option) +
                     ": give [PROFILE:]DIM=min:opt:max with 1 <= min <= opt <= max, such as "
-                    "N=1:4:8, or DIM=N for one number (0: the dimension is empty)");
+                    "N=1:4:8, with the number that all sizes are a multiple of as in H=32:640:1280:32, or "
+                    "DIM=N for one number (0: the dimension is empty)");
   };
   // The last '=': a dimension's name may hold one.
   const std::size_t equals = text.rfind('=');
@@ -28,11 +29,13 @@ Status addDim(const std::string& option, const std::string& text, ShapeProfile& 
     numbers.push_back(static_cast<std::int64_t>(*number));
   }
   if (numbers.size() == 1) numbers.assign(3, numbers[0]);
-  if (numbers.size() != 3 || numbers[0] > numbers[1] || numbers[1] > numbers[2]) return wrong();
+  if (numbers.size() == 3) numbers.push_back(1);
+  if (numbers.size() != 4 || numbers[0] > numbers[1] || numbers[1] > numbers[2]) return wrong();
   const std::string name = text.substr(0, equals);
-  if (auto fits = checkRange(name, {numbers[0], numbers[1], numbers[2]}); !fits)
+  const DimRange range{numbers[0], numbers[1], numbers[2], numbers[3]};
+  if (auto fits = checkRange(name, range); !fits)
     return fail(fits.error().in("--profile " + printable(option)));
-  if (!profile.dims.try_emplace(name, DimRange{numbers[0], numbers[1], numbers[2]}).second)
+  if (!profile.dims.try_emplace(name, range).second)
     return fail(Code::kInvalidArgument,
                 "--profile " + printable(option) + ": dimension " + inQuotes(name) + " is given twice");
   return {};

@@ -64,6 +64,11 @@ TEST(Golden, CompileSpecWithParameters) {
   spec.files.push_back({spec.parameters[0], digestOf("tensors")});
   keepsItsForm("compile-spec-parameters.json", spec);
 }
+TEST(Golden, CompileSpecOfMultiples) {
+  CompileSpec spec = testing_support::sampleSpec();
+  spec.profiles[0].dims = {{"height", {32, 640, 1280, 32}}, {"width", {32, 640, 1280}}};
+  keepsItsForm("compile-spec-multiple.json", spec);
+}
 TEST(Golden, DeliverySpec) {
   keepsItsForm("delivery-spec.json",
                DeliverySpec{.builders = 2, .operators = 2, .priority = -1, .noCache = true});

@@ -24,6 +24,7 @@ DOCUMENTS = {
     "compile-abi2.json": "compile",
     "compile-abi3.json": "compile",
     "compile-spec.json": "compile-spec",
+    "compile-spec-multiple.json": "compile-spec",
     "compile-spec-parameters.json": "compile-spec",
     "compile-spec-partition.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",
@@ -60,7 +61,7 @@ DOCUMENTS = {
 }
 
 # Members that a document may lack.
-OPTIONAL = [["partition"], ["parameters"], ["lock"], ["instance"], ["rootKeys"], ["recallKeys"], ["logs"], ["witnesses"], ["revocations"],
+OPTIONAL = [["partition"], ["parameters"], ["profiles", 0, "dims", 0, "multiple"], ["lock"], ["instance"], ["rootKeys"], ["recallKeys"], ["logs"], ["witnesses"], ["revocations"],
             ["revocations", 0, "logs"], ["since"], ["until"],
             *([name] for name in ("requireCheck", "signers", "minToolchainVersion", "maxFallbackPermille",
                                   "partitionTargets", "checks", "refuseEmulated", "statements", "requireLog",

@@ -37,7 +37,8 @@ void printManifest(const signing::Verdict& verdict) {
   for (const auto& profile : spec.profiles) {
     std::string dims;
     for (const auto& [dim, range] : profile.dims) {
-      dims += fmt::format(" {}={}:{}:{}", dim, range.min, range.opt, range.max);
+      dims += fmt::format(" {}={}:{}:{}{}", dim, range.min, range.opt, range.max,
+                          range.multiple == 1 ? "" : fmt::format(":{}", range.multiple));
     }
     printOneLine(fmt::format("profile     {}{}", profile.name, dims));
   }

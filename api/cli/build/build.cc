@@ -193,8 +193,9 @@ void addBuild(CLI::App& app, Context& context) {
   command
       .add_option(
           "--profile", options->profiles,
-          "[PROFILE:]DIM=min:opt:max[,DIM=...] for symbolic dimensions, from 1; DIM=SIZE is one size, where "
-          "0 is an empty dimension, such as a cache before its first run (repeatable)")
+          "[PROFILE:]DIM=min:opt:max[:multiple][,DIM=...] for symbolic dimensions, from 1; all sizes are "
+          "multiples of the fourth number, which lets models of many strides compile; DIM=SIZE is one size, "
+          "where 0 is an empty dimension, such as a cache before its first run (repeatable)")
       ->allow_extra_args(false);
   command.add_option("--builders", options->delivery.builders, "Workers that must agree on every byte")
       ->check(CLI::Range(1, 16));

@@ -20,11 +20,16 @@ bool isGiven(func::FuncOp main, unsigned symbol) {
   return false;
 }
 
-Value readSymbol(OpBuilder& b, Location loc, Value symbols, std::int64_t symbol) {
+// Callers give sizes, which the guards have seen to be multiples.
+Value readSymbol(OpBuilder& b, Location loc, func::FuncOp main, Value symbols, std::int64_t symbol) {
   auto pointer = LLVM::LLVMPointerType::get(b.getContext());
   Value slot = LLVM::GEPOp::create(b, loc, pointer, b.getI64Type(), symbols,
                                    ArrayRef<LLVM::GEPArg>{static_cast<std::int32_t>(symbol)});
-  return LLVM::LoadOp::create(b, loc, b.getI64Type(), slot);
+  Value size = LLVM::LoadOp::create(b, loc, b.getI64Type(), slot);
+  const std::int64_t multiple = ir::multipleOf(main->getParentOfType<ModuleOp>(), symbol);
+  if (multiple == 1) return size;
+  Value divisor = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(multiple));
+  return LLVM::SDivOp::create(b, loc, size, divisor);
 }
 
 }  // namespace
@@ -48,7 +53,8 @@ Value extentValue(OpBuilder& b, Location loc, const ir::Dim& dim, func::FuncOp m
   SmallVector<Value> values;
   for (const unsigned symbol : ir::symbolsIn(expression)) {
     values.resize(symbol + 1);
-    values.back() = arith::IndexCastOp::create(b, loc, b.getIndexType(), readSymbol(b, loc, symbols, symbol));
+    values.back() =
+        arith::IndexCastOp::create(b, loc, b.getIndexType(), readSymbol(b, loc, main, symbols, symbol));
   }
   return arith::IndexCastOp::create(b, loc, b.getI64Type(),
                                     affine::expandAffineExpr(b, loc, expression, {}, values));
@@ -77,7 +83,7 @@ Value Buffers::pointerTo(OpBuilder& b, Location loc, unsigned index) {
 Value Buffers::argument(OpBuilder& b, Location loc, unsigned index) {
   if (auto symbol = ir::SymbolAttr::get(main_, index))
     return arith::IndexCastOp::create(b, loc, b.getIndexType(),
-                                      readSymbol(b, loc, pointers_[kSymbols], symbol.getInt()));
+                                      readSymbol(b, loc, main_, pointers_[kSymbols], symbol.getInt()));
   Value pointer = pointerTo(b, loc, index);
   if (!pointer) return {};
   auto type = cast<MemRefType>(main_.getArgument(index).getType());

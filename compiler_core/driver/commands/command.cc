@@ -22,7 +22,7 @@ std::vector<analysis::Profile> profilesOf(const CompileSpec& spec) {
   for (const ShapeProfile& profile : spec.profiles) {
     analysis::Profile& own = profiles.emplace_back(analysis::Profile{profile.name, {}});
     for (const auto& [name, range] : profile.dims)
-      own.dims.push_back({name, range.min, range.opt, range.max});
+      own.dims.push_back({name, range.min, range.opt, range.max, range.multiple});
   }
   return profiles;
 }

@@ -11,7 +11,8 @@ namespace kiln::driver {
 void addModelOptions(CLI::App& app, ModelArguments& model) {
   addParameterOption(app, model.model);
   app.add_option("--target", model.target, "Target")->capture_default_str();
-  app.add_option("--profile", model.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
+  app.add_option("--profile", model.profile,
+                 "Symbolic dimension: NAME=N, NAME=MIN:OPT:MAX or NAME=MIN:OPT:MAX:MULTIPLE");
   app.add_option("--pin", model.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
   app.add_option("--sequence", model.sequence,
                  "What an input of sequence or optional type holds: INPUT=COUNT, INPUT=[DIM,...],... or "

@@ -97,7 +97,8 @@ Result<Shape> GraphBuilder::broadcastDims(llvm::ArrayRef<Dim> a, llvm::ArrayRef<
     if (dim.isStatic() && b[i].isStatic()) return invalid(both + " cannot be broadcast together");
     return fail(Code::kUnimplemented, both +
                                           " are not known to be equal at compile time; give both "
-                                          "dimensions one name, or pin them in the profile");
+                                          "dimensions one name, pin them in the profile, or give the "
+                                          "number that their sizes are a multiple of (min:opt:max:multiple)");
   }
   return shape;
 }

@@ -198,7 +198,6 @@ class GraphBuilder {
  protected:
   mlir::OpBuilder& builder() { return builder_; }
   mlir::ModuleOp module() const;
-  std::vector<std::string> symbolNames() const;
   mlir::Location location() const { return location_; }
 
  private:

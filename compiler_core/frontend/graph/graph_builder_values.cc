@@ -43,22 +43,16 @@ std::int64_t GraphBuilder::newSymbol() {
       module(), {"size" + std::to_string(number) + "@" + ir::nodeName(location_), "", 0, false, 0, {0, 0}});
 }
 
-std::vector<std::string> GraphBuilder::symbolNames() const {
-  std::vector<std::string> names;
-  for (const ir::Symbol& symbol : ir::symbolsOf(module())) names.push_back(symbol.name);
-  return names;
-}
-
 std::string GraphBuilder::describe(llvm::ArrayRef<Dim> shape) const {
-  return ir::wordsOf(shape, symbolNames());
+  return ir::SizeTexts(module()).words(shape);
 }
 
 std::string GraphBuilder::describe(const Dim& dim) const {
-  return ir::wordsOf(dim, symbolNames());
+  return ir::SizeTexts(module()).words(dim);
 }
 
 std::string GraphBuilder::typeText(Value value) const {
-  return analysis::typeText(value.getType(), symbolNames());
+  return analysis::typeText(value.getType(), ir::SizeTexts(module()));
 }
 
 tl::unexpected<Error> GraphBuilder::undecided(const std::string& what) const {
@@ -66,7 +60,8 @@ tl::unexpected<Error> GraphBuilder::undecided(const std::string& what) const {
       Code::kUnimplemented,
       what +
           " is not known at compile time; give the dimensions it depends on one number (min = opt = max) "
-          "in the profile, or ranges that settle it");
+          "in the profile, ranges that settle it, or the number that their sizes are a multiple of "
+          "(min:opt:max:multiple)");
 }
 
 namespace {

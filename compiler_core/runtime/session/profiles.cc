@@ -11,7 +11,7 @@ const DimRange& rangeOf(const Manifest& manifest, std::size_t profile, std::size
 }
 
 bool holds(const DimRange& range, std::int64_t value) {
-  return value >= range.min && value <= range.max;
+  return value >= range.min && value <= range.max && value % range.multiple == 0;
 }
 
 // By what factor the symbols' product grows; nothing if the profile cannot serve them.
@@ -22,7 +22,9 @@ std::optional<double> growth(const Manifest& manifest, std::size_t profile, Prof
     const DimRange& range = rangeOf(manifest, profile, i);
     std::int64_t& value = choice.symbols[i];
     if (holds(range, value)) continue;
-    if (value > range.max || !mayPad || !manifest.symbols[i].pad) return std::nullopt;
+    // Results are cut back to the size that was given, which the program counts in multiples too.
+    if (value > range.max || value % range.multiple != 0 || !mayPad || !manifest.symbols[i].pad)
+      return std::nullopt;
     factor *= (static_cast<double>(range.min) + 1) / (static_cast<double>(value) + 1);
     value = range.min;
     choice.padded = true;
@@ -36,14 +38,15 @@ std::string placeOf(const Symbol& symbol) {
          std::to_string(symbol.index);
 }
 
-// "small takes N from 1 to 4".
+// "small takes N from 1 to 4", "big takes H from 32 to 640 in multiples of 32".
 std::string rangesText(const Manifest& manifest, std::size_t profile, const std::vector<std::size_t>& which) {
   std::string text = manifest.profiles[profile].name + " takes ";
   for (std::size_t k = 0; k < which.size(); ++k) {
     const DimRange& range = rangeOf(manifest, profile, which[k]);
     const std::string& name = manifest.symbols[which[k]].name;
     text += (k == 0 ? "" : ", ") + name + (range.min == range.max ? " = " : " from ") +
-            std::to_string(range.min) + (range.min == range.max ? "" : " to " + std::to_string(range.max));
+            std::to_string(range.min) + (range.min == range.max ? "" : " to " + std::to_string(range.max)) +
+            (range.multiple == 1 ? "" : " in multiples of " + std::to_string(range.multiple));
   }
   return text;
 }

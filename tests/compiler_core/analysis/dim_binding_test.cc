@@ -57,5 +57,21 @@ TEST(DimBinding, ProfilesAreTakenTogether) {
       "profile 'small' gives dimension 'n', profile 'large' does not; every profile gives every dimension");
 }
 
+TEST(DimBinding, MultiplesThatDivideAllProfiles) {
+  const auto multipleOf = [](const std::vector<ProfileDim>& dims) {
+    std::vector<Profile> profiles;
+    for (const ProfileDim& dim : dims) profiles.push_back({std::to_string(profiles.size()), {dim}});
+    const auto bounds = boundsOf(profiles);
+    EXPECT_TRUE(bounds) << bounds.error().message;
+    return bounds->ranges.at("h").multiple;
+  };
+  EXPECT_EQ(multipleOf({{"h", 32, 64, 128, 32}}), 32);
+  EXPECT_EQ(multipleOf({{"h", 32, 64, 128, 32}, {"h", 48, 96, 144, 48}}), 16);
+  EXPECT_EQ(multipleOf({{"h", 32, 64, 128, 32}, {"h", 1, 2, 3}}), 1);
+  // One size is a multiple of itself, where somebody asks.
+  EXPECT_EQ(multipleOf({{"h", 32, 64, 128, 32}, {"h", 640, 640, 640}}), 32);
+  EXPECT_EQ(multipleOf({{"h", 64, 64, 64}, {"h", 128, 128, 128}}), 1);
+}
+
 }  // namespace
 }  // namespace kiln::analysis

@@ -368,6 +368,95 @@ TEST(DynamicModel, NothingOfASymbolicShapeIsRefused) {
   EXPECT_THAT(refused.error().message, HasSubstr("without elements"));
 }
 
+// A detection network in small: five layers of stride 2, the last three joined again on the way up, and the
+// positions of all of them in one result.
+OnnxBuilder detector() {
+  OnnxBuilder model;
+  model.input("image", {1, 3, "height", "width"})
+      .output("found")
+      .initializer(onnxTensor("w0", {4, 3, 3, 3}, ramp(108)))
+      .initializer(onnxTensor("twice", {4}, std::vector<float>{1, 1, 2, 2}))
+      .initializer(onnxTensor("rows", {3}, std::vector<std::int64_t>{1, 4, -1}));
+  for (const char* name : {"w1", "w2", "w3", "w4", "head8", "head16", "head32"})
+    model.initializer(onnxTensor(name, {4, 4, 3, 3}, ramp(144)));
+  for (const char* name : {"up16", "up8"}) model.initializer(onnxTensor(name, {4, 8, 1, 1}, ramp(32)));
+  const auto around = onnxInts("pads", {1, 1, 1, 1});
+  std::string last = "image";
+  for (const std::string layer : {"0", "1", "2", "3", "4"}) {
+    model.node("Conv", {last, "w" + layer}, {"c" + layer}, {around, onnxInts("strides", {2, 2})});
+    model.node("Relu", {"c" + layer}, {"r" + layer});
+    last = "r" + layer;
+  }
+  model.node("MaxPool", {"r4"}, {"pooled"},
+             {onnxInts("kernel_shape", {5, 5}), onnxInts("pads", {2, 2, 2, 2}), onnxInts("strides", {1, 1})});
+  model.node("Add", {"r4", "pooled"}, {"p32"});
+  model.node("Resize", {"p32", "", "twice"}, {"big16"}, {onnxText("mode", "nearest")})
+      .node("Concat", {"big16", "r3"}, {"both16"}, {onnxInt("axis", 1)}, "join16")
+      .node("Conv", {"both16", "up16"}, {"p16"})
+      .node("Resize", {"p16", "", "twice"}, {"big8"}, {onnxText("mode", "nearest")})
+      .node("Concat", {"big8", "r2"}, {"both8"}, {onnxInt("axis", 1)}, "join8")
+      .node("Conv", {"both8", "up8"}, {"p8"});
+  for (const std::string scale : {"8", "16", "32"}) {
+    model.node("Conv", {"p" + scale, "head" + scale}, {"h" + scale}, {around});
+    model.node("Reshape", {"h" + scale, "rows"}, {"f" + scale});
+  }
+  model.node("Concat", {"f8", "f16", "f32"}, {"all"}, {onnxInt("axis", 2)})
+      .node("Transpose", {"all"}, {"found"}, {onnxInts("perm", {0, 2, 1})});
+  return model;
+}
+
+TEST(Multiples, ADetectorOfAnyHeightAndWidth) {
+  const auto without =
+      checkModel({detector(), {{"p", {{"height", 32, 64, 160}, {"width", 32, 96, 128}}}}, {}});
+  ASSERT_FALSE(without);
+  EXPECT_EQ(without.error().code, Code::kUnimplemented);
+  EXPECT_THAT(without.error().message, HasSubstr("join16"));
+  EXPECT_THAT(without.error().message, HasSubstr("min:opt:max:multiple"));
+
+  const auto passed = checkModel({detector(),
+                                  {{"p", {{"height", 32, 64, 160, 32}, {"width", 32, 96, 128, 32}}}},
+                                  {{{"height", 32}, {"width", 32}},
+                                   {{"height", 64}, {"width", 96}},
+                                   {{"height", 160}, {"width", 32}},
+                                   {{"height", 96}, {"width", 128}}}});
+  EXPECT_TRUE(passed) << passed.error().message;
+}
+
+// Of each profile only what it says itself, and of all what divides them.
+TEST(Multiples, OfSeveralProfiles) {
+  const auto passed = checkModel({detector(),
+                                  {{"one", {{"height", 64, 64, 64}, {"width", 96, 96, 96}}},
+                                   {"wide", {{"height", 32, 32, 64, 32}, {"width", 64, 128, 192, 64}}},
+                                   {"tall", {{"height", 96, 96, 192, 96}, {"width", 32, 32, 32}}}},
+                                  {}});
+  EXPECT_TRUE(passed) << passed.error().message;
+}
+
+TEST(Multiples, OfAnElementOfAnInput) {
+  OnnxBuilder model;
+  model.input("x", {1, 5})
+      .input("shape", {2}, kOnnxInt64)
+      .output("y")
+      .initializer(onnxTensor("rest", {2}, std::vector<std::int64_t>{2, -1}))
+      .node("Expand", {"x", "shape"}, {"wide"})
+      .node("Reshape", {"wide", "rest"}, {"y"});
+  const auto passed = checkModel({model, {{"p", {{"shape[0]", 2, 4, 10, 2}, {"shape[1]", 5, 5, 5}}}}, {}});
+  EXPECT_TRUE(passed) << passed.error().message;
+}
+
+TEST(Multiples, OutputsAreWrittenInSizes) {
+  const TempDirectory directory;
+  driver::CompileRequest request;
+  request.model = directory / "model.onnx";
+  std::ofstream(request.model, std::ios::binary) << detector().build();
+  request.target = *parseTarget("cpu:x86-64-v3");
+  request.profiles = {{"p", {{"height", 32, 64, 160, 32}, {"width", 64, 64, 64}}}};
+  const auto result = driver::compile(request);
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_EQ(result->inputs[0].dimNames[2], "height");
+  EXPECT_EQ(result->outputs[0].dimNames[1], "(height floordiv 16) * 21");
+}
+
 // A dry run that asks for padding.
 Result<driver::CompileResult> padded(const OnnxBuilder& model, std::vector<analysis::ProfileDim> dims) {
   const TempDirectory directory;
@@ -394,6 +483,14 @@ TEST(Padding, ABatchMayBePadded) {
     ASSERT_EQ(result->symbols.size(), 1u);
     EXPECT_TRUE(result->symbols[0].pad);
   }
+}
+
+TEST(Padding, ABatchOfMultiplesMayBePadded) {
+  OnnxBuilder model;
+  model.input("x", {"N", 3}).output("y").node("Softmax", {"x"}, {"y"}, {onnxInt("axis", -1)});
+  auto result = padded(model, {{"N", 8, 8, 32, 4}});
+  ASSERT_TRUE(result) << result.error().message;
+  EXPECT_TRUE(result->symbols[0].pad);
 }
 
 TEST(Padding, WhatLooksAcrossADimensionIsNamed) {

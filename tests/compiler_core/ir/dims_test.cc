@@ -98,6 +98,34 @@ TEST_F(Dims, AModuleBoundsWhatNamesItsSymbols) {
   EXPECT_EQ(symbols[2].bound, n_ * Dim(2));
 }
 
+// What five layers of stride 2 make of a size that is a multiple of 32, and the layers back up.
+TEST_F(Dims, MultiplesDivideExactly) {
+  const auto halved = [](const Dim& size) { return *floorDiv(size + Dim(2 - 3), 2) + Dim(1); };
+  Dim sizes[6] = {n_ * Dim(32)};
+  for (int i = 0; i < 5; ++i) sizes[i + 1] = halved(sizes[i]);
+  EXPECT_EQ(sizes[5], n_);
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(sizes[i + 1] * Dim(2), sizes[i]);
+  EXPECT_EQ(*modulo(sizes[1] + Dim(3), 16), Dim(3));
+  EXPECT_NE(halved(n_) * Dim(2), n_);
+}
+
+TEST_F(Dims, TextsAreAboutSizesWhereAModuleCountsInMultiples) {
+  mlir::OwningOpRef<mlir::ModuleOp> module = mlir::ModuleOp::create(mlir::UnknownLoc::get(&context_));
+  addSymbols(*module, {{"H", "x", 2, false, {}, {1, 40}, 32}, {"N", "x", 0, false, {}, {1, 8}}});
+  EXPECT_EQ(symbolsOf(*module)[0].multiple, 32);
+  EXPECT_EQ(symbolsOf(*module)[1].multiple, 1);
+  EXPECT_EQ(rangeOf(n_ * Dim(32), *module), (Range{32, 1280}));
+  const SizeTexts texts(*module);
+  EXPECT_EQ(texts.text(n_ * Dim(32)), "H");
+  EXPECT_EQ(texts.text(n_ * Dim(64) + Dim(1)), "H * 2 + 1");
+  EXPECT_EQ(texts.text(n_ * Dim(16)), "H floordiv 2");
+  EXPECT_EQ(texts.text(n_), "H floordiv 32");
+  EXPECT_EQ(texts.words(n_ * Dim(8) - Dim(1)), "floor(H / 4) - 1");
+  EXPECT_EQ(texts.words(n_ * Dim(48)), "floor(H / 2) * 3");
+  EXPECT_EQ(texts.words(*floorDiv(n_ * Dim(32) * m_ + Dim(5), 7)), "floor((H * N + 5) / 7)");
+  EXPECT_EQ(texts.words(Shape{m_, 3, n_ * Dim(32) * m_}), "(N)x3x(H * N)");
+}
+
 TEST_F(Dims, OnlyKnownSymbolsAreReplaced) {
   EXPECT_EQ(substitute(n_ * m_ + Dim(1), {std::nullopt, 3}), n_ * Dim(3) + Dim(1));
   EXPECT_EQ(substitute(n_ + m_, {5}), m_ + Dim(5));

@@ -50,6 +50,22 @@ TEST(Dynamic, EveryShapeOfEveryProfile) {
   }
 }
 
+TEST(Dynamic, SizesBetweenMultiplesAreOutside) {
+  DynamicArtifact files;
+  files.manifest.spec.profiles[0].dims["N"] = {0, 4, 8, 4};
+  files.manifest.spec.profiles[1].dims["N"] = {16, 32, 64, 16};
+  files.writeManifest();
+  Session session = sessionOf(files);
+  for (const std::int64_t rows : {0, 4, 8, 16, 48, 64}) expectOutputs(session, rows, 2);
+  for (const std::int64_t rows : {1, 6, 24, 63})
+    EXPECT_EQ(failureOf(session.run(inputsOf(rows, 2))).errorClass, KILN_OUTSIDE_PROFILES) << rows;
+  EXPECT_THAT(
+      failureOf(session.run(inputsOf(24, 2))).message,
+      HasSubstr(
+          "N is 24; profile small takes N from 0 to 8 in multiples of 4; large takes N from 16 to 64 in "
+          "multiples of 16; build the artifact"));
+}
+
 TEST(Dynamic, TheInterfaceSaysWhatVaries) {
   DynamicArtifact files;
   const auto artifact = Artifact::open(files.path());
@@ -126,6 +142,16 @@ TEST(Dynamic, PaddingIsCounted) {
   expectOutputs(session, 10, 2);  // padded to 16
   EXPECT_EQ(session.counters().tensor_bytes, 2 * (16u * 16 + 8 + 16 * 8 + 8 * 4 + 4));
   EXPECT_EQ(session.counters().padding_bytes, 6u * 16 + 6 * 8 + 3 * 4);
+}
+
+// What is below a profile is rounded up to its least size, not to the next multiple.
+TEST(Dynamic, OnlyMultiplesArePadded) {
+  DynamicArtifact files("pad");
+  files.manifest.spec.profiles[1].dims["N"] = {16, 32, 64, 4};
+  files.writeManifest();
+  Session session = sessionOf(files);
+  expectOutputs(session, 12, 2);
+  EXPECT_EQ(failureOf(session.run(inputsOf(10, 2))).errorClass, KILN_OUTSIDE_PROFILES);
 }
 
 TEST(Dynamic, PaddingIsZeroWhateverRanBefore) {

@@ -80,6 +80,25 @@ TEST(CompileSpec, ParameterPathsKeepTheNameOfAnArrayAlone) {
   EXPECT_EQ(parameterPath(12, "w.npy"), "params/12/w.npy");
 }
 
+// A document without them is what it was before there were any.
+TEST(CompileSpec, MultiplesAreLeftOutWhereTheySayNothing) {
+  CompileSpec spec = testing_support::sampleSpec();
+  EXPECT_FALSE(spec.toJson()["profiles"][0]["dims"][0].contains("multiple"));
+  spec.profiles[0].dims["N"] = {32, 64, 128, 32};
+  Json json = spec.toJson();
+  EXPECT_EQ(json["profiles"][0]["dims"][0]["multiple"], 32);
+  const auto back = CompileSpec::fromJson(json);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, spec);
+  for (const std::int64_t wrong : {-32, 0, 1, 48, 1 << 20}) {
+    json["profiles"][0]["dims"][0]["multiple"] = wrong;
+    const auto refused = CompileSpec::fromJson(json);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_TRUE(refused.error().message.starts_with("spec.profiles[0].dims[0].multiple: "))
+        << refused.error().message;
+  }
+}
+
 TEST(Composites, AreReadFromOptions) {
   Composites composites;
   EXPECT_TRUE(addComposite("a=2", composites));

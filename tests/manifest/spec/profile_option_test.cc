@@ -41,8 +41,22 @@ TEST(ProfileOption, EachDimensionCanBeGivenAsItIsAdvised) {
   }
 }
 
+TEST(ProfileOption, SizesThatAreMultiples) {
+  const auto profiles = parseProfiles({"H=32:640:1280:32,W=64:64:64:16", "k[0]=0:4:8:4", "N=1:2:3:1"});
+  ASSERT_TRUE(profiles) << profiles.error().message;
+  const auto& dims = profiles->front().dims;
+  EXPECT_EQ(dims.at("H"), (DimRange{32, 640, 1280, 32}));
+  EXPECT_EQ(dims.at("W").multiple, 16);
+  EXPECT_EQ(dims.at("k[0]").multiple, 4);
+  EXPECT_EQ(dims.at("N"), (DimRange{1, 2, 3}));
+  for (const char* option : {"H=1:640:1280:32", "H=32:650:1280:32", "H=32:640:1281:32", "H=32:640:1280:0",
+                             "k[0]=1:4:8:4", "H=32:32:32:8589934592"})
+    EXPECT_THAT(refusal(option), HasSubstr("which are not all multiples of")) << option;
+}
+
 TEST(ProfileOption, RefusesWhatGivesNoDimension) {
-  for (const char* option : {"", "N", "=1", "N=", "N=1,M", "N=1,", "N=3:2:1", "N=1:2", "N=-1", "N=1:1:1:"}) {
+  for (const char* option :
+       {"", "N", "=1", "N=", "N=1,M", "N=1,", "N=3:2:1", "N=1:2", "N=-1", "N=1:1:1:", "N=1:1:1:1:1"}) {
     if (std::string_view(option).empty() || std::string_view(option) == "N=1,") continue;
     EXPECT_THAT(refusal(option), HasSubstr("give [PROFILE:]DIM=min:opt:max")) << option;
   }

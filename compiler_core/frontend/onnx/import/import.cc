@@ -83,7 +83,7 @@ class Importer {
   std::optional<frontend::BoundParameters> parameters_;
   std::map<std::string, std::size_t> boundInputs_;  // by name: the argument of parameters_
   Values results_;
-  std::vector<std::string> symbolNames_;  // when all nodes are imported
+  std::optional<ir::SizeTexts> sizes_;  // when all nodes are imported
   std::map<std::string, unsigned> symbols_;
   llvm::SmallVector<ir::Range> limits_;  // of the symbols
 };
@@ -263,12 +263,14 @@ ir::Dim Importer::symbol(std::string name, std::string_view input, std::int64_t 
                          analysis::DimBounds bounds) {
   auto [place, isNew] = symbols_.try_emplace(name, static_cast<unsigned>(captured_.symbols.size()));
   if (isNew) {
+    const ir::Range range{bounds.min / bounds.multiple, bounds.max / bounds.multiple};
     captured_.symbols.push_back(
-        {std::move(name), std::string(input), index, element, {}, {bounds.min, bounds.max}});
+        {std::move(name), std::string(input), index, element, {}, range, bounds.multiple});
     limits_.push_back(captured_.symbols.back().range);
   }
-  return binder_.ranges().contains(place->first) ? ir::Dim::symbol(builder_.getContext(), place->second)
-                                                 : ir::Dim(bounds.min);
+  return binder_.ranges().contains(place->first)
+             ? ir::Dim::symbol(builder_.getContext(), place->second) * bounds.multiple
+             : ir::Dim(bounds.min);
 }
 
 // Every named dimension is a symbol of the program; those of one value are that number in the graph.
@@ -344,7 +346,7 @@ Status Importer::output(const std::string& name, Value value, const ValueInfo& d
   ir::Signature signature{name, dtype, {}, {}};
   for (const ir::Dim& dim : dimsOf(value)) {
     signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
-    signature.dimNames.push_back(dim.isStatic() ? "" : dim.text(symbolNames_));
+    signature.dimNames.push_back(dim.isStatic() ? "" : sizes_->text(dim));
   }
   if (declared.shape && declared.shape->size() == signature.shape.size())
     for (std::size_t i = 0; i < signature.shape.size(); ++i)
@@ -365,7 +367,7 @@ llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Sig
 }
 
 Status Importer::outputs() {
-  for (const ir::Symbol& symbol : ir::symbolsOf(*captured_.module)) symbolNames_.push_back(symbol.name);
+  sizes_.emplace(*captured_.module);
   for (const ValueInfo& declared : model_.graph.outputs) {
     const std::string name(declared.name);
     KILN_ASSIGN(Item item, graph_.value(scope_, declared.name));

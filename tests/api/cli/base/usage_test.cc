@@ -349,7 +349,7 @@ TEST(KilnUsage, TargetsAndProfilesAreCheckedFirst) {
   for (const char* target : {"native", "host", "x86", ""}) {
     EXPECT_EQ(runKiln({"build", "m.onnx", "--target", target}).exit, 2) << target;
   }
-  for (const char* profile : {"N", "N=1:2", "N=2:1:3", "N=-1:1:1", "=1:1:1", "N=a:b:c", "N=1:1:1:1"}) {
+  for (const char* profile : {"N", "N=1:2", "N=2:1:3", "N=-1:1:1", "=1:1:1", "N=a:b:c", "N=1:1:1:1:1"}) {
     const auto result = runKiln({"build", "m.onnx", "--target", "cpu:x86-64-v3", "--profile", profile});
     EXPECT_EQ(result.exit, 2) << profile;
     EXPECT_NE(result.err.find("N=1:4:8"), std::string::npos) << result.err;
