@@ -93,6 +93,8 @@ TEST(Program, EveryVersionHasTheAttributesOfItsTime) {
   EXPECT_EQ(attributesOfVersion(*findRule("dynamic_conv"), 1).size(), 17u);
   EXPECT_EQ(attributesOfVersion(*findRule("dynamic_conv"), 2).size(), 16u);
   EXPECT_TRUE(attributesOfVersion(*findRule("exponential"), 1).empty());
+  EXPECT_EQ(attributesOfVersion(*findRule("custom_call"), 2).back()->name, "result_tilings");
+  EXPECT_EQ(attributesOfVersion(*findRule("collective_broadcast"), 2)[1]->name, "has_dynamic_root");
   EXPECT_EQ(findRule("stablehlo.add"), nullptr);
 }
 

@@ -148,6 +148,35 @@ TEST(Text, ErrorsNameLineAndColumn) {
       "test.mlir: function main: operation 0 (iota): has no attribute 'iota_dimension'");
 }
 
+TEST(Text, BrokenSyntaxIsRefused) {
+  const auto broken = [](const std::string& operation) {
+    expectRefused("func.func @f(%a: tensor<2x2xf32>, %z: tensor<f32>) {\n" + operation + "\nreturn }",
+                  Code::kInvalidArgument, "test.mlir:");
+  };
+  broken(
+      "%0 = stablehlo.dot_general %a, %a, contracting_dims = [1] x [0], algorithm = <lhs_precision_type = "
+      "tensor<, "
+      "rhs_precision_type = f32> : (tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>");
+  broken(
+      "%0 = stablehlo.reduce(%a init: %z) applies func.func across dimensions = [0] : (tensor<2x2xf32>, "
+      "tensor<f32>) -> tensor<2xf32>");
+  broken(
+      "%0 = stablehlo.reduce(%a init: %z) applies stablehlo.add across dimensions = [x, 1] : "
+      "(tensor<2x2xf32>, "
+      "tensor<f32>) -> tensor<2xf32>");
+  broken("%0 = stablehlo.while(%i = %z) : tensor<f32>, tensor<f32> cond { } do { }");
+  broken("%0 = stablehlo.constant dense<");
+  broken("%0 = stablehlo.complex %z, %z : tensor<f32>");
+  broken("%0 = stablehlo.reduce_precision %z, format = e5x1 : tensor<f32>");
+  broken("%0 = stablehlo.add %z, %z");
+  broken(
+      "%0 = \"stablehlo.compare\"(%z, %z) {comparison_direction = #stablehlo<unheard LT>} : (tensor<f32>, "
+      "tensor<f32>) -> tensor<i1>");
+  broken(
+      "%0 = stablehlo.convolution(%a, %a) dim_numbers = [b, 5]x[i, o]->[b, f], window = {} {} : "
+      "(tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<2x2xf32>");
+}
+
 TEST(Text, WhatIsNoProgramIsRefused) {
   expectRefused("func.func private @main()", Code::kInvalidArgument, "function main has no body");
   expectRefused("\"sdy.mesh\"() : () -> ()", Code::kUnimplemented,
