@@ -93,6 +93,14 @@ FLOORS = {
         "operators": "formula graph reader served",
         "import": "graph operators reader",
     },
+    "compiler_core/frontend/stablehlo": {
+        "program": "",
+        "bytecode": "program",
+        "text": "program",
+        ".": "bytecode program text",
+        "operations": "program",
+        "import": ". operations program",
+    },
     "compiler_core/runtime": {
         "element": "",
         "elf": "",
