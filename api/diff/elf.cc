@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <tuple>
 
-#include "manifest/base/elf_sections.h"
+#include "manifest/elf/elf_sections.h"
 
 namespace kiln::diff {
 namespace {

@@ -12,7 +12,8 @@ namespace {
 
 // kUnimplemented names the first dimension that `mustPad` asks for in vain. Nothing shows for profiles that
 // are captured apart.
-Result<std::vector<SymbolEvidence>> symbolsOf(const frontend::Captured& captured, bool mustPad, bool isApart) {
+Result<std::vector<SymbolEvidence>> symbolsOf(const frontend::Captured& captured, bool mustPad,
+                                              bool isApart) {
   std::vector<SymbolEvidence> symbols;
   const auto reasons =
       analysis::whyNotPadded(*captured.module, static_cast<unsigned>(captured.symbols.size()));

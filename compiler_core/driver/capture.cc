@@ -8,9 +8,8 @@ namespace kiln::driver {
 Result<Captured> captureModel(const Compilation& compilation) {
   compilation.begin(Stage::kCapture);
   Captured captured;
-  KILN_ASSIGN(captured.model, frontend::loadModel(compilation.request.model));
-  if (const auto unknown = captured.model->unknownNames(compilation.request.partition);
-      !unknown.empty())
+  KILN_ASSIGN(captured.model, frontend::loadModel(compilation.request.model, compilation.request.parameters));
+  if (const auto unknown = captured.model->unknownNames(compilation.request.partition); !unknown.empty())
     return fail(Code::kFailedPrecondition, "the rules do not fit the model: " + llvm::join(unknown, "; "));
   return captured;
 }

@@ -29,7 +29,7 @@ void nameTarget(mlir::ModuleOp module, const Target& target) {
 }
 
 codegen::ProgramTable tableOf(const Analysed& analysed, const Joined& joined, const ProgramParts& parts) {
-  const onnx::Captured& common = analysed.common();
+  const frontend::Captured& common = analysed.common();
   codegen::ProgramTable table{.inputs = static_cast<std::uint32_t>(common.inputs.size()),
                               .outputs = static_cast<std::uint32_t>(common.outputs.size()),
                               .weights = static_cast<std::uint32_t>(parts.weights.size()),

@@ -4,7 +4,7 @@
 
 #include <algorithm>
 
-#include "compiler_core/frontend/onnx/import/import.h"
+#include "compiler_core/frontend/graph/captured.h"
 #include "compiler_core/package/files.h"
 #include "mlir/Pass/Pass.h"
 

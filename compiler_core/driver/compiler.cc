@@ -23,7 +23,7 @@ Result<LoweredProfile> lowerProfile(Compilation& compilation, Analysed& analysed
 
 // What is known without machine code; all of a dry run.
 CompileResult resultOf(Analysed analysed, Joined joined) {
-  onnx::Captured& common = analysed.common();
+  frontend::Captured& common = analysed.common();
   CompileResult result;
   result.symbols = std::move(analysed.symbols);
   result.inputs = std::move(common.inputs);
@@ -51,7 +51,7 @@ Result<CompileResult> compile(const CompileRequest& request, const CompileObserv
     auto profile = lowerProfile(compilation, analysed, i, parts);
     if (!profile)
       return fail(
-          blamedOnSizes(compilation.context, captured.loaded, request, request.profiles[i], profile.error()));
+          blamedOnSizes(compilation.context, *captured.model, request, request.profiles[i], profile.error()));
     profiles.push_back(std::move(*profile));
   }
   KILN_ASSIGN(Joined joined, joinProfiles(compilation, analysed, std::move(profiles), parts));

@@ -42,7 +42,8 @@ struct Probe {
 
 // All that a program depends on.
 struct CompileRequest {
-  std::string model;  // path of an ONNX file; external data lie beside it
+  std::string model;  // a file of any format that frontends.h knows; external data lie beside it
+  std::vector<std::string> parameters;  // files of tensors that take the place of inputs
   Target target;
   std::vector<analysis::Profile> profiles = {{}};  // at least one; the program serves them in this order
   Pins pins;                                       // inputs with a fixed value

@@ -5,7 +5,7 @@
 
 #include "compiler_core/driver/import_profiles.h"
 #include "compiler_core/driver/reference_effort.h"
-#include "compiler_core/frontend/onnx/import/import.h"
+#include "compiler_core/frontend/frontends.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/reference/evaluator.h"
 #include "compiler_core/reference/inputs.h"
@@ -44,13 +44,13 @@ bool hasBytes(mlir::ModuleOp module) {
 
 }  // namespace
 
-Result<ReferenceResult> evaluateReference(const std::string& model,
+Result<ReferenceResult> evaluateReference(const ModelPaths& paths,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
                                           const Composites& sequences, std::uint64_t seed,
                                           const std::map<std::string, reference::HostTensor>& given) {
   mlir::MLIRContext context(mlir::MLIRContext::Threading::DISABLED);
   frontend::prepareContext(context);
-  KILN_ASSIGN(const frontend::LoadedModel loaded, frontend::loadModel(model));
+  KILN_ASSIGN(const frontend::LoadedModel loaded, frontend::loadModel(paths.model, paths.parameters));
   auto imported = loaded->import(context, {dims, pins, {}, sequences});
   if (!imported) {
     analysis::Profile sizes;

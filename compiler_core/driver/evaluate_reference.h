@@ -14,6 +14,16 @@
 
 namespace kiln::driver {
 
+// Where a model lies.
+struct ModelPaths {
+  ModelPaths(std::string modelFile,
+             std::vector<std::string> parameterFiles = {})  // NOLINT: most have no parameters
+      : model(std::move(modelFile)), parameters(std::move(parameterFiles)) {}
+
+  std::string model;
+  std::vector<std::string> parameters;  // as CompileRequest has them
+};
+
 // Inputs from the seeded generator (pinned ones and elements that the dims name have their value), but for
 // those that `given` holds, and outputs from the reference evaluator, for one value of each symbolic
 // dimension. kResourceExhausted, before anything is run: it would be too much (reference_effort.h);
@@ -26,7 +36,7 @@ struct ReferenceResult {
   // How many indices of which nodes lay outside their dimension (ir/index_checks.h).
   std::map<std::string, std::int64_t> outOfRange = {};
 };
-Result<ReferenceResult> evaluateReference(const std::string& model,
+Result<ReferenceResult> evaluateReference(const ModelPaths& paths,
                                           const std::map<std::string, std::int64_t>& dims, const Pins& pins,
                                           const Composites& sequences, std::uint64_t seed,
                                           const std::map<std::string, reference::HostTensor>& given = {});

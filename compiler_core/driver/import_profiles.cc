@@ -18,8 +18,8 @@ std::string sizesText(const analysis::Profile& profile) {
 }
 
 Result<frontend::Captured> importTogether(mlir::MLIRContext& context, const frontend::Model& model,
-                                      const CompileRequest& request,
-                                      const std::vector<analysis::Profile>& profiles) {
+                                          const CompileRequest& request,
+                                          const std::vector<analysis::Profile>& profiles) {
   KILN_ASSIGN(analysis::ProfileBounds bounds, analysis::boundsOf(profiles));
   // Whether a dimension can be padded shows only where it is a symbol.
   if (request.pad)
@@ -103,9 +103,8 @@ class Merge {
 };
 
 // Whether larger sizes end otherwise; else the fault is the model's own, as an initializer that is cut short.
-bool dependsOnSizes(mlir::MLIRContext& context, const frontend::Model& model,
-                    const CompileRequest& request, std::vector<analysis::Profile> profiles,
-                    const Error& error) {
+bool dependsOnSizes(mlir::MLIRContext& context, const frontend::Model& model, const CompileRequest& request,
+                    std::vector<analysis::Profile> profiles, const Error& error) {
   constexpr std::int64_t kMore = 64;  // beyond most windows
   for (analysis::Profile& profile : profiles)
     for (analysis::ProfileDim& dim : profile.dims) dim.min += kMore, dim.opt += kMore, dim.max += kMore;
@@ -153,8 +152,8 @@ Error withSizes(mlir::MLIRContext& context, const frontend::Model& model, const 
   return error;
 }
 
-Error blamedOnSizes(mlir::MLIRContext& context, const frontend::Model& model,
-                    const CompileRequest& request, const analysis::Profile& profile, Error error) {
+Error blamedOnSizes(mlir::MLIRContext& context, const frontend::Model& model, const CompileRequest& request,
+                    const analysis::Profile& profile, Error error) {
   if (error.code != Code::kInternal) return error;
   analysis::Profile least = profile;
   for (analysis::ProfileDim& dim : least.dims) dim.opt = dim.max = dim.min;

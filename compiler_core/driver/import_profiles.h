@@ -32,7 +32,7 @@ Error withSizes(mlir::MLIRContext& context, const frontend::Model& model, const 
 
 // What a pass complains of (kInternal) in the module of `profile` may be a node that no size of it fits,
 // which shows only once the sizes are numbers: then that refusal, otherwise `error`.
-Error blamedOnSizes(mlir::MLIRContext& context, const frontend::Model& model,
-                    const CompileRequest& request, const analysis::Profile& profile, Error error);
+Error blamedOnSizes(mlir::MLIRContext& context, const frontend::Model& model, const CompileRequest& request,
+                    const analysis::Profile& profile, Error error);
 
 }  // namespace kiln::driver

@@ -31,7 +31,7 @@ Status runPass(Compilation& compilation, mlir::ModuleOp module) {
   return {};
 }
 
-Result<partition::PartitionEvidence> cut(Compilation& compilation, const onnx::Captured& common,
+Result<partition::PartitionEvidence> cut(Compilation& compilation, const frontend::Captured& common,
                                          mlir::ModuleOp module) {
   const Targets& targets = compilation.targets;
   const bool isDisabled = compilation.isDisabled(kPartitionPass);

@@ -90,7 +90,7 @@ std::vector<Probe> expose(mlir::ModuleOp module, std::vector<ir::Signature>& out
 }  // namespace
 
 Result<std::vector<Probe>> probeGraph(const ProbeRequest& request, mlir::ModuleOp module,
-                                      onnx::Captured& captured) {
+                                      frontend::Captured& captured) {
   std::vector<Probe> probes = expose(module, captured.outputs);
   std::vector<ir::SymbolRange> numbers;
   for (const ir::Symbol& symbol : captured.symbols) {

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "compiler_core/driver/compiler.h"
-#include "compiler_core/frontend/onnx/import/import.h"
+#include "compiler_core/frontend/graph/captured.h"
 
 namespace kiln::driver {
 
@@ -13,6 +13,6 @@ namespace kiln::driver {
 // already stays where it is. One probe per value, in the graph's order, with what it should be for the inputs
 // and sizes of `request`. Errors as reference::evaluate.
 Result<std::vector<Probe>> probeGraph(const ProbeRequest& request, mlir::ModuleOp module,
-                                      onnx::Captured& captured);
+                                      frontend::Captured& captured);
 
 }  // namespace kiln::driver

@@ -11,7 +11,7 @@ namespace kiln::driver {
 namespace {
 
 // The range of each symbol that the caller gives in one profile.
-std::vector<ir::SymbolRange> rangesOf(const onnx::Captured& captured, const analysis::Profile& profile) {
+std::vector<ir::SymbolRange> rangesOf(const frontend::Captured& captured, const analysis::Profile& profile) {
   std::vector<ir::SymbolRange> ranges;
   for (const ir::Symbol& symbol : captured.symbols) {
     const analysis::ProfileDim* dim = profile.find(symbol.name);
@@ -46,7 +46,7 @@ transforms::RewriteOptions optionsOf(const Compilation& compilation) {
 
 Result<Rewritten> rewriteProfile(Compilation& compilation, Analysed& analysed, std::size_t profile) {
   const CompileRequest& request = compilation.request;
-  onnx::Captured& common = analysed.common();
+  frontend::Captured& common = analysed.common();
   Rewritten rewritten{static_cast<unsigned>(profile), analysed.profiles.moduleOf(profile).clone(), {}};
   mlir::ModuleOp module = *rewritten.module;
   transforms::specialise(module, rangesOf(common, request.profiles[profile]));

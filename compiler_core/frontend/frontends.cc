@@ -4,12 +4,16 @@
 #include <array>
 
 #include "compiler_core/frontend/onnx/import/model.h"
+#include "compiler_core/frontend/outline.h"
+#include "compiler_core/frontend/stablehlo/import/model.h"
+#include "compiler_core/frontend/stablehlo/read.h"
 #include "manifest/base/mapped_file.h"
 
 namespace kiln::frontend {
 namespace {
 
-constexpr std::array<Frontend, 1> kFrontends = {{
+constexpr std::array<Frontend, 2> kFrontends = {{
+    {"StableHLO", stablehlo::recognises, stablehlo::loadAsModel},
     {"ONNX", nullptr, onnx::loadAsModel},
 }};
 
@@ -19,12 +23,23 @@ std::span<const Frontend> frontends() {
   return kFrontends;
 }
 
-Result<LoadedModel> loadModel(const std::string& path) {
+Result<LoadedModel> loadModel(const std::string& path, const std::vector<std::string>& parameters) {
+  std::vector<parameters::ParameterFile> read;
+  for (const std::string& file : parameters) {
+    KILN_ASSIGN(parameters::ParameterFile one, parameters::readParameters(file));
+    read.push_back(std::move(one));
+  }
   KILN_ASSIGN(const auto file, MappedFile::open(path));
   const auto taken = std::ranges::find_if(kFrontends, [&](const Frontend& frontend) {
     return frontend.recognises == nullptr || frontend.recognises(file->bytes());
   });
-  return taken->load(path);
+  return taken->load(path, std::move(read));
+}
+
+Result<Outline> outlineOf(const std::string& path) {
+  KILN_ASSIGN(const LoadedModel model, loadModel(path));
+  KILN_ASSIGN(auto files, model->externalFiles());
+  return Outline{model->form(), model->inputNames(), std::move(files)};
 }
 
 }  // namespace kiln::frontend

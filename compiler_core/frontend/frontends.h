@@ -14,13 +14,15 @@ struct Frontend {
   // Whether a file of these bytes is of this format; looks at its beginning. Null: what no other frontend
   // recognises is tried with this one, which says what it is instead.
   bool (*recognises)(Bytes file);
-  Result<LoadedModel> (*load)(const std::string& path);
+  // Those who import the model get `parameters` with it.
+  Result<LoadedModel> (*load)(const std::string& path, std::vector<parameters::ParameterFile> parameters);
 };
 
 // In the order in which they are asked.
 std::span<const Frontend> frontends();
 
-// Errors as the frontend that takes it has them; kNotFound where the file cannot be read.
-Result<LoadedModel> loadModel(const std::string& path);
+// `parameters`: files of tensors that take the place of inputs (parameters/parameter_file.h). Errors as the
+// frontend that takes the model and readParameters() have them; kNotFound where a file is not there.
+Result<LoadedModel> loadModel(const std::string& path, const std::vector<std::string>& parameters = {});
 
 }  // namespace kiln::frontend

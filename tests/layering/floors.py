@@ -59,7 +59,7 @@ FLOORS = {
         "reference": "ir math",
         "schedule": "ir",
         "analysis": "ir reference",
-        "frontend": "analysis ir math reference",
+        "frontend": "analysis ir math reference runtime",
         "transforms": "analysis ir reference",
         "codegen": "ir memory runtime schedule transforms",
         "tuner": "codegen ir package runtime schedule",
@@ -77,9 +77,11 @@ FLOORS = {
         "commands": ".",
     },
     "compiler_core/frontend": {
-        "graph": "",
-        "onnx": "graph",
-        ".": "graph onnx",
+        "archive": "",
+        "parameters": "archive",
+        "graph": "parameters",
+        "onnx": "graph parameters",
+        ".": "graph onnx parameters",
     },
     "compiler_core/frontend/onnx": {
         "reader": "",

@@ -102,6 +102,8 @@ def pieces():
     out = [Piece("tests", release("-j", "2", "-LE", "full"), 1400, everything)]
     out += [Piece(name, release("-R", f"'^{name}$'"), seconds, sources, name) for name, seconds, sources in LABELLED]
     out += [fuzz("onnx_import", 600, ("compiler_core/frontend/",)),
+            *(fuzz(name, 300, ("compiler_core/frontend/archive/", "compiler_core/frontend/parameters/", "compiler_core/runtime/npy/"))
+              for name in ("safetensors", "npz", "gguf")),
             fuzz("artifact", 600, ("compiler_core/package/", "compiler_core/runtime/"))]
     out += [mutation(module) for module in mutants.read_lists(ROOT / "tests" / "mutation" / "lists")]
     out += [Piece("asan-ubsan", shell("infra/build asan-ubsan", ASAN + ctest("asan-ubsan", "-j", "2", "-LE", "'slow|nosan|full'")), 5400, everything),

@@ -9,7 +9,7 @@
 #include <map>
 #include <optional>
 
-#include "manifest/base/elf_sections.h"
+#include "manifest/elf/elf_sections.h"
 
 namespace kiln::codegen {
 namespace {

@@ -10,7 +10,7 @@
 #include "compiler_core/driver/commands/compare_model.h"
 #include "compiler_core/driver/commands/options.h"
 #include "compiler_core/driver/commands/toolchain.h"
-#include "compiler_core/frontend/onnx/reader/load.h"
+#include "compiler_core/frontend/outline.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/batch/batch.h"
 #include "compiler_core/runtime/npy/npy.h"
@@ -94,13 +94,13 @@ std::string verdict(const CompareReport& report) {
 // The names that --input can give: of what a sequence holds, "parts.0".
 kiln::Result<std::vector<kiln::runtime::TensorSpec>> inputsOf(const std::string& model,
                                                               const kiln::CompileSpec& spec) {
-  KILN_ASSIGN(const kiln::onnx::LoadedModel loaded, kiln::onnx::loadModel(model));
+  KILN_ASSIGN(const kiln::frontend::Outline outline, kiln::frontend::outlineOf(model));
   std::vector<kiln::runtime::TensorSpec> specs;
-  for (const kiln::onnx::ValueInfo& input : loaded.model.graph.inputs) {
-    specs.push_back({.name = std::string(input.name)});
-    const auto held = spec.sequences.find(std::string(input.name));
+  for (const std::string& name : outline.inputs) {
+    specs.push_back({.name = name});
+    const auto held = spec.sequences.find(name);
     for (std::size_t i = 0; held != spec.sequences.end() && i < held->second.tensors.size(); ++i)
-      specs.push_back({.name = fmt::format("{}.{}", input.name, i)});
+      specs.push_back({.name = fmt::format("{}.{}", name, i)});
   }
   return specs;
 }

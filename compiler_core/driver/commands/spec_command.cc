@@ -5,8 +5,7 @@
 #include <filesystem>
 
 #include "compiler_core/driver/commands/command.h"
-#include "compiler_core/frontend/onnx/reader/external_data.h"
-#include "compiler_core/frontend/onnx/reader/load.h"
+#include "compiler_core/frontend/outline.h"
 #include "compiler_core/package/files.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/profile_option.h"
@@ -18,9 +17,8 @@ namespace {
 Result<std::vector<ModelFile>> filesOf(const std::string& model) {
   KILN_ASSIGN(const Digest digest, digestOfFile(model));
   std::vector<ModelFile> files = {{"model.onnx", digest}};
-  KILN_ASSIGN(const onnx::LoadedModel loaded, onnx::loadModel(model));
-  KILN_ASSIGN(const std::vector<std::string> external, onnx::externalFiles(loaded.model));
-  for (const std::string& path : external) {
+  KILN_ASSIGN(const frontend::Outline outline, frontend::outlineOf(model));
+  for (const std::string& path : outline.externalFiles) {
     if (auto safe = checkRelativePath(path); !safe) return fail(safe.error().in("external data " + path));
     KILN_ASSIGN(const Digest data,
                 digestOfFile((std::filesystem::path(model).parent_path() / path).string()));

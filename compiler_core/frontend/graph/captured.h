@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler_core/analysis/dim_binding.h"
+#include "compiler_core/frontend/parameters/parameter_file.h"
 #include "compiler_core/ir/evidence.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/profile.h"
@@ -34,6 +35,8 @@ struct ImportOptions {
   // What inputs of sequence or optional type hold. Their tensors, and those of such outputs, are inputs and
   // outputs of the program: "x.0", "x.1"... for a sequence x, "x" for an optional tensor that is there.
   Composites composites;
+  // Tensors that take the place of inputs, which the program has no longer. Whoever imports keeps them.
+  const std::vector<parameters::ParameterFile>* parameters = nullptr;
 };
 
 // Prepares a context: loads the dialects, no threads (compiles must not depend on their number).

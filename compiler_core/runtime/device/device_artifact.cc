@@ -5,8 +5,8 @@
 
 #include "compiler_core/runtime/device/device_layout.h"
 #include "manifest/artifact/device_image_limit.h"
-#include "manifest/base/elf_sections.h"
 #include "manifest/base/file.h"
+#include "manifest/elf/elf_sections.h"
 
 namespace kiln::runtime {
 namespace {

@@ -27,25 +27,9 @@ void extendSigns(Tensor& tensor) {
     if (byte >> bits == 0 && byte >> (bits - 1) != 0) byte = static_cast<std::uint8_t>(byte | 0xff << bits);
 }
 
-Result<Tensor> withData(Header header, Bytes data) {
-  if (data.size() != header.dataBytes) {
-    return fail(Code::kInvalidArgument, "the .npy file holds " + std::to_string(data.size()) +
-                                            " bytes of data, its header announces " +
-                                            std::to_string(header.dataBytes) +
-                                            "; the file is truncated or has bytes to spare");
-  }
-  Tensor tensor{header.dtype, std::move(header.shape), {data.begin(), data.end()}};
-  extendSigns(tensor);
-  if (const auto bad = runtime::firstInvalidElement(tensor.dtype, tensor.data)) {
-    return fail(Code::kInvalidArgument,
-                "element " + std::to_string(*bad) + " is no " + std::string(dtypeName(tensor.dtype)));
-  }
-  return tensor;
-}
-
 }  // namespace
 
-Result<Tensor> parse(Bytes file, std::optional<DType> wanted) {
+Result<View> view(Bytes file, std::optional<DType> wanted) {
   const auto truncated = [] { return fail(Code::kInvalidArgument, "the .npy file ends inside its header"); };
   if (file.size() < kMagic.size() || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
     return fail(Code::kInvalidArgument, "not a .npy file: it does not start with \\x93NUMPY");
@@ -66,7 +50,25 @@ Result<Tensor> parse(Bytes file, std::optional<DType> wanted) {
   if (rest.size() < length) return truncated();
   const std::string_view text(reinterpret_cast<const char*>(rest.data()), length);
   KILN_ASSIGN(Header header, parseHeader(text, wanted));
-  return withData(std::move(header), rest.subspan(length));
+  rest = rest.subspan(length);
+  if (rest.size() != header.dataBytes) {
+    return fail(Code::kInvalidArgument, "the .npy file holds " + std::to_string(rest.size()) +
+                                            " bytes of data, its header announces " +
+                                            std::to_string(header.dataBytes) +
+                                            "; the file is truncated or has bytes to spare");
+  }
+  return View{header.dtype, std::move(header.shape), rest};
+}
+
+Result<Tensor> parse(Bytes file, std::optional<DType> wanted) {
+  KILN_ASSIGN(View found, view(file, wanted));
+  Tensor tensor{found.dtype, std::move(found.shape), {found.data.begin(), found.data.end()}};
+  extendSigns(tensor);
+  if (const auto bad = runtime::firstInvalidElement(tensor.dtype, tensor.data)) {
+    return fail(Code::kInvalidArgument,
+                "element " + std::to_string(*bad) + " is no " + std::string(dtypeName(tensor.dtype)));
+  }
+  return tensor;
 }
 
 std::vector<std::uint8_t> serialise(const Tensor& tensor) {

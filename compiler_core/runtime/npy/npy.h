@@ -32,6 +32,15 @@ struct Limits {
 // changes nothing else.
 Result<Tensor> parse(Bytes file, std::optional<DType> wanted = {});
 
+// What parse() reads, as a view of the file: elements are neither checked nor brought into their form in
+// memory, which only i4 and i2 need.
+struct View {
+  DType dtype = DType::kF32;
+  std::vector<std::int64_t> shape;
+  Bytes data;
+};
+Result<View> view(Bytes file, std::optional<DType> wanted = {});
+
 // The file's bytes. The tensor must be consistent (see Tensor).
 std::vector<std::uint8_t> serialise(const Tensor& tensor);
 

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "compiler_core/runtime/elf/elf_view.h"
-#include "manifest/base/elf_sections.h"
+#include "manifest/elf/elf_sections.h"
 
 namespace kiln::runtime {
 namespace {

@@ -4,8 +4,9 @@
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
-#include "compiler_core/frontend/onnx/import/graph_importer.h"
+#include "compiler_core/frontend/graph/bound_parameters.h"
 #include "compiler_core/frontend/graph/unsupported.h"
+#include "compiler_core/frontend/onnx/import/graph_importer.h"
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/types.h"
@@ -55,6 +56,7 @@ class Importer {
   Status composite(const ValueInfo& input, const Composite& given);
   std::string refusal(const ValueInfo& input) const;
   Status inputs();
+  Status bindParameters();
   ir::Shape shapeOf(const std::string& input, const analysis::BoundShape& bound);
   ir::Dim symbol(std::string name, std::string_view input, std::int64_t index, bool element,
                  analysis::DimBounds bounds);
@@ -78,6 +80,8 @@ class Importer {
   Scope scope_;
   llvm::SmallVector<mlir::Type> argumentTypes_;
   std::set<std::string> argumentNames_, outputNames_;
+  std::optional<frontend::BoundParameters> parameters_;
+  std::map<std::string, std::size_t> boundInputs_;  // by name: the argument of parameters_
   Values results_;
   std::vector<std::string> symbolNames_;  // when all nodes are imported
   std::map<std::string, unsigned> symbols_;
@@ -166,11 +170,33 @@ std::string Importer::refusal(const ValueInfo& input) const {
   return {};
 }
 
+// Inputs that are given as files are none of the program's.
+Status Importer::bindParameters() {
+  if (!options_.parameters || options_.parameters->empty()) return {};
+  std::vector<parameters::Argument> arguments;
+  for (const ValueInfo& input : model_.graph.inputs) {
+    if (scope_.tensors.contains(input.name) || !input.isTensor || !refusal(input).empty()) continue;
+    parameters::Argument& argument =
+        arguments.emplace_back(parameters::Argument{std::string(input.name), *toDType(input.type), {}});
+    for (const DeclaredDim& dim : *input.shape) argument.shape.push_back(dim.value.value_or(-1));
+  }
+  KILN_ASSIGN(parameters_, frontend::BoundParameters::bind(arguments, *options_.parameters));
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    if (!parameters_->isBound(i)) continue;
+    boundInputs_[arguments[i].name] = i;
+    if (options_.pins.contains(arguments[i].name))
+      return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(arguments[i].name) +
+                                                 ", which the parameters give; leave one of them out");
+  }
+  return {};
+}
+
 Status Importer::inputs() {
   // The arguments of each input that is served, from the first to before the last.
   std::vector<std::pair<const ValueInfo*, std::pair<unsigned, unsigned>>> made;
   for (const ValueInfo& input : model_.graph.inputs) {
     if (scope_.tensors.contains(input.name)) continue;  // the default of an old-style input: a constant
+    if (boundInputs_.contains(std::string(input.name))) continue;
     if (std::string why = refusal(input); !why.empty()) {
       graph_.unserved(std::string(input.name), "(input)", "", why);
       scope_.names[input.name] = Item::poisoned();
@@ -189,6 +215,10 @@ Status Importer::inputs() {
   scope_.block = body;
   builder_.setInsertionPointToEnd(body);
   main_.setAllArgAttrs(namesOf(captured_.inputs));
+  for (const ValueInfo& input : model_.graph.inputs)
+    if (auto bound = boundInputs_.find(std::string(input.name)); bound != boundInputs_.end())
+      scope_.names[input.name] = Item::tensor(
+          parameters_->value(bound->second, captured_.weights, builder_, location(bound->first)));
   std::vector<ir::Shape> elements;
   for (const ir::Signature& input : captured_.inputs) {
     elements.emplace_back();
@@ -410,6 +440,7 @@ Result<Captured> Importer::run() {
   describe();
   captured_.module = mlir::ModuleOp::create(builder_.getUnknownLoc());
   builder_.setInsertionPointToEnd(captured_.module->getBody());
+  KILN_TRY(bindParameters());
   KILN_TRY(inputs());
   for (std::string_view name : model_.graph.sparse) {
     graph_.unserved(std::string(name), "(initializer)", "", "sparse initializers are not served");

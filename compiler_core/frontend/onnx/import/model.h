@@ -6,6 +6,7 @@
 namespace kiln::onnx {
 
 // Errors as loadModel() has them.
-Result<frontend::LoadedModel> loadAsModel(const std::string& path);
+Result<frontend::LoadedModel> loadAsModel(const std::string& path,
+                                          std::vector<parameters::ParameterFile> parameters);
 
 }  // namespace kiln::onnx

@@ -4,6 +4,7 @@
 
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
+#include "compiler_core/frontend/graph/bound_parameters.h"
 #include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/frontend/stablehlo/import/program_importer.h"
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
@@ -41,7 +42,7 @@ class Names {
 class Importer {
  public:
   Importer(mlir::MLIRContext& context, const Program& program, const frontend::ImportOptions& options)
-      : program_(program), builder_(&context), options_(options), body_(program, builder_, captured_) {}
+      : context_(&context), program_(program), builder_(&context), options_(options), body_(program, builder_, captured_) {}
 
   Result<Captured> run();
 
@@ -50,6 +51,8 @@ class Importer {
     return mlir::NameLoc::get(builder_.getStringAttr(name));
   }
   void describe(const Survey& survey);
+  Result<ir::Signature> argument(std::size_t index, std::string name) const;
+  Result<std::optional<frontend::BoundParameters>> boundParameters(const std::vector<ir::Signature>& declared) const;
   Status inputs();
   Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
   Status checkPins() const;
@@ -57,6 +60,7 @@ class Importer {
   Status outputs(const Values& results);
   llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
 
+  mlir::MLIRContext* const context_;
   const Program& program_;
   const Function* entry_ = nullptr;
   Captured captured_;
@@ -77,34 +81,62 @@ void Importer::describe(const Survey& survey) {
   for (const Operation& operation : entry_->body.operations) evidence.nodes += operation.name != "return";
 }
 
+// An argument of the program as it is declared.
+Result<ir::Signature> Importer::argument(std::size_t index, std::string name) const {
+  const Type& type = entry_->types[entry_->body.arguments[index]];
+  for (std::int64_t extent : type.shape)
+    if (extent < 0) return invalid("input " + quoted(name) + " has a negative extent");
+  const mlir::Type element = elementType(context_, type.element);
+  const auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(type.shape, element));
+  if (!bytes || *bytes > kMaxTensorBytes)
+    return invalid("input " + quoted(name) + " has the absurd shape " + shapeText(type.shape));
+  return ir::Signature{std::move(name), *ir::dtypeOf(element), type.shape,
+                       std::vector<std::string>(type.shape.size())};
+}
+
+// Inputs that are given as files are none of the program's.
+Result<std::optional<frontend::BoundParameters>> Importer::boundParameters(
+    const std::vector<ir::Signature>& declared) const {
+  std::optional<frontend::BoundParameters> bound;
+  if (!options_.parameters || options_.parameters->empty()) return bound;
+  std::vector<parameters::Argument> arguments;
+  for (const ir::Signature& one : declared) arguments.push_back({one.name, one.dtype, one.shape});
+  KILN_ASSIGN(bound, frontend::BoundParameters::bind(arguments, *options_.parameters));
+  for (std::size_t i = 0; i < declared.size(); ++i)
+    if (bound->isBound(i) && options_.pins.contains(declared[i].name))
+      return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(declared[i].name) +
+                                                 ", which the parameters give; leave one of them out");
+  return bound;
+}
+
 Status Importer::inputs() {
-  OperationContext reader(builder_, builder_.getUnknownLoc(), {*entry_, Operation(), {}, false}, body_);
+  std::vector<ir::Signature> declared;
+  for (auto [i, name] : llvm::enumerate(inputNames(*entry_))) {
+    KILN_ASSIGN(ir::Signature one, argument(i, name));
+    declared.push_back(std::move(one));
+  }
+  KILN_ASSIGN(std::optional<frontend::BoundParameters> bound, boundParameters(declared));
   llvm::SmallVector<mlir::Type> types;
-  Names names;
-  for (std::size_t i = 0; i < entry_->body.arguments.size(); ++i) {
-    const Type& type = entry_->types[entry_->body.arguments[i]];
-    std::string name = i < entry_->arguments.size() ? entry_->arguments[i].name : std::string();
-    name = names.take(name.empty() ? "arg" + std::to_string(i) : name);
-    for (std::int64_t extent : type.shape)
-      if (extent < 0) return invalid("input " + quoted(name) + " has a negative extent");
-    const mlir::Type element = reader.element(type.element);
-    auto tensor = mlir::RankedTensorType::get(type.shape, element);
-    const auto bytes = ir::checkedBytes(tensor);
-    if (!bytes || *bytes > kMaxTensorBytes)
-      return invalid("input " + quoted(name) + " has the absurd shape " + shapeText(type.shape));
-    types.push_back(tensor);
-    captured_.inputs.push_back(
-        {name, *ir::dtypeOf(element), type.shape, std::vector<std::string>(type.shape.size())});
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    if (bound && bound->isBound(i)) continue;
+    types.push_back(
+        mlir::RankedTensorType::get(declared[i].shape, ir::elementType(builder_.getContext(), declared[i].dtype)));
+    captured_.inputs.push_back(declared[i]);
   }
   main_ = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), ir::kMain,
                                      builder_.getFunctionType(types, {}));
   mlir::Block* block = main_.addEntryBlock();
   builder_.setInsertionPointToEnd(block);
   main_.setAllArgAttrs(namesOf(captured_.inputs));
-  for (unsigned i = 0; i < types.size(); ++i) {
-    const ir::Signature& input = captured_.inputs[i];
-    block->getArgument(i).setLoc(location(input.name));
-    Value value = block->getArgument(i);
+  unsigned next = 0;
+  for (std::size_t i = 0; i < declared.size(); ++i) {
+    const ir::Signature& input = declared[i];
+    if (bound && bound->isBound(i)) {
+      arguments_.push_back(bound->value(i, captured_.weights, builder_, location(input.name)));
+      continue;
+    }
+    block->getArgument(next).setLoc(location(input.name));
+    Value value = block->getArgument(next++);
     if (const auto pin = options_.pins.find(input.name); pin != options_.pins.end()) {
       auto fixed = pinned(input, pin->second);
       if (!fixed) {
@@ -201,6 +233,16 @@ Result<Captured> Importer::run() {
 }
 
 }  // namespace
+
+std::vector<std::string> inputNames(const Function& entry) {
+  std::vector<std::string> names;
+  Names free;
+  for (std::size_t i = 0; i < entry.body.arguments.size(); ++i) {
+    const std::string given = i < entry.arguments.size() ? entry.arguments[i].name : std::string();
+    names.push_back(free.take(given.empty() ? "arg" + std::to_string(i) : given));
+  }
+  return names;
+}
 
 Result<Captured> importProgram(mlir::MLIRContext& context, const Program& program,
                                const frontend::ImportOptions& options) {

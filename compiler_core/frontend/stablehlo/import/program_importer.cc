@@ -128,8 +128,7 @@ Status ProgramImporter::operations(Frame& frame, const Region& region) {
 }
 
 std::string ProgramImporter::labelOf(const Frame& frame, const Operation& operation, std::size_t index) {
-  std::string label = frame.path + (operation.location.empty() ? operation.name + "/" + std::to_string(index)
-                                                               : operation.location);
+  std::string label = frame.path + ownLabel(operation, index);
   constexpr std::size_t kMaxLabel = 1024;
   if (label.size() > kMaxLabel) label.resize(kMaxLabel);
   return label;
@@ -246,20 +245,18 @@ Status ProgramImporter::check(const Frame& frame, ValueId value, Value made) con
   if (isPointwise_ || !made) return {};
   const Type& declared = frame.function.types[value];
   auto type = ir::tensorType(made);
-  OperationContext reader(builder_, builder_.getUnknownLoc(), {frame.function, Operation(), {}, false},
-                          const_cast<ProgramImporter&>(*this));
   if (declared.kind == Type::Kind::kTensor && type.getShape() == llvm::ArrayRef(declared.shape) &&
-      type.getElementType() == reader.element(declared.element))
+      type.getElementType() == elementType(builder_.getContext(), declared.element))
     return {};
   return invalid("a value of type " + ir::typeText(*ir::dtypeOf(type.getElementType()), type.getShape()) +
                  " where the program declares " + typeText(declared));
 }
 
 Result<Value> ProgramImporter::literal(const Literal& literal, mlir::Location location) {
-  OperationContext reader(builder_, location, {frames_.back()->function, Operation(), {}, false}, *this);
+  frontend::GraphBuilder reader(builder_, location);
   if (literal.type.kind != Type::Kind::kTensor || literal.type.element == Element::kOther)
     return unserved("constants of type " + literal.type.text + " are not served");
-  const mlir::Type element = reader.element(literal.type.element);
+  const mlir::Type element = elementType(builder_.getContext(), literal.type.element);
   const DType dtype = *ir::dtypeOf(element);
   const llvm::ArrayRef<std::int64_t> shape = literal.type.shape;
   for (std::int64_t extent : shape)

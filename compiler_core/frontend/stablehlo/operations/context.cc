@@ -52,12 +52,12 @@ tl::unexpected<Error> wrongKind(std::string_view name, std::string_view wanted) 
 
 }  // namespace
 
-mlir::Type OperationContext::element(Element element) const {
-  return ir::elementType(context(), dtypeOf(element));
+mlir::Type elementType(mlir::MLIRContext* context, Element element) {
+  return ir::elementType(context, dtypeOf(element));
 }
 
 mlir::Type OperationContext::resultElement(std::size_t index) const {
-  return element(resultType(index).element);
+  return elementType(context(), resultType(index).element);
 }
 
 Result<Values> OperationContext::runPointwise(const Region& region, const Values& arguments,

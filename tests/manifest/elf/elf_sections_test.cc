@@ -1,4 +1,4 @@
-#include "manifest/base/elf_sections.h"
+#include "manifest/elf/elf_sections.h"
 
 #include <gtest/gtest.h>
 

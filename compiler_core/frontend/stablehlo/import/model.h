@@ -1,0 +1,12 @@
+// StableHLO as one of the formats.
+#pragma once
+
+#include "compiler_core/frontend/graph/model.h"
+
+namespace kiln::stablehlo {
+
+// Errors as readProgram() has them; kNotFound where the file cannot be read.
+Result<frontend::LoadedModel> loadAsModel(const std::string& path,
+                                          std::vector<parameters::ParameterFile> parameters);
+
+}  // namespace kiln::stablehlo
