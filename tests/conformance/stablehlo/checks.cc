@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "compiler_core/reference/element.h"
 
@@ -40,16 +41,19 @@ Result<Check> checkOf(const Operation& operation, std::string_view name) {
   const bool isCall = operation.name == "custom_call";
   if (name.starts_with("eq")) return Check{Check::Kind::kEqual, 0, 0, 0};
   if (name.starts_with("almost_eq"))
-    return Check{Check::Kind::kAlmost, numberOf(operation.attributes, "tolerance", isCall ? 1e-3 : 1e-4), 0, 0};
+    return Check{Check::Kind::kAlmost, numberOf(operation.attributes, "tolerance", isCall ? 1e-3 : 1e-4), 0,
+                 0};
   if (name == "close")
-    return Check{Check::Kind::kClose, 0,
-                 static_cast<std::int64_t>(numberOf(operation.attributes, "min_ulp_difference", 0)),
-                 static_cast<std::int64_t>(numberOf(operation.attributes, "max_ulp_difference", isCall ? 3 : 1))};
+    return Check{
+        Check::Kind::kClose, 0,
+        static_cast<std::int64_t>(numberOf(operation.attributes, "min_ulp_difference", 0)),
+        static_cast<std::int64_t>(numberOf(operation.attributes, "max_ulp_difference", isCall ? 3 : 1))};
   return fail(Code::kUnimplemented, "the check " + std::string(name) + " is not read here");
 }
 
 // Adds the constant that a check holds to the function, and returns its value.
-stablehlo::ValueId addConstant(Function& function, std::vector<Operation>& operations, const Literal& literal) {
+stablehlo::ValueId addConstant(Function& function, std::vector<Operation>& operations,
+                               const Literal& literal) {
   const auto value = static_cast<stablehlo::ValueId>(function.types.size());
   function.types.push_back(literal.type);
   Operation constant;
@@ -120,6 +124,27 @@ Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& pr
 
 namespace {
 
+void collect(const stablehlo::Region& region, std::set<std::string>& names) {
+  for (const Operation& operation : region.operations) {
+    for (const stablehlo::Region& inner : operation.regions) collect(inner, names);
+    const bool isPlain =
+        operation.name == "return" || operation.name == "call" || operation.name == "constant";
+    if (isPlain || !checkName(operation).empty()) continue;
+    names.insert(operation.name.find('.') == std::string::npos ? "stablehlo." + operation.name
+                                                               : operation.name);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> operationsOf(const stablehlo::Program& program) {
+  std::set<std::string> names;
+  for (const Function& function : program.functions) collect(function.body, names);
+  return {names.begin(), names.end()};
+}
+
+namespace {
+
 std::int64_t orderOf(const HostTensor& tensor, std::size_t index) {
   const std::size_t width = dtypeBytes(tensor.dtype);
   std::uint64_t bits = 0;
@@ -155,9 +180,10 @@ bool agrees(const Check& check, const HostTensor& got, const HostTensor& expecte
     case Check::Kind::kClose: {
       if (!isFloat(got.dtype)) return std::memcmp(a, b, width) == 0;
       // Magnitudes have 63 bits at most, so that their difference fits.
-      const auto apart = static_cast<double>(orderOf(got, index)) - static_cast<double>(orderOf(expected, index));
-      const std::int64_t exact = std::abs(apart) < 1e15 ? std::abs(orderOf(got, index) - orderOf(expected, index))
-                                                        : INT64_MAX;
+      const auto apart =
+          static_cast<double>(orderOf(got, index)) - static_cast<double>(orderOf(expected, index));
+      const std::int64_t exact =
+          std::abs(apart) < 1e15 ? std::abs(orderOf(got, index) - orderOf(expected, index)) : INT64_MAX;
       return exact >= check.leastUlps && exact <= check.mostUlps;
     }
   }
@@ -186,18 +212,18 @@ Status compare(const Check& check, const HostTensor& got, const HostTensor& expe
   const double allowed = check.allowance * largest(expected);
   for (std::int64_t i = 0; i < got.elements(); ++i) {
     const auto index = static_cast<std::size_t>(i);
-    if (agrees(check, got, expected, index) ||
-        (allowed > 0 && distance(got, expected, index) <= allowed))
+    if (agrees(check, got, expected, index) || (allowed > 0 && distance(got, expected, index) <= allowed))
       continue;
     if (wrong++ > 0) continue;
     char text[128];
-    std::snprintf(text, sizeof text, "element %zu is %.9g, expected %.9g", index,
-                  numberAt(got, index), numberAt(expected, index));
+    std::snprintf(text, sizeof text, "element %zu is %.9g, expected %.9g", index, numberAt(got, index),
+                  numberAt(expected, index));
     first = text;
   }
   if (wrong == 0) return {};
-  return fail(Code::kDataLoss, first + "; " + std::to_string(wrong) + " of " + std::to_string(got.elements()) +
-                                   " elements (" + std::string(dtypeName(got.dtype)) + ") differ");
+  return fail(Code::kDataLoss, first + "; " + std::to_string(wrong) + " of " +
+                                   std::to_string(got.elements()) + " elements (" +
+                                   std::string(dtypeName(got.dtype)) + ") differ");
 }
 
 }  // namespace kiln::conformance

@@ -11,9 +11,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Cases whose stated results have lost more than they allow to lose, so that the exact ones fail: sums that cancel out,
-// rounded to f32 or bf16 after each step where Kiln keeps more, and sinh and cosh as exp(x + log(1/2)), which is off by
-// several parts in 10^7 where exp is large.
+// Cases whose stated results have lost more than they allow to lose, so that the exact ones fail: sums that
+// cancel out, rounded to f32 or bf16 after each step where Kiln keeps more, and sinh and cosh as exp(x +
+// log(1/2)), which is off by several parts in 10^7 where exp is large.
 struct Allowance {
   std::string_view name;
   double relative;
@@ -59,7 +59,8 @@ std::vector<StablehloCase> casesBelow(const fs::path& root) {
         cases.push_back({parts.size() == 1 ? name : name + ":" + std::to_string(i), path, i});
   }
   for (StablehloCase& one : cases)
-    if (const auto* found = std::ranges::find(kInexact, one.name, &Allowance::name); found != std::end(kInexact))
+    if (const auto* found = std::ranges::find(kInexact, one.name, &Allowance::name);
+        found != std::end(kInexact))
       one.allowance = found->relative;
   std::ranges::sort(cases, {}, &StablehloCase::name);
   return cases;
@@ -78,8 +79,9 @@ Result<StablehloCorpus> StablehloCorpus::open(const std::string& path) {
                                       *corpus.unpacked_ / "tar.log");
     if (tar.wait() != 0) return fail(Code::kInvalidArgument, path + ": tar --zstd cannot unpack it");
   } else if (!fs::is_directory(path)) {
-    return fail(Code::kNotFound, "no cases at '" + path +
-                                     "': name StableHLO's conformance cases, unpacked or as a .tar.zst archive");
+    return fail(
+        Code::kNotFound,
+        "no cases at '" + path + "': name StableHLO's conformance cases, unpacked or as a .tar.zst archive");
   }
   // An archive holds one folder.
   if (!fs::exists(fs::path(root) / "testdata"))

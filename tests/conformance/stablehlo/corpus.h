@@ -1,5 +1,5 @@
-// StableHLO's own conformance cases on disk: testdata/ has one for each file, interpret/ one for each function of
-// each module between lines "// -----". No MLIR.
+// StableHLO's own conformance cases on disk: testdata/ has one for each file, interpret/ one for each
+// function of each module between lines "// -----". No MLIR.
 #pragma once
 
 #include <memory>
@@ -21,8 +21,8 @@ struct StablehloCase {
 
 class StablehloCorpus {
  public:
-  // `path`: the folder that holds testdata/ and interpret/, or a .tar.zst of one. kNotFound where there is no such
-  // thing, kInvalidArgument where the archive cannot be unpacked.
+  // `path`: the folder that holds testdata/ and interpret/, or a .tar.zst of one. kNotFound where there is no
+  // such thing, kInvalidArgument where the archive cannot be unpacked.
   static Result<StablehloCorpus> open(const std::string& path);
   // Sorted by name.
   const std::vector<StablehloCase>& cases() const { return cases_; }

@@ -42,7 +42,11 @@ class Names {
 class Importer {
  public:
   Importer(mlir::MLIRContext& context, const Program& program, const frontend::ImportOptions& options)
-      : context_(&context), program_(program), builder_(&context), options_(options), body_(program, builder_, captured_) {}
+      : context_(&context),
+        program_(program),
+        builder_(&context),
+        options_(options),
+        body_(program, builder_, captured_) {}
 
   Result<Captured> run();
 
@@ -52,7 +56,8 @@ class Importer {
   }
   void describe(const Survey& survey);
   Result<ir::Signature> argument(std::size_t index, std::string name) const;
-  Result<std::optional<frontend::BoundParameters>> boundParameters(const std::vector<ir::Signature>& declared) const;
+  Result<std::optional<frontend::BoundParameters>> boundParameters(
+      const std::vector<ir::Signature>& declared) const;
   Status inputs();
   Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
   Status checkPins() const;
@@ -119,8 +124,8 @@ Status Importer::inputs() {
   llvm::SmallVector<mlir::Type> types;
   for (std::size_t i = 0; i < declared.size(); ++i) {
     if (bound && bound->isBound(i)) continue;
-    types.push_back(
-        mlir::RankedTensorType::get(declared[i].shape, ir::elementType(builder_.getContext(), declared[i].dtype)));
+    types.push_back(mlir::RankedTensorType::get(declared[i].shape,
+                                                ir::elementType(builder_.getContext(), declared[i].dtype)));
     captured_.inputs.push_back(declared[i]);
   }
   main_ = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), ir::kMain,
@@ -141,7 +146,8 @@ Status Importer::inputs() {
       auto fixed = pinned(input, pin->second);
       if (!fixed) {
         Error error = fixed.error().in("pinned input " + quoted(input.name));
-        if (error.code == Code::kInvalidArgument) error.code = Code::kFailedPrecondition;  // not the program's
+        if (error.code == Code::kInvalidArgument)
+          error.code = Code::kFailedPrecondition;  // not the program's
         return fail(std::move(error));
       }
       value = *fixed;
@@ -155,8 +161,9 @@ Result<Value> Importer::pinned(const ir::Signature& input, const std::vector<Pin
   std::int64_t elements = 1;
   for (std::int64_t extent : input.shape) elements *= extent;  // bounded by inputs()
   if (elements != static_cast<std::int64_t>(values.size()))
-    return invalid("the pin has " + std::to_string(values.size()) + " values, shape " + shapeText(input.shape) +
-                   " has " + std::to_string(elements) + " elements; give --pin " + input.name + "= all of them");
+    return invalid("the pin has " + std::to_string(values.size()) + " values, shape " +
+                   shapeText(input.shape) + " has " + std::to_string(elements) + " elements; give --pin " +
+                   input.name + "= all of them");
   KILN_ASSIGN(std::vector<std::uint8_t> bytes, pinBytes(input.dtype, values));
   if (bytes.size() > static_cast<std::size_t>(ir::kMaxConstantBytes))
     return unserved("a pin of " + std::to_string(bytes.size()) + " bytes; at most " +
@@ -170,9 +177,11 @@ Result<Value> Importer::pinned(const ir::Signature& input, const std::vector<Pin
 
 Status Importer::checkPins() const {
   for (const auto& [name, values] : options_.pins) {
-    if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; })) continue;
+    if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
+      continue;
     std::string known;
-    for (const ir::Signature& input : captured_.inputs) known += (known.empty() ? "" : ", ") + quoted(input.name);
+    for (const ir::Signature& input : captured_.inputs)
+      known += (known.empty() ? "" : ", ") + quoted(input.name);
     return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(name) +
                                                ", which is no input of the model; its inputs are " + known);
   }
@@ -218,7 +227,8 @@ Result<Captured> Importer::run() {
     return invalid("the program has no function to run: one called main, or a single public one, is needed");
   KILN_ASSIGN(const Survey found, survey(program_, *entry_));
   describe(found);
-  if (!found.unsupported.empty()) return fail(frontend::unsupportedError(found.unsupported, found.operations));
+  if (!found.unsupported.empty())
+    return fail(frontend::unsupportedError(found.unsupported, found.operations));
   captured_.module = mlir::ModuleOp::create(builder_.getUnknownLoc());
   builder_.setInsertionPointToEnd(captured_.module->getBody());
   KILN_TRY(inputs());

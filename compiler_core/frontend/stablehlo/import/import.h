@@ -9,11 +9,11 @@ namespace kiln::stablehlo {
 // What the arguments of the entry function are called, in order; all different.
 std::vector<std::string> inputNames(const Function& entry);
 
-// Imports the program's entry function with its pinned inputs fixed. Inputs are called as the program's arguments,
-// "arg0"... where these have no names; outputs "result0"... or as jax.result_info has them.
-// kInvalidArgument: the program is wrong; names the function and operation. kFailedPrecondition: a pin does not fit.
-// kUnimplemented: with `details` listing every operation that is not served, found before anything is made. Does not
-// keep references to `program` beyond what the weights own.
+// Imports the program's entry function with its pinned inputs fixed. Inputs are called as the program's
+// arguments, "arg0"... where these have no names; outputs "result0"... or as jax.result_info has them.
+// kInvalidArgument: the program is wrong; names the function and operation. kFailedPrecondition: a pin does
+// not fit. kUnimplemented: with `details` listing every operation that is not served, found before anything
+// is made. Does not keep references to `program` beyond what the weights own.
 Result<frontend::Captured> importProgram(mlir::MLIRContext& context, const Program& program,
                                          const frontend::ImportOptions& options);
 

@@ -21,7 +21,8 @@ class Names {
   }
 
   bool hasOperator(std::string_view pattern) const {
-    return std::ranges::any_of(operators_, [&](const std::string& name) { return globMatches(pattern, name); });
+    return std::ranges::any_of(operators_,
+                               [&](const std::string& name) { return globMatches(pattern, name); });
   }
   // Whatever functions are inlined by is in front of a name.
   bool hasPlace(std::string_view pattern) const {
@@ -79,7 +80,8 @@ std::vector<std::string> StablehloModel::unknownNames(const PartitionRules& rule
   for (const PlacementRule& rule : rules.affinities) check(rule.pattern, "--affinity");
   for (const PlacementRule& rule : rules.exclusions) check(rule.pattern, "--exclude");
   for (const std::string& name : rules.fallbackOperators)
-    if (!names.hasOperator(name)) sentences.push_back("--fallback-op " + name + " is no operation of the program");
+    if (!names.hasOperator(name))
+      sentences.push_back("--fallback-op " + name + " is no operation of the program");
   return sentences;
 }
 

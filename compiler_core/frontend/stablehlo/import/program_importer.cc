@@ -37,8 +37,8 @@ Result<Values> ProgramImporter::function(const Function& function, const Values&
   if (arguments.size() != function.body.arguments.size())
     return invalid("function " + function.name + " takes " + std::to_string(function.body.arguments.size()) +
                    " values, the call gives " + std::to_string(arguments.size()));
-  Frame frame{function, {}, std::vector<Value>(function.types.size()),
-              std::vector<bool>(function.types.size())};
+  Frame frame{
+      function, {}, std::vector<Value>(function.types.size()), std::vector<bool>(function.types.size())};
   if (!frames_.empty()) frame.path = frames_.back()->path;
   for (std::size_t i = 0; i < arguments.size(); ++i) {
     const ValueId value = function.body.arguments[i];
@@ -60,8 +60,7 @@ Result<Values> ProgramImporter::returned(Frame& frame, const Region& region) con
   for (ValueId value : region.operations.back().operands) {
     if (value >= frame.values.size() || (!frame.values[value] && !frame.poisoned[value]))
       return invalid("function " + frame.function.name + " returns a value that is not defined there");
-    if (frame.poisoned[value] && regions_ > 0)
-      return unserved("it depends on what is not served");
+    if (frame.poisoned[value] && regions_ > 0) return unserved("it depends on what is not served");
     results.push_back(frame.values[value]);
   }
   return results;
@@ -119,7 +118,8 @@ bool ProgramImporter::isPointwise(const Function& function, const Region& region
 Status ProgramImporter::operations(Frame& frame, const Region& region) {
   for (std::size_t i = 0; i < region.operations.size(); ++i) {
     if (region.operations[i].name == "return") {
-      if (i + 1 != region.operations.size()) return invalid(placeOf(frame.function, i) + ": a return that is not last");
+      if (i + 1 != region.operations.size())
+        return invalid(placeOf(frame.function, i) + ": a return that is not last");
       continue;
     }
     KILN_TRY(operation(frame, region.operations[i], i));
@@ -137,7 +137,8 @@ std::string ProgramImporter::labelOf(const Frame& frame, const Operation& operat
 Status ProgramImporter::operation(Frame& frame, const Operation& operation, std::size_t index) {
   const std::string place = placeOf(frame.function, index) + " (" + fullName(operation) + ")";
   if (++made_ > kMaxOperations)
-    return unserved(place + ": the program expands to more than " + std::to_string(kMaxOperations) + " operations");
+    return unserved(place + ": the program expands to more than " + std::to_string(kMaxOperations) +
+                    " operations");
   Values operands;
   bool isPoisoned = false;
   for (ValueId value : operation.operands) {
@@ -167,8 +168,8 @@ Status ProgramImporter::operation(Frame& frame, const Operation& operation, std:
     return {};
   }
   if (results->size() != operation.results.size())
-    return invalid(place + ": the operation has " + std::to_string(results->size()) + " results, the program takes " +
-                   std::to_string(operation.results.size()));
+    return invalid(place + ": the operation has " + std::to_string(results->size()) +
+                   " results, the program takes " + std::to_string(operation.results.size()));
   for (std::size_t i = 0; i < results->size(); ++i) {
     const ValueId value = operation.results[i];
     if (!(*results)[i]) {  // of a call whose inside has been noted
@@ -179,6 +180,20 @@ Status ProgramImporter::operation(Frame& frame, const Operation& operation, std:
     frame.values[value] = (*results)[i];
   }
   if (frames_.size() == 1 && regions_ == 0) ++captured_.capture.served;
+  return {};
+}
+
+// Elementwise operations take operands of one shape; the graph would broadcast others.
+Status ProgramImporter::checkShapes(const Frame& frame, const Operation& operation,
+                                    const Values& operands) const {
+  const auto& shape = frame.function.types[operation.results[0]].shape;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (shapeOf(operands[i]) == llvm::ArrayRef(shape)) continue;
+    const bool mayBeScalar = (operation.name == "select" && i == 0) || (operation.name == "clamp" && i != 1);
+    if (!mayBeScalar || rankOf(operands[i]) != 0)
+      return invalid("operand " + std::to_string(i) + " has the shape " + shapeText(shapeOf(operands[i])) +
+                     ", the result has " + shapeText(shape));
+  }
   return {};
 }
 
@@ -200,6 +215,7 @@ Result<Values> ProgramImporter::made(Frame& frame, const Operation& operation, c
   if (operation.results.empty() && operation.name != "custom_call" && operation.name != "while" &&
       operation.name != "optimization_barrier")
     return invalid("it has no result");
+  if (row->pointwise && !isPointwise_) KILN_TRY(checkShapes(frame, operation, operands));
   captured_.operators.try_emplace(label, fullName(operation));
   const mlir::Location location = mlir::NameLoc::get(builder_.getStringAttr(label));
   OperationContext context(builder_, location, {frame.function, operation, operands, isPointwise_}, *this);
@@ -231,11 +247,14 @@ Result<Values> ProgramImporter::call(const Operation& operation, std::string_vie
 Result<Values> ProgramImporter::composite(Frame& frame, const Operation& operation, const Values& operands,
                                           const std::string& label) {
   const auto name = operation.attributes.find("name");
-  const auto* text = name == operation.attributes.end() ? nullptr : std::get_if<std::string>(&name->second.value);
+  const auto* text =
+      name == operation.attributes.end() ? nullptr : std::get_if<std::string>(&name->second.value);
   if (text && text->starts_with("chlo.") && findRow(*text)) {
     Operation known{*text, operation.operands, operation.results, {}, {}, operation.location};
-    if (const auto given = operation.attributes.find("composite_attributes"); given != operation.attributes.end())
-      if (const auto* attributes = std::get_if<Attributes>(&given->second.value)) known.attributes = *attributes;
+    if (const auto given = operation.attributes.find("composite_attributes");
+        given != operation.attributes.end())
+      if (const auto* attributes = std::get_if<Attributes>(&given->second.value))
+        known.attributes = *attributes;
     return made(frame, known, operands, label);
   }
   return call(operation, "decomposition", operands, label);
@@ -271,9 +290,9 @@ Result<Value> ProgramImporter::literal(const Literal& literal, mlir::Location lo
   if (*count == 0) return reader.filled(element, Dims(shape), 0);
   if (literal.isSplat)
     return reader.constant(analysis::toElements(builder_.getContext(), dtype, shape, literal.bytes));
-  return frontend::addTensor(captured_.weights, builder_, location,
-                             {"constant" + std::to_string(literals_++), dtype, literal.type.shape, literal.bytes,
-                              literal.owner});
+  return frontend::addTensor(
+      captured_.weights, builder_, location,
+      {"constant" + std::to_string(literals_++), dtype, literal.type.shape, literal.bytes, literal.owner});
 }
 
 }  // namespace kiln::stablehlo

@@ -1,9 +1,8 @@
-// Imports the operations of a program: of its entry function, of the regions in them, and of the functions that they
-// call, which are inlined.
+// Imports the operations of a program: of its entry function, of the regions in them, and of the functions
+// that they call, which are inlined.
 #pragma once
 
 #include <map>
-#include <set>
 
 #include "compiler_core/frontend/graph/captured.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
@@ -16,8 +15,8 @@ class ProgramImporter : public Bodies {
   ProgramImporter(const Program& program, mlir::OpBuilder& builder, frontend::Captured& captured)
       : program_(program), builder_(builder), captured_(captured) {}
 
-  // What the function returns for `arguments`; null for what could not be made. Its operations are made where the
-  // builder stands.
+  // What the function returns for `arguments`; null for what could not be made. Its operations are made where
+  // the builder stands.
   Result<Values> function(const Function& function, const Values& arguments);
 
   Result<Values> run(const Region& region, const Values& arguments, bool pointwise) override;
@@ -28,8 +27,8 @@ class ProgramImporter : public Bodies {
   // A function while it is imported.
   struct Frame {
     const Function& function;
-    std::string path;           // before the names of its operations: "call/"
-    std::vector<Value> values;  // by number; null: not made yet
+    std::string path;            // before the names of its operations: "call/"
+    std::vector<Value> values;   // by number; null: not made yet
     std::vector<bool> poisoned;  // by number: could not be made, which has been noted
   };
 
@@ -38,6 +37,7 @@ class ProgramImporter : public Bodies {
   const Function* calleeOf(const Operation& operation, std::string_view attribute) const;
   Status operations(Frame& frame, const Region& region);
   Status operation(Frame& frame, const Operation& operation, std::size_t index);
+  Status checkShapes(const Frame& frame, const Operation& operation, const Values& operands) const;
   Result<Values> made(Frame& frame, const Operation& operation, const Values& operands, std::string label);
   Result<Values> call(const Operation& operation, std::string_view attribute, const Values& operands,
                       const std::string& label);
@@ -56,7 +56,6 @@ class ProgramImporter : public Bodies {
   bool isPointwise_ = false;    // inside of a region that is run pointwise
   int regions_ = 0;             // around the operation
   std::int64_t made_ = 0;       // operations, each as often as it was inlined
-  std::set<std::string> labels_;
   std::int64_t literals_ = 0;
 };
 

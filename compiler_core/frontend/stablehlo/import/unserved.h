@@ -23,8 +23,8 @@ struct Survey {
   std::vector<ir::UnsupportedNode> unsupported;  // in the order of the program
 };
 
-// Looks at `entry` and what it calls. kInvalidArgument: a function is not there or calls itself, a value has no type;
-// kUnimplemented: nested too deeply.
+// Looks at `entry` and what it calls. kInvalidArgument: a function is not there or calls itself, a value has
+// no type; kUnimplemented: nested too deeply.
 Result<Survey> survey(const Program& program, const Function& entry);
 
 }  // namespace kiln::stablehlo

@@ -23,6 +23,13 @@ Result<Values> one(const Term& term) {
   return Values{value};
 }
 
+Status expectFloats(OperationContext& op) {
+  for (Value operand : op.operands())
+    if (!isFloat(operand) || elementOf(operand) != elementOf(op.operand(0)))
+      return invalid("the operands are not of one float type");
+  return {};
+}
+
 // An unsigned scalar of any bits.
 Term bitsScalar(OperationContext& op, mlir::Type element, std::uint64_t bits) {
   auto type = mlir::RankedTensorType::get({}, element);
@@ -60,15 +67,15 @@ Result<Integer> integerOf(OperationContext& op) {
   const mlir::Type element = elementOf(op.operand(0));
   if (!element.isInteger() || element.isInteger(1)) return invalid("the operand is no integer");
   const unsigned width = element.getIntOrFloatBitWidth();
-  if (width >= 8) return Integer{bitsOf(op, op.operand(0)), op.unsignedOf(element), op.unsignedOf(element), width};
+  if (width >= 8)
+    return Integer{bitsOf(op, op.operand(0)), op.unsignedOf(element), op.unsignedOf(element), width};
   const mlir::Type byte = mlir::IntegerType::get(op.context(), 8, mlir::IntegerType::Unsigned);
   return Integer{op.term(0).cast(op.unsignedOf(element)).cast(byte), byte, op.unsignedOf(element), width};
 }
 
 Result<Values> popcnt(OperationContext& op) {
   KILN_ASSIGN(const Integer integer, integerOf(op));
-  const Term count =
-      countBits(op, integer.bits, integer.element.getIntOrFloatBitWidth(), integer.element);
+  const Term count = countBits(op, integer.bits, integer.element.getIntOrFloatBitWidth(), integer.element);
   return one(count.cast(elementOf(op.operand(0))));
 }
 
@@ -76,36 +83,38 @@ Result<Values> countLeadingZeros(OperationContext& op) {
   KILN_ASSIGN(const Integer integer, integerOf(op));
   Term smeared = integer.bits;
   for (unsigned step = 1; step < integer.width; step *= 2) smeared = smeared | shiftRight(smeared, step);
-  const Term count =
-      countBits(op, smeared, integer.element.getIntOrFloatBitWidth(), integer.element);
+  const Term count = countBits(op, smeared, integer.element.getIntOrFloatBitWidth(), integer.element);
   return one((static_cast<double>(integer.width) - count).cast(elementOf(op.operand(0))));
 }
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Result<Values> isFinite(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   return one(op.term(0).abs() < kInfinity);
 }
 template <int sign>
 Result<Values> isInfinite(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const Term x = op.term(0);
   return one((sign == 0 ? x.abs() : x) == (sign < 0 ? -kInfinity : kInfinity));
 }
 
 // To the nearest whole number, halves away from zero.
 Result<Values> roundAwayFromZero(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const Term x = op.term(0), size = x.abs(), whole = size.floor();
   const Term rounded = ((size - whole) >= 0.5).select(whole + 1.0, whole);
   return one(copySign(op, rounded, x));
 }
 
 Result<Values> rsqrt(OperationContext& op) {
-  return one(inFloat32(op, {op.operand(0)}, [](const std::vector<Term>& x) {
-    return x[0].sqrt().unary(UnaryKind::Reciprocal);
-  }));
+  return one(inFloat32(op, {op.operand(0)},
+                       [](const std::vector<Term>& x) { return x[0].sqrt().unary(UnaryKind::Reciprocal); }));
 }
 
 Result<Values> cbrt(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const mlir::Type element = elementOf(op.operand(0)), wide = mlir::Float64Type::get(op.context());
   const Term x = op.term(0).cast(wide), size = x.abs();
   Term root = size.binary(BinaryKind::Pow, size.number(1.0 / 3));
@@ -118,6 +127,7 @@ Result<Values> cbrt(OperationContext& op) {
 }
 
 Result<Values> atan2(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const bool isWide = elementOf(op.operand(0)).isF64();
   return one(inFloat32(op, {op.operand(0), op.operand(1)}, [&](const std::vector<Term>& operands) {
     const Term &y = operands[0], &x = operands[1];
@@ -130,12 +140,12 @@ Result<Values> atan2(OperationContext& op) {
     const Term atInfinity = left.select(signed_(y.number(3 * pi / 4)), signed_(y.number(pi / 4)));
     const Term bothInfinite = (y.abs() == kInfinity) & (x.abs() == kInfinity);
     const Term isNan = !((y == y) & (x == x));
-    return isNan.select(
-        y + x, bothInfinite.select(atInfinity, ((y == 0.0)).select(onAxis, turned)));
+    return isNan.select(y + x, bothInfinite.select(atInfinity, ((y == 0.0)).select(onAxis, turned)));
   }));
 }
 
 Result<Values> nextAfter(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const mlir::Type element = elementOf(op.operand(0)), integer = op.unsignedOf(element);
   const unsigned width = element.getIntOrFloatBitWidth();
   const Term x = op.term(0), y = op.term(1);
@@ -160,10 +170,10 @@ Format formatOf(mlir::Type element) {
   return element.isF16() ? Format{5, 10} : Format{8, 7};
 }
 
-// Rounds to a float of fewer bits, to nearest even; what is too large there becomes infinite, what is subnormal
-// there zero.
+// Rounds to a float of fewer bits, to nearest even; what is too large there becomes infinite, what is
+// subnormal there zero.
 Result<Values> reducePrecision(OperationContext& op) {
-  if (!isFloat(op.operand(0))) return invalid("the operand is no float");
+  KILN_TRY(expectFloats(op));
   const mlir::Type element = elementOf(op.operand(0)), integer = op.unsignedOf(element);
   const Format format = formatOf(element);
   KILN_ASSIGN(const std::int64_t exponentBits, op.integer("exponent_bits"));
@@ -276,7 +286,8 @@ Term inFloat32(OperationContext& op, const Values& operands,
   const mlir::Type element = elementOf(operands[0]);
   const bool isSmall = llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
   std::vector<Term> terms;
-  for (Value operand : operands) terms.push_back(isSmall ? op.term(operand).cast(op.f32()) : op.term(operand));
+  for (Value operand : operands)
+    terms.push_back(isSmall ? op.term(operand).cast(op.f32()) : op.term(operand));
   const Term result = formula(terms);
   return isSmall && result.ok() && isFloat(*result.value()) ? result.cast(element) : result;
 }

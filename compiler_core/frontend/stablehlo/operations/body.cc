@@ -75,11 +75,12 @@ bool isNeutral(OperationContext& op, Combine combine, Value value) {
     case Combine::kMax:
       return is(-kInfinity);
     case Combine::kAnd:
-      return elementOf(value).isInteger(1) ? *known != 0
-                                           : *known == (elementOf(value).isUnsignedInteger()
-                                                            ? *frontend::GraphBuilder::constantScalar(op.scalar(
-                                                                  elementOf(value), kInfinity))
-                                                            : -1);
+      return elementOf(value).isInteger(1)
+                 ? *known != 0
+                 : *known ==
+                       (elementOf(value).isUnsignedInteger()
+                            ? *frontend::GraphBuilder::constantScalar(op.scalar(elementOf(value), kInfinity))
+                            : -1);
     default:
       return false;
   }

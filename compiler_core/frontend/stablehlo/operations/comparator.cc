@@ -15,7 +15,8 @@ bool isSame(const Attribute& a, const Attribute& b) {
   }
   if (const auto* name = std::get_if<Enumerated>(&a.value))
     return name->name == std::get<Enumerated>(b.value).name;
-  if (const auto* number = std::get_if<std::int64_t>(&a.value)) return *number == std::get<std::int64_t>(b.value);
+  if (const auto* number = std::get_if<std::int64_t>(&a.value))
+    return *number == std::get<std::int64_t>(b.value);
   return false;
 }
 
@@ -55,7 +56,8 @@ class Comparator {
       return index % 2 == 0 && index + 1 < region_.arguments.size() && region_.arguments[index + 1] == b;
     }
     const Operation *first = definition(a), *second = definition(b);
-    if (!first || !second) return a == b && !first && std::ranges::find(region_.arguments, b) == region_.arguments.end();
+    if (!first || !second)
+      return a == b && !first && std::ranges::find(region_.arguments, b) == region_.arguments.end();
     if (first->name != second->name || first->operands.size() != second->operands.size() ||
         !first->regions.empty() || first->attributes.size() != second->attributes.size())
       return false;
@@ -74,8 +76,8 @@ class Comparator {
       const std::string_view direction = enumerated(*compare, "comparison_direction");
       if (direction != "LT" && direction != "GT") return false;
       if (!isMirrored(compare->operands[0], compare->operands[1], 0)) return false;
-      keys.push_back({compare->operands[0], direction == "GT",
-                      enumerated(*compare, "compare_type") == "TOTALORDER"});
+      keys.push_back(
+          {compare->operands[0], direction == "GT", enumerated(*compare, "compare_type") == "TOTALORDER"});
       return true;
     }
     const Operation* either = definition(value, "or", 2);
@@ -85,7 +87,8 @@ class Comparator {
     if (!definition(either->operands[0], "compare", 2)) return false;
     if (!collect(either->operands[0], keys, depth + 1)) return false;
     // What is found equal must be what was compared.
-    if (!isMirrored(equal->operands[0], equal->operands[1], 0) || !isEqual(equal->operands[0], keys.back().value))
+    if (!isMirrored(equal->operands[0], equal->operands[1], 0) ||
+        !isEqual(equal->operands[0], keys.back().value))
       return false;
     return collect(both->operands[1], keys, depth + 1);
   }

@@ -11,8 +11,8 @@ struct SortKey {
   bool isDescending = false, isTotalOrder = false;
 };
 
-// The keys, the most significant first; empty where the comparator is none that is known. The same function of both
-// elements is compared: x < y, or for several keys x1 < y1 or (x1 == y1 and ...).
+// The keys, the most significant first; empty where the comparator is none that is known. The same function
+// of both elements is compared: x < y, or for several keys x1 < y1 or (x1 == y1 and ...).
 std::vector<SortKey> sortKeysOf(const Region& comparator);
 
 }  // namespace kiln::stablehlo

@@ -180,7 +180,9 @@ Dims allDims(std::int64_t rank) {
 
 std::int64_t elementsOf(llvm::ArrayRef<std::int64_t> shape) {
   std::int64_t count = 1;
-  for (std::int64_t extent : shape) count *= extent;
+  if (llvm::is_contained(shape, 0)) return 0;
+  for (std::int64_t extent : shape)
+    if (__builtin_mul_overflow(count, extent, &count)) return INT64_MAX;
   return count;
 }
 
@@ -208,8 +210,7 @@ Result<Value> padAny(OperationContext& op, Value input, Value value, llvm::Array
 
 Result<Value> sliceAlong(OperationContext& op, Value input, std::int64_t axis, std::int64_t offset,
                          std::int64_t size, std::int64_t stride) {
-  Dims offsets(static_cast<std::size_t>(rankOf(input)), 0), strides(offsets.size(), 1),
-      sizes(shapeOf(input));
+  Dims offsets(static_cast<std::size_t>(rankOf(input)), 0), strides(offsets.size(), 1), sizes(shapeOf(input));
   offsets[static_cast<std::size_t>(axis)] = offset;
   strides[static_cast<std::size_t>(axis)] = stride;
   sizes[static_cast<std::size_t>(axis)] = size;

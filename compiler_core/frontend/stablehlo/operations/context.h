@@ -1,5 +1,5 @@
-// The view that the function of an operation has of it: operands as values, attributes with their kinds checked,
-// regions that can be run, and the builder.
+// The view that the function of an operation has of it: operands as values, attributes with their kinds
+// checked, regions that can be run, and the builder.
 #pragma once
 
 #include <optional>
@@ -27,8 +27,9 @@ using ir::Dim;
 class Bodies {
  public:
   virtual ~Bodies() = default;
-  // What the region returns for `arguments`; its operations are made where the builder stands. `pointwise`: the
-  // arguments may have any shapes that broadcast together in place of the scalars that the region declares.
+  // What the region returns for `arguments`; its operations are made where the builder stands. `pointwise`:
+  // the arguments may have any shapes that broadcast together in place of the scalars that the region
+  // declares.
   virtual Result<Values> run(const Region& region, const Values& arguments, bool pointwise) = 0;
   // Whether every operation in it works element by element on scalars, so that it can be run pointwise.
   virtual bool isPointwise(const Region& region) const = 0;
@@ -60,8 +61,8 @@ class OperationContext : public frontend::GraphBuilder {
   Term term(std::size_t index) { return {*this, operand(index)}; }
   Term term(Value value) { return {*this, value}; }
 
-  // Of the results, of which there is at least one. Inside of a region that is run pointwise shapes are those of
-  // scalars.
+  // Of the results, of which there is at least one. Inside of a region that is run pointwise shapes are those
+  // of scalars.
   std::size_t resultCount() const { return use_.operation.results.size(); }
   const Type& resultType(std::size_t index = 0) const {
     return use_.function.types[use_.operation.results[index]];
@@ -79,13 +80,14 @@ class OperationContext : public frontend::GraphBuilder {
     return static_cast<std::int64_t>(use_.function.types[region.arguments[index]].shape.size());
   }
   bool canRunPointwise(const Region& region) const { return bodies_.isPointwise(region); }
-  // The region on tensors in place of scalars; results have `shape`. kUnimplemented where an operation in it does
-  // not work element by element.
+  // The region on tensors in place of scalars; results have `shape`. kUnimplemented where an operation in it
+  // does not work element by element.
   Result<Values> runPointwise(const Region& region, const Values& arguments, const Dims& shape);
   Result<Value> literal(const Literal& value) { return bodies_.literal(value, location()); }
 
   // An attribute, or `fallback` where it is absent; kInvalidArgument where it is something else.
-  Result<std::int64_t> integer(std::string_view name, std::optional<std::int64_t> fallback = std::nullopt) const;
+  Result<std::int64_t> integer(std::string_view name,
+                               std::optional<std::int64_t> fallback = std::nullopt) const;
   Result<bool> flag(std::string_view name, bool fallback) const;
   Result<double> real(std::string_view name) const;
   Result<std::string> enumerated(std::string_view name, std::string_view fallback) const;
@@ -123,6 +125,7 @@ inline tl::unexpected<Error> unserved(std::string message) {
 Dims otherDims(std::int64_t rank, llvm::ArrayRef<std::int64_t> some);
 // 0, 1, ... rank - 1.
 Dims allDims(std::int64_t rank);
+// The largest number where there are more.
 std::int64_t elementsOf(llvm::ArrayRef<std::int64_t> shape);
 
 // Padding with negative amounts, which cut off; `value` is a scalar.

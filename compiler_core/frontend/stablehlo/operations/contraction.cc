@@ -10,8 +10,8 @@ Dims extentsOf(Value value, llvm::ArrayRef<std::int64_t> dims) {
   return extents;
 }
 
-// `value` with its dimensions in the order of the groups, each of which becomes one dimension; none where there is no
-// batch.
+// `value` with its dimensions in the order of the groups, each of which becomes one dimension; none where
+// there is no batch.
 Result<Value> grouped(OperationContext& op, Value value, llvm::ArrayRef<std::int64_t> batch,
                       llvm::ArrayRef<std::int64_t> first, llvm::ArrayRef<std::int64_t> second) {
   Dims order(batch), shape;
@@ -51,8 +51,9 @@ Result<Values> product(OperationContext& op, const Roles& left, const Roles& rig
     return invalid("the batching or contracting dimensions of the operands differ");
   // Products are added up in the result's type; those of i1 count, and any at all is true.
   const mlir::Type element = op.resultElement();
-  const mlir::Type working =
-      element.isInteger() && element.getIntOrFloatBitWidth() < 8 ? mlir::IntegerType::get(op.context(), 32) : element;
+  const mlir::Type working = element.isInteger() && element.getIntOrFloatBitWidth() < 8
+                                 ? mlir::IntegerType::get(op.context(), 32)
+                                 : element;
   KILN_ASSIGN(lhs, op.cast(lhs, working));
   KILN_ASSIGN(rhs, op.cast(rhs, working));
   Dims shape(extentsOf(lhs, left.batch));

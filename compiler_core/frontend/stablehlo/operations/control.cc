@@ -18,7 +18,8 @@ GraphBuilder::Yielded branch(OperationContext& op, const Region& region) {
   return std::optional(made);
 }
 
-Result<Values> choose(OperationContext& op, Value condition, llvm::function_ref<GraphBuilder::Yielded()> onTrue,
+Result<Values> choose(OperationContext& op, Value condition,
+                      llvm::function_ref<GraphBuilder::Yielded()> onTrue,
                       llvm::function_ref<GraphBuilder::Yielded()> onFalse) {
   if (!elementOf(condition).isInteger(1) || elementsOf(shapeOf(condition)) != 1)
     return invalid("the condition is no scalar of i1");

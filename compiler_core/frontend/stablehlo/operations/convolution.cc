@@ -65,7 +65,8 @@ Result<Convolution> readConvolution(OperationContext& op, const Dims* padding) {
     if (reversal[i] != 0) conv.reversed.push_back(static_cast<std::int64_t>(i) + 2);
   }
   if (conv.featureGroups < 1 || conv.batchGroups < 1) return invalid("groups are 1 or more");
-  if (conv.featureGroups > 1 && conv.batchGroups > 1) return invalid("only one of the group counts is above 1");
+  if (conv.featureGroups > 1 && conv.batchGroups > 1)
+    return invalid("only one of the group counts is above 1");
   return conv;
 }
 
@@ -108,7 +109,8 @@ Result<Values> convolve(OperationContext& op, Convolution conv) {
   const Dims shape = op.resultShape();
   const std::size_t spatial = conv.strides.size();
   if (spatial > 3)
-    return unserved("a convolution over " + std::to_string(spatial) + " dimensions is not served; at most 3 are");
+    return unserved("a convolution over " + std::to_string(spatial) +
+                    " dimensions is not served; at most 3 are");
   if (elementsOf(shape) == 0 || elementsOf(shapeOf(op.operand(0))) == 0 ||
       elementsOf(shapeOf(op.operand(1))) == 0) {
     KILN_ASSIGN(Value zeros, op.filled(element, shape, 0));

@@ -19,8 +19,7 @@ Result<Values> mhloTopK(OperationContext& op) {
   const auto count = attributes->find("k"), largest = attributes->find("largest");
   const auto* k = count == attributes->end() ? nullptr : std::get_if<std::int64_t>(&count->second.value);
   if (!k) return invalid("mhlo.topk without k");
-  const auto* isLargest =
-      largest == attributes->end() ? nullptr : std::get_if<bool>(&largest->second.value);
+  const auto* isLargest = largest == attributes->end() ? nullptr : std::get_if<bool>(&largest->second.value);
   return topK(op, *k, !isLargest || *isLargest);
 }
 

@@ -1,4 +1,5 @@
-// Operations whose shapes are operands. They are served where these are known at compile time; the result's type is.
+// Operations whose shapes are operands. They are served where these are known at compile time; the result's
+// type is.
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
 #include "compiler_core/frontend/stablehlo/operations/shape.h"
 

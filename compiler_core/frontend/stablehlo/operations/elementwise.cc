@@ -40,11 +40,11 @@ Result<Values> binary(OperationContext& op) {
   return Values{result};
 }
 
-// A division by zero is the implementation's: as XLA has it, every bit is set, and the remainder is the dividend.
+// A division by zero is the implementation's: as XLA has it, every bit is set, and the remainder is the
+// dividend.
 Result<Value> integerDivision(OperationContext& op, BinaryKind kind, Value lhs, Value rhs) {
   KILN_ASSIGN(Value result, op.binary(kind, lhs, rhs));
-  if (auto known = frontend::GraphBuilder::constantIntegers(rhs);
-      known && !llvm::is_contained(*known, 0))
+  if (auto known = frontend::GraphBuilder::constantIntegers(rhs); known && !llvm::is_contained(*known, 0))
     return result;
   Term a(op, lhs), b(op, rhs), quotient(op, result);
   const Term byZero = kind == BinaryKind::Div ? (b.number(0)).unary(UnaryKind::Not) : a;
@@ -81,7 +81,8 @@ Result<Values> shifted(OperationContext& op) {
   }
   KILN_ASSIGN(Value value, op.bitcast(op.operand(0), as));
   KILN_ASSIGN(Value amount, op.bitcast(op.operand(1), as));
-  KILN_ASSIGN(Value result, op.binary(shift == Shift::kLeft ? BinaryKind::Shl : BinaryKind::Shr, value, amount));
+  KILN_ASSIGN(Value result,
+              op.binary(shift == Shift::kLeft ? BinaryKind::Shl : BinaryKind::Shr, value, amount));
   KILN_ASSIGN(result, op.bitcast(result, element));
   return Values{result};
 }
@@ -162,7 +163,8 @@ Result<Value> totalOrderKey(OperationContext& op, Value value) {
   const mlir::Type integer = op.signedOf(elementOf(value));
   KILN_ASSIGN(Value bits, op.bitcast(value, integer));
   const Term key(op, bits);
-  // Every bit but the sign of negative numbers is turned over: the larger their magnitude, the smaller they are.
+  // Every bit but the sign of negative numbers is turned over: the larger their magnitude, the smaller they
+  // are.
   const Term sign = key.binary(BinaryKind::Shr, key.number(integer.getIntOrFloatBitWidth() - 1));
   KILN_ASSIGN(Value unsignedSign, sign.value());
   KILN_ASSIGN(unsignedSign, op.bitcast(unsignedSign, op.unsignedOf(integer)));
@@ -205,7 +207,7 @@ std::span<const Row> elementwiseRows() {
       {"multiply", binary<BinaryKind::Mul>, 2, 0, true},
       {"negate", unary<UnaryKind::Neg>, 1, 0, true},
       {"not", unary<UnaryKind::Not>, 1, 0, true},
-      {"optimization_barrier", identity, 0, 0, true},
+      {"optimization_barrier", identity, 0},
       {"or", binary<BinaryKind::Or>, 2, 0, true},
       {"power", binary<BinaryKind::Pow>, 2, 0, true},
       {"remainder", division<BinaryKind::Rem>, 2, 0, true},

@@ -5,8 +5,8 @@
 
 namespace kiln::stablehlo {
 
-// As StableHLO has it for every element type: of i1, add and max are `or`, mul and min are `and`; integers below a
-// byte wrap. The operands broadcast together.
+// As StableHLO has it for every element type: of i1, add and max are `or`, mul and min are `and`; integers
+// below a byte wrap. The operands broadcast together.
 Result<Value> combine(OperationContext& op, ir::BinaryKind kind, Value lhs, Value rhs);
 
 // Integers in the total order of the floats: -NaN < -inf < ... < -0 < 0 < ... < inf < NaN.

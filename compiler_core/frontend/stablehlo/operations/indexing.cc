@@ -192,7 +192,8 @@ Result<Values> gatherOf(OperationContext& op, llvm::ArrayRef<std::int64_t> slice
   KILN_ASSIGN(map.startMap, op.dimensions("start_index_map", rankOf(input)));
   KILN_ASSIGN(map.vector, op.integer("index_vector_dim", 0));
   for (std::int64_t dim : llvm::concat<std::int64_t>(map.collapsed, map.batching))
-    if (map.sizes[dim] > 1) return invalid("a window without dimension " + std::to_string(dim) + " is larger there");
+    if (map.sizes[dim] > 1)
+      return invalid("a window without dimension " + std::to_string(dim) + " is larger there");
   KILN_ASSIGN(const Rows rows, rowsOf(op, map, indices, /*clamp=*/true));
   Dims made(rows.batch);
   for (std::int64_t dim : rows.windowDims) made.push_back(map.sizes[dim]);

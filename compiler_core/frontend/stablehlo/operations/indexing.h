@@ -5,29 +5,32 @@
 
 namespace kiln::stablehlo {
 
-// How indices point into a tensor of shape `shape`: gather's attributes; scatter has the same under other names.
+// How indices point into a tensor of shape `shape`: gather's attributes; scatter has the same under other
+// names.
 struct WindowMap {
-  Dims shape;          // of the tensor
-  Dims sizes;          // of the window in each dimension of the tensor
-  Dims collapsed;      // dimensions of the tensor that windows lack: there they are one element
-  Dims batching;       // likewise; they go along with the dimensions `indexBatching` of the indices
+  Dims shape;      // of the tensor
+  Dims sizes;      // of the window in each dimension of the tensor
+  Dims collapsed;  // dimensions of the tensor that windows lack: there they are one element
+  Dims batching;   // likewise; they go along with the dimensions `indexBatching` of the indices
   Dims indexBatching;
-  Dims startMap;       // in which dimension of the tensor each part of an index counts
-  std::int64_t vector = 0;  // the dimension of the indices along which an index's parts lie; may be their rank
+  Dims startMap;  // in which dimension of the tensor each part of an index counts
+  std::int64_t vector =
+      0;  // the dimension of the indices along which an index's parts lie; may be their rank
 };
 
 // The windows as rows: what they hold in full of the tensor's last dimensions.
 struct Rows {
-  Dims batch;        // the indices' shape without `vector`
-  Dims windowDims;   // the dimensions of the tensor that windows have
-  Dims row;          // shape of a row
-  Dims places;       // shape of all rows together: batch, and the sizes of the windows' other dimensions
+  Dims batch;       // the indices' shape without `vector`
+  Dims windowDims;  // the dimensions of the tensor that windows have
+  Dims row;         // shape of a row
+  Dims places;      // shape of all rows together: batch, and the sizes of the windows' other dimensions
   std::int64_t count = 0;  // rows of the tensor
-  Value positions;   // i64 [elements of places]: the number of each row in the tensor
-  Value isInside;    // i1, broadcasts to [batch..., 1...]: whether the whole window lies inside; null: always
+  Value positions;         // i64 [elements of places]: the number of each row in the tensor
+  Value isInside;  // i1, broadcasts to [batch..., 1...]: whether the whole window lies inside; null: always
 };
 
-// kInvalidArgument where the numbers do not fit the shapes. With `clamp`, windows are moved so that they lie inside.
+// kInvalidArgument where the numbers do not fit the shapes. With `clamp`, windows are moved so that they lie
+// inside.
 Result<Rows> rowsOf(OperationContext& op, const WindowMap& map, Value indices, bool clamp);
 
 // Scalars as i64, moved so that a window of `sizes` lies inside of `shape`.

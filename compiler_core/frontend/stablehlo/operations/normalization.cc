@@ -10,8 +10,8 @@ using ir::UnaryKind;
 struct Normalization {
   double epsilon = 0;
   std::int64_t feature = 0;
-  Dims others;      // every other dimension
-  Dims perFeature;  // the shape of a parameter beside the operand
+  Dims others;       // every other dimension
+  Dims perFeature;   // the shape of a parameter beside the operand
   double count = 1;  // elements of a feature
 };
 
@@ -52,8 +52,8 @@ Result<Values> inference(OperationContext& op) {
   KILN_ASSIGN(const Normalization norm, read(op));
   const Term x = op.term(0).cast(working(op));
   const Term deviation = (parameter(op, norm, 4) + norm.epsilon).sqrt();
-  return finished(op, norm,
-                  {(x - parameter(op, norm, 3)) / deviation * parameter(op, norm, 1) + parameter(op, norm, 2)});
+  return finished(
+      op, norm, {(x - parameter(op, norm, 3)) / deviation * parameter(op, norm, 1) + parameter(op, norm, 2)});
 }
 
 Result<Values> training(OperationContext& op) {

@@ -6,8 +6,9 @@ namespace kiln::stablehlo {
 namespace {
 
 constexpr std::span<const Row> (*kFamilies[])() = {
-    elementwiseRows, bitRows,         specialRows,     shapeRows, dynamicRows, indexingRows,      scatterRows, reductionRows,
-    windowRows,      contractionRows, convolutionRows, sortRows,  controlRows, normalizationRows, randomRows,  customRows};
+    elementwiseRows, bitRows,           specialRows, shapeRows,       dynamicRows,     indexingRows,
+    scatterRows,     reductionRows,     windowRows,  contractionRows, convolutionRows, sortRows,
+    controlRows,     normalizationRows, randomRows,  customRows};
 
 struct Missing {
   std::string_view name, why;

@@ -7,8 +7,8 @@
 
 namespace kiln::stablehlo {
 
-// Makes the operation's results, in order. kInvalidArgument: the program is wrong; kUnimplemented: Kiln cannot serve
-// this use. Both without the operation's place, which the caller adds.
+// Makes the operation's results, in order. kInvalidArgument: the program is wrong; kUnimplemented: Kiln
+// cannot serve this use. Both without the operation's place, which the caller adds.
 using ImportFunction = Result<Values> (*)(OperationContext& op);
 
 inline constexpr std::size_t kAnyRegions = ~std::size_t{0};

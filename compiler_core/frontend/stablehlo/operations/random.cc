@@ -1,5 +1,5 @@
-// rng_bit_generator: Threefry-2x32 of 20 rounds (J. Salmon and others, "Parallel random numbers: as easy as 1, 2, 3",
-// 2011), with the counters as XLA lays them over a shape.
+// rng_bit_generator: Threefry-2x32 of 20 rounds (J. Salmon and others, "Parallel random numbers: as easy as
+// 1, 2, 3", 2011), with the counters as XLA lays them over a shape.
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
 
 namespace kiln::stablehlo {
@@ -56,8 +56,8 @@ Term counters(OperationContext& op, const Term& first, llvm::ArrayRef<std::int64
   return result.broadcast(Dims(shape));
 }
 
-// 32 bits each: one call gives two of them, which lie side by side along the first dimension of even extent, or else
-// along the longest one.
+// 32 bits each: one call gives two of them, which lie side by side along the first dimension of even extent,
+// or else along the longest one.
 struct Split {
   std::size_t dim = 0;
   Dims half;  // with a dimension of 1 behind `dim`, along which the two of a pair are joined

@@ -22,7 +22,8 @@ std::optional<ir::ReduceKind> kindOf(Combine combine) {
 }
 
 // Of i1 by numbers: `and` is the smallest, `or` the largest, `xor` whether their count is odd.
-Result<Value> reduceBools(OperationContext& op, Combine combine, Value input, llvm::ArrayRef<std::int64_t> dims) {
+Result<Value> reduceBools(OperationContext& op, Combine combine, Value input,
+                          llvm::ArrayRef<std::int64_t> dims) {
   const bool isXor = combine == Combine::kXor;
   const mlir::Type number = mlir::IntegerType::get(op.context(), isXor ? 32 : 8, mlir::IntegerType::Unsigned);
   const ir::ReduceKind kind = isXor                      ? ir::ReduceKind::Sum
@@ -98,7 +99,8 @@ Result<Values> reduce(OperationContext& op) {
   KILN_ASSIGN(Dims dims, op.dimensions("dimensions", static_cast<std::int64_t>(shape.size())));
   llvm::sort(dims);
   Dims kept;
-  for (std::int64_t dim : otherDims(static_cast<std::int64_t>(shape.size()), dims)) kept.push_back(shape[dim]);
+  for (std::int64_t dim : otherDims(static_cast<std::int64_t>(shape.size()), dims))
+    kept.push_back(shape[dim]);
   Values results;
   if (elementsOf(shape) == 0) {
     for (Value init : inits) {
@@ -124,8 +126,8 @@ Result<Values> map(OperationContext& op) {
   return op.runPointwise(op.region(0), op.operands(), shape);
 }
 
-// A loop over one dimension: the body takes a slice of each input and the carried values, and gives a slice of each
-// output and the next carried values.
+// A loop over one dimension: the body takes a slice of each input and the carried values, and gives a slice
+// of each output and the next carried values.
 Result<Values> scan(OperationContext& op) {
   KILN_ASSIGN(const bool isReverse, op.flag("is_reverse", false));
   const Region& body = op.region(0);
@@ -186,8 +188,7 @@ Result<Values> scan(OperationContext& op) {
 }  // namespace
 
 std::span<const Row> reductionRows() {
-  static constexpr Row kRows[] = {
-      {"chlo.scan", scan, 1, 1}, {"map", map, 1, 1}, {"reduce", reduce, 2, 1}};
+  static constexpr Row kRows[] = {{"chlo.scan", scan, 1, 1}, {"map", map, 1, 1}, {"reduce", reduce, 2, 1}};
   return kRows;
 }
 

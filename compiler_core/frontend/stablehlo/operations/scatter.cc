@@ -81,7 +81,7 @@ Result<Values> scatterUnique(OperationContext& op, const Region& body, const Val
 }  // namespace
 
 Result<Values> updateRows(OperationContext& op, const Region& body, const Values& data, Value positions,
-                           const Values& updates, bool areUnique) {
+                          const Values& updates, bool areUnique) {
   if (shapeOf(positions)[0] == 0) return data;
   const mlir::Type element = elementOf(data[0]);
   const bool isBool = element.isInteger(1);
@@ -111,7 +111,8 @@ Result<Values> scatter(OperationContext& op) {
   if (op.operandCount() != 2 * count + 1) return invalid("needs as many updates as operands, and indices");
   const Value first = op.operand(0), indices = op.operand(count), firstUpdate = op.operand(count + 1);
   for (std::size_t i = 0; i < count; ++i)
-    if (shapeOf(op.operand(i)) != shapeOf(first) || shapeOf(op.operand(count + 1 + i)) != shapeOf(firstUpdate))
+    if (shapeOf(op.operand(i)) != shapeOf(first) ||
+        shapeOf(op.operand(count + 1 + i)) != shapeOf(firstUpdate))
       return invalid("operands differ in shape, or updates do");
   WindowMap map;
   map.shape = Dims(shapeOf(first));

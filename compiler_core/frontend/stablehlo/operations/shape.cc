@@ -1,6 +1,6 @@
 // Constants, and what moves elements by numbers that the program states.
-#include "compiler_core/frontend/stablehlo/operations/operations.h"
 #include "compiler_core/frontend/stablehlo/operations/shape.h"
+#include "compiler_core/frontend/stablehlo/operations/operations.h"
 
 namespace kiln::stablehlo {
 namespace {

@@ -5,8 +5,8 @@
 
 namespace kiln::stablehlo {
 
-// Dimension i of the input is dimension dims[i] of the result; the others repeat it. `dims` are distinct dimensions of
-// the result.
+// Dimension i of the input is dimension dims[i] of the result; the others repeat it. `dims` are distinct
+// dimensions of the result.
 Result<Value> broadcastAlong(OperationContext& op, Value input, llvm::ArrayRef<std::int64_t> dims,
                              llvm::ArrayRef<std::int64_t> shape);
 Result<Value> reversed(OperationContext& op, Value input, llvm::ArrayRef<std::int64_t> dims);

@@ -1,9 +1,9 @@
 // sort and chlo.top_k.
+#include "compiler_core/frontend/stablehlo/operations/sort.h"
 #include "compiler_core/frontend/graph/index_math.h"
 #include "compiler_core/frontend/stablehlo/operations/comparator.h"
 #include "compiler_core/frontend/stablehlo/operations/elementwise.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
-#include "compiler_core/frontend/stablehlo/operations/sort.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -34,12 +34,13 @@ Result<Value> orderable(OperationContext& op, Value key, bool isTotalOrder) {
   const mlir::Type element = elementOf(key);
   if (element.getIntOrFloatBitWidth() >= 8) return key;
   const bool isSigned = element.isSignlessInteger() && !element.isInteger(1);
-  return op.cast(key, mlir::IntegerType::get(op.context(), 8,
-                                             isSigned ? mlir::IntegerType::Signless : mlir::IntegerType::Unsigned));
+  return op.cast(
+      key, mlir::IntegerType::get(op.context(), 8,
+                                  isSigned ? mlir::IntegerType::Signless : mlir::IntegerType::Unsigned));
 }
 
-// From which position each element of the sorted order comes: the least significant key first, since sorts are
-// stable.
+// From which position each element of the sorted order comes: the least significant key first, since sorts
+// are stable.
 Result<Value> orderByKeys(OperationContext& op, std::vector<SortKey> keys, std::int64_t axis) {
   // The comparator with every key as its result, each operand in place of both elements of a pair.
   Region maker = op.region(0);
@@ -70,7 +71,8 @@ Result<Value> orderByRanks(OperationContext& op, std::int64_t axis) {
   const std::int64_t length = shape[axis];
   constexpr std::int64_t kMaxPairs = std::int64_t{1} << 24;
   if (length > 4096 || elementsOf(shape) > kMaxPairs / length)
-    return unserved("a sort of " + std::to_string(length) + " elements by a comparator that is none of the known "
+    return unserved("a sort of " + std::to_string(length) +
+                    " elements by a comparator that is none of the known "
                     "ones is not served");
   // The other element of a pair lies along one more dimension, behind all.
   Dims mine(shape), other(shape), pairs(shape);
@@ -96,8 +98,9 @@ Result<Value> orderByRanks(OperationContext& op, std::int64_t axis) {
   const Term here(op, op.iota(op.i64(), along, axis));
   const Term there(op, op.iota(op.i64(), across, static_cast<std::int64_t>(shape.size())));
   const Term isBefore = op.term(before[0]) | (!op.term(behind[0]) & (there < here));
-  KILN_ASSIGN(Value ranks,
-              isBefore.cast(op.i64()).reduce(ir::ReduceKind::Sum, {static_cast<std::int64_t>(shape.size())}).value());
+  KILN_ASSIGN(
+      Value ranks,
+      isBefore.cast(op.i64()).reduce(ir::ReduceKind::Sum, {static_cast<std::int64_t>(shape.size())}).value());
   KILN_ASSIGN(Values sorted, op.sort(ranks, axis, /*descending=*/false));
   return sorted[1];
 }

@@ -5,8 +5,8 @@
 
 namespace kiln::stablehlo {
 
-// The `count` largest (or smallest) elements along the last dimension in the total order of floats, and where they
-// are.
+// The `count` largest (or smallest) elements along the last dimension in the total order of floats, and where
+// they are.
 Result<Values> topK(OperationContext& op, std::int64_t count, bool isLargest);
 
 }  // namespace kiln::stablehlo

@@ -1,6 +1,6 @@
-// Functions of CHLO that are polynomials and series. Coefficients: erf_inv after M. Giles, "Approximating the erfinv
-// function" (2010); lgamma and digamma by Lanczos' approximation with g = 7 and nine terms; erfc and the Bessel
-// functions after S. Moshier's Cephes library.
+// Functions of CHLO that are polynomials and series. Coefficients: erf_inv after M. Giles, "Approximating the
+// erfinv function" (2010); lgamma and digamma by Lanczos' approximation with g = 7 and nine terms; erfc and
+// the Bessel functions after S. Moshier's Cephes library.
 #include <cmath>
 #include <limits>
 #include <numbers>
@@ -46,13 +46,12 @@ bool isWide(OperationContext& op) {
 
 // exp(-x * x) / |x| times a polynomial of 1 / (x * x), for |x| >= 1.
 Term narrowErfcTail(const Term& x) {
-  static constexpr double kNear[] = {
-      2.326819970068386E-2,  -1.387039388740657E-1, 3.687424674597105E-1,  -5.824733027278666E-1,
-      6.210004621745983E-1,  -4.944515323274145E-1, 3.404879937665872E-1,  -2.741127028184656E-1,
-      5.638259427386472E-1};
-  static constexpr double kFar[] = {
-      -1.047766399936249E+1, 1.297719955372516E+1,  -7.495518717768503E+0, 2.921019019210786E+0,
-      -1.015265279202700E+0, 4.218463358204948E-1,  -2.820767439740514E-1, 5.641895067754075E-1};
+  static constexpr double kNear[] = {2.326819970068386E-2,  -1.387039388740657E-1, 3.687424674597105E-1,
+                                     -5.824733027278666E-1, 6.210004621745983E-1,  -4.944515323274145E-1,
+                                     3.404879937665872E-1,  -2.741127028184656E-1, 5.638259427386472E-1};
+  static constexpr double kFar[] = {-1.047766399936249E+1, 1.297719955372516E+1,  -7.495518717768503E+0,
+                                    2.921019019210786E+0,  -1.015265279202700E+0, 4.218463358204948E-1,
+                                    -2.820767439740514E-1, 5.641895067754075E-1};
   const Term power = -(x * x), inverse = 1.0 / x.abs(), y = inverse * inverse;
   const Term factor = (x.abs() < 2.0).select(polynomial(y, kNear), polynomial(y, kFar));
   const Term tail = (power < -88.72283905206835).select(x.number(0), exp(power) * inverse * factor);
@@ -60,11 +59,10 @@ Term narrowErfcTail(const Term& x) {
 }
 
 Term wideErfcTail(const Term& x) {
-  static constexpr double kP[] = {2.46196981473530512524E-10, 5.64189564831068821977E-1,
-                                  7.46321056442269912687E0,   4.86371970985681366614E1,
-                                  1.96520832956077098242E2,   5.26445194995477358631E2,
-                                  9.34528527171957607540E2,   1.02755188689515710272E3,
-                                  5.57535335369399327526E2};
+  static constexpr double kP[] = {
+      2.46196981473530512524E-10, 5.64189564831068821977E-1, 7.46321056442269912687E0,
+      4.86371970985681366614E1,   1.96520832956077098242E2,  5.26445194995477358631E2,
+      9.34528527171957607540E2,   1.02755188689515710272E3,  5.57535335369399327526E2};
   static constexpr double kQ[] = {1.0,
                                   1.32281951154744992508E1,
                                   8.67072140885989742329E1,
@@ -85,8 +83,9 @@ Term wideErfcTail(const Term& x) {
                                   9.60896809063285878198E0,
                                   3.36907645100081516050E0};
   const Term size = x.abs(), power = -(x * x);
-  const Term factor = (size < 8.0).select(polynomial(size, kP) / polynomial(size, kQ),
-                                          polynomial(size, kR) / polynomial(size, kS));
+  const Term factor =
+      (size < 8.0)
+          .select(polynomial(size, kP) / polynomial(size, kQ), polynomial(size, kR) / polynomial(size, kS));
   const Term tail = (power < -709.78271289338399).select(x.number(0), exp(power) * factor);
   return (x < 0.0).select(2.0 - tail, tail);
 }
@@ -121,12 +120,12 @@ Term wideErfInv(const Term& x) {
       0.0001867342080340571352,   -0.00074070253416626697512, -0.0060336708714301490533,
       0.24015818242558961693,     1.6536545626831027356};
   static constexpr double kMiddle[] = {
-      2.2137376921775787049e-09,  9.0756561938885390979e-08,  -2.7517406297064545428e-07,
-      1.8239629214389227755e-08,  1.5027403968909827627e-06,  -4.013867526981545969e-06,
-      2.9234449089955446044e-06,  1.2475304481671778723e-05,  -4.7318229009055733981e-05,
-      6.8284851459573175448e-05,  2.4031110387097893999e-05,  -0.0003550375203628474796,
-      0.00095328937973738049703,  -0.0016882755560235047313,  0.0024914420961078508066,
-      -0.0037512085075692412107,  0.005370914553590063617,    1.0052589676941592334,
+      2.2137376921775787049e-09, 9.0756561938885390979e-08, -2.7517406297064545428e-07,
+      1.8239629214389227755e-08, 1.5027403968909827627e-06, -4.013867526981545969e-06,
+      2.9234449089955446044e-06, 1.2475304481671778723e-05, -4.7318229009055733981e-05,
+      6.8284851459573175448e-05, 2.4031110387097893999e-05, -0.0003550375203628474796,
+      0.00095328937973738049703, -0.0016882755560235047313, 0.0024914420961078508066,
+      -0.0037512085075692412107, 0.005370914553590063617,   1.0052589676941592334,
       3.0838856104922207635};
   static constexpr double kTail[] = {
       -2.7109920616438573243e-11, -2.5556418169965252055e-10, 1.5076572693500548083e-09,
@@ -195,8 +194,7 @@ Result<Values> digamma(OperationContext& op) {
     }
     const Term y = lanczosLog(z) + numerator / denominator - (kLanczosG - 0.5) / (z + kLanczosG);
     const Term angle = (x + (x + 0.5).floor().abs()) * std::numbers::pi;
-    const Term reflection =
-        y - angle.unary(UnaryKind::Cos) * std::numbers::pi / angle.unary(UnaryKind::Sin);
+    const Term reflection = y - angle.unary(UnaryKind::Cos) * std::numbers::pi / angle.unary(UnaryKind::Sin);
     const Term isPole = (x <= 0.0) & (x == x.floor());
     return isPole.select(x.number(std::numeric_limits<double>::quiet_NaN()),
                          isReflected.select(reflection, y));
@@ -214,37 +212,38 @@ Term chebyshev(const Term& x, Coefficients coefficients) {
   return (now - last) * 0.5;
 }
 
-// exp(-|x|) times the modified Bessel function of the first kind of order 1. The first coefficients matter to f64
-// alone.
+// exp(-|x|) times the modified Bessel function of the first kind of order 1. The first coefficients matter to
+// f64 alone.
 Result<Values> besselI1e(OperationContext& op) {
   static constexpr double kNear[] = {
-      2.77791411276104639959E-18, -2.11142121435816608115E-17, 1.55363195773620046921E-16,
-      -1.10559694773538630805E-15, 7.60068429473540693410E-15, -5.04218550472791168711E-14,
-      3.22379336594557470981E-13, -1.98397439776494371520E-12, 1.17361862988909016308E-11,
-      -6.66348972350202774223E-11, 3.62559028155211703701E-10, -1.88724975172282928790E-9,
-      9.38153738649577178388E-9,  -4.44505912879632808065E-8,  2.00329475355213526229E-7,
-      -8.56872026469545474066E-7, 3.47025130813767847674E-6,   -1.32731636560394358279E-5,
-      4.78156510755005422638E-5,  -1.61760815825896745588E-4,  5.12285956168575772895E-4,
-      -1.51357245063125314899E-3, 4.15642294431288815669E-3,   -1.05640848946261981558E-2,
-      2.47264490306265168283E-2,  -5.29459812080949914269E-2,  1.02643658689847095384E-1,
-      -1.76416518357834055153E-1, 2.52587186443633654823E-1};
+      2.77791411276104639959E-18,  -2.11142121435816608115E-17, 1.55363195773620046921E-16,
+      -1.10559694773538630805E-15, 7.60068429473540693410E-15,  -5.04218550472791168711E-14,
+      3.22379336594557470981E-13,  -1.98397439776494371520E-12, 1.17361862988909016308E-11,
+      -6.66348972350202774223E-11, 3.62559028155211703701E-10,  -1.88724975172282928790E-9,
+      9.38153738649577178388E-9,   -4.44505912879632808065E-8,  2.00329475355213526229E-7,
+      -8.56872026469545474066E-7,  3.47025130813767847674E-6,   -1.32731636560394358279E-5,
+      4.78156510755005422638E-5,   -1.61760815825896745588E-4,  5.12285956168575772895E-4,
+      -1.51357245063125314899E-3,  4.15642294431288815669E-3,   -1.05640848946261981558E-2,
+      2.47264490306265168283E-2,   -5.29459812080949914269E-2,  1.02643658689847095384E-1,
+      -1.76416518357834055153E-1,  2.52587186443633654823E-1};
   static constexpr double kFar[] = {
-      7.51729631084210481353E-18, 4.41434832307170791151E-18,  -4.65030536848935832153E-17,
-      -3.20952592199342395980E-17, 2.96262899764595013876E-16, 3.30820231092092828324E-16,
+      7.51729631084210481353E-18,  4.41434832307170791151E-18,  -4.65030536848935832153E-17,
+      -3.20952592199342395980E-17, 2.96262899764595013876E-16,  3.30820231092092828324E-16,
       -1.88035477551078244854E-15, -3.81440307243700780478E-15, 1.04202769841288027642E-14,
-      4.27244001671195135429E-14, -2.10154184277266431302E-14, -4.08355111109219731823E-13,
-      -7.19855177624590851209E-13, 2.03562854414708950722E-12, 1.41258074366137813316E-11,
-      3.25260358301548823856E-11, -1.89749581235054123450E-11, -5.58974346219658380687E-10,
-      -3.83538038596423702205E-9, -2.63146884688951950684E-8,  -2.51223623787020892529E-7,
-      -3.88256480887769039346E-6, -1.10588938762623716291E-4,  -9.76109749136146840777E-3,
+      4.27244001671195135429E-14,  -2.10154184277266431302E-14, -4.08355111109219731823E-13,
+      -7.19855177624590851209E-13, 2.03562854414708950722E-12,  1.41258074366137813316E-11,
+      3.25260358301548823856E-11,  -1.89749581235054123450E-11, -5.58974346219658380687E-10,
+      -3.83538038596423702205E-9,  -2.63146884688951950684E-8,  -2.51223623787020892529E-7,
+      -3.88256480887769039346E-6,  -1.10588938762623716291E-4,  -9.76109749136146840777E-3,
       7.78576235018280120474E-1};
   constexpr std::size_t kNarrowNear = 12, kNarrowFar = 18;  // where f32 starts
   return apply(op, [&](const Terms& operands) {
     const Term &x = operands[0], size = x.abs();
     const Coefficients near = Coefficients(kNear).subspan(isWide(op) ? 0 : kNarrowNear);
     const Coefficients far = Coefficients(kFar).subspan(isWide(op) ? 0 : kNarrowFar);
-    const Term y = (size <= 8.0).select(chebyshev(size * 0.5 - 2.0, near) * size,
-                                        chebyshev(32.0 / size - 2.0, far) / size.sqrt());
+    const Term y = (size <= 8.0)
+                       .select(chebyshev(size * 0.5 - 2.0, near) * size,
+                               chebyshev(32.0 / size - 2.0, far) / size.sqrt());
     return x.unary(UnaryKind::Sign) * y;
   });
 }

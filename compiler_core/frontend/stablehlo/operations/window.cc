@@ -7,6 +7,8 @@
 namespace kiln::stablehlo {
 namespace {
 
+constexpr std::int64_t kMaxNumber = std::int64_t{1} << 30;
+
 // One entry for each dimension of the operand.
 struct Window {
   Dims sizes, strides, baseDilations, dilations, low, high;
@@ -27,8 +29,10 @@ Result<Window> readWindow(OperationContext& op, std::size_t rank) {
   KILN_ASSIGN(window.dilations, op.integers("window_dilations", rank, 1));
   KILN_ASSIGN(const Dims padding, op.integers("padding", 2 * rank, 0));
   for (std::size_t i = 0; i < rank; ++i) {
-    for (std::int64_t value : {window.sizes[i], window.strides[i], window.baseDilations[i], window.dilations[i]})
-      if (value < 1) return invalid("windows, strides and dilations are 1 or more");
+    for (std::int64_t value :
+         {window.sizes[i], window.strides[i], window.baseDilations[i], window.dilations[i]})
+      if (value < 1 || value > kMaxNumber)
+        return invalid("windows, strides and dilations are 1 or more, and no more than 2^30");
     window.low.push_back(padding[2 * i]);
     window.high.push_back(padding[2 * i + 1]);
   }
@@ -41,13 +45,15 @@ Result<Value> padded(OperationContext& op, const Window& window, Value input, Va
   return padAny(op, input, value, window.low, window.high, interior);
 }
 
-// Every window along one dimension, at every place: each power of two of a span is made of two of the one before.
+// Every window along one dimension, at every place: each power of two of a span is made of two of the one
+// before.
 Result<Values> slideAlong(OperationContext& op, const Window& window, std::size_t dim, Values inputs,
                           Combiner combine) {
   const auto axis = static_cast<std::int64_t>(dim);
   const std::int64_t extent = shapeOf(inputs[0])[dim], dilation = window.dilations[dim];
   const std::int64_t count = window.count(dim, extent), stride = window.strides[dim];
-  auto part = [&](const Values& from, std::int64_t offset, std::int64_t size, std::int64_t step) -> Result<Values> {
+  auto part = [&](const Values& from, std::int64_t offset, std::int64_t size,
+                  std::int64_t step) -> Result<Values> {
     Values slices;
     for (Value value : from) {
       KILN_ASSIGN(Value slice, sliceAlong(op, value, axis, offset, size, step));
@@ -57,7 +63,8 @@ Result<Values> slideAlong(OperationContext& op, const Window& window, std::size_
   };
   constexpr std::int64_t kFew = 8;
   if (window.sizes[dim] <= kFew || stride > 1) {
-    if (window.sizes[dim] > 4096) return unserved("a window of more than 4096 elements with strides is not served");
+    if (window.sizes[dim] > 4096)
+      return unserved("a window of more than 4096 elements with strides is not served");
     KILN_ASSIGN(Values result, part(inputs, 0, count, stride));
     for (std::int64_t i = 1; i < window.sizes[dim]; ++i) {
       KILN_ASSIGN(Values next, part(inputs, i * dilation, count, stride));
@@ -149,7 +156,8 @@ Result<Value> cumulated(OperationContext& op, const Window& window, Combine comb
 }
 
 // One operation for all; null where there is none.
-Result<Value> windowByKind(OperationContext& op, const Window& window, Combine combine, Value input, Value init) {
+Result<Value> windowByKind(OperationContext& op, const Window& window, Combine combine, Value input,
+                           Value init) {
   if (!isNeutral(op, combine, init)) return Value();
   KILN_ASSIGN(Value result, cumulated(op, window, combine, input));
   if (result) return result;
