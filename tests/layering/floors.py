@@ -81,7 +81,8 @@ FLOORS = {
         "parameters": "archive",
         "graph": "parameters",
         "onnx": "graph parameters",
-        ".": "graph onnx parameters",
+        "stablehlo": "graph parameters",
+        ".": "graph onnx parameters stablehlo",
     },
     "compiler_core/frontend/onnx": {
         "reader": "",
@@ -90,6 +91,14 @@ FLOORS = {
         "formula": "graph",
         "operators": "formula graph reader served",
         "import": "graph operators reader",
+    },
+    "compiler_core/frontend/stablehlo": {
+        "program": "",
+        "bytecode": "program",
+        "text": "program",
+        ".": "bytecode program text",
+        "operations": "program",
+        "import": ". operations program",
     },
     "compiler_core/runtime": {
         "element": "",

@@ -104,6 +104,8 @@ def pieces():
     out += [fuzz("onnx_import", 600, ("compiler_core/frontend/",)),
             *(fuzz(name, 300, ("compiler_core/frontend/archive/", "compiler_core/frontend/parameters/", "compiler_core/runtime/npy/"))
               for name in ("safetensors", "npz", "gguf")),
+            fuzz("stablehlo_bytecode", 300, ("compiler_core/frontend/stablehlo/",)),
+            fuzz("stablehlo_text", 600, ("compiler_core/frontend/stablehlo/",)),
             fuzz("artifact", 600, ("compiler_core/package/", "compiler_core/runtime/"))]
     out += [mutation(module) for module in mutants.read_lists(ROOT / "tests" / "mutation" / "lists")]
     out += [Piece("asan-ubsan", shell("infra/build asan-ubsan", ASAN + ctest("asan-ubsan", "-j", "2", "-LE", "'slow|nosan|full'")), 5400, everything),

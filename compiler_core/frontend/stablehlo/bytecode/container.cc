@@ -153,6 +153,7 @@ Result<Section> readSection(Cursor& cursor) {
 Result<Container> readContainer(Bytes bytes) {
   if (!isBytecode(bytes)) return fail(Code::kInvalidArgument, "byte 0: no MLIR bytecode");
   Container container;
+  container.bytes = bytes.size();
   Cursor cursor(bytes.subspan(kMagic.size()), kMagic.size());
   KILN_ASSIGN(container.version, cursor.varint());
   if (container.version > kNewestContainer)

@@ -32,6 +32,7 @@ struct OperationName {
 
 // Views of the file's bytes.
 struct Container {
+  std::size_t bytes = 0;  // of the file
   std::uint64_t version = 0;
   std::string_view producer;
   std::vector<std::string_view> strings;

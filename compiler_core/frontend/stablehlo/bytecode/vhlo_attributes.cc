@@ -12,7 +12,6 @@
 namespace kiln::stablehlo {
 namespace {
 
-constexpr std::size_t kMaxRead = std::size_t{1} << 24;
 constexpr int kMaxDepth = 64;
 
 // MLIR's own attributes that a portable artifact has beside VHLO's.
@@ -49,9 +48,9 @@ Type plainType(Element element, std::string text) {
 Status VhloAttributes::enter(const Cursor& cursor, int depth) {
   if (depth > kMaxDepth)
     return cursor.error("attributes or types nested deeper than 64 are not served", Code::kUnimplemented);
-  if (++read_ <= kMaxRead) return {};
-  return cursor.error("more than " + std::to_string(kMaxRead) + " attributes in one program are not served",
-                      Code::kUnimplemented);
+  if (budget_-- > 0) return {};
+  budget_ = 0;
+  return cursor.error("so many attributes from so few bytes are not served", Code::kUnimplemented);
 }
 
 Result<Type> VhloAttributes::type(std::size_t index) {

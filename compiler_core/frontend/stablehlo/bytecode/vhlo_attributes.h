@@ -8,6 +8,7 @@
 #include "compiler_core/frontend/stablehlo/bytecode/container.h"
 #include "compiler_core/frontend/stablehlo/program/location_name.h"
 #include "compiler_core/frontend/stablehlo/program/program.h"
+#include "compiler_core/frontend/stablehlo/program/read_budget.h"
 
 namespace kiln::stablehlo {
 
@@ -27,7 +28,10 @@ class VhloAttributes {
  public:
   // Literals are views of the container's bytes, which `owner` keeps.
   VhloAttributes(const Container& container, std::shared_ptr<const void> owner)
-      : container_(container), owner_(std::move(owner)), types_(container.types.size()) {}
+      : container_(container),
+        owner_(std::move(owner)),
+        types_(container.types.size()),
+        budget_(readBudget(container.bytes)) {}
 
   Result<Type> type(std::size_t index);
   Result<Signature> signature(std::size_t attribute);
@@ -54,13 +58,13 @@ class VhloAttributes {
   Result<std::string_view> builtinString(std::size_t index);
   // The element type of a number.
   Result<Type> scalarType(Cursor& cursor, int depth);
-  // Few bytes may say much: one program reads so many attributes and types at most, and so deep.
+  // Every attribute and type that is read comes through here: kUnimplemented beyond the budget, or too deep.
   Status enter(const Cursor& cursor, int depth);
 
   const Container& container_;
   std::shared_ptr<const void> owner_;
   std::vector<std::optional<Type>> types_;
-  std::size_t read_ = 0;
+  std::size_t budget_;  // what may still be read
 };
 
 }  // namespace kiln::stablehlo

@@ -27,7 +27,12 @@ constexpr AttributeRule kBroadcast[] = {{"broadcast_sizes", kIntegers}};
 constexpr AttributeRule kCall[] = {{"callee", kSymbol}};
 constexpr AttributeRule kCholesky[] = {{"lower", kBool, Absent::kFalse}};
 constexpr AttributeRule kCollectiveBroadcast[] = {{"channel_id", kInteger, Absent::kZero},
+                                                  {"has_dynamic_root", kBool, Absent::kFalse, 2},
                                                   {"replica_groups", kIntegers}};
+constexpr AttributeRule kCollectiveReduce[] = {{"channel_id", kInteger, Absent::kZero},
+                                               {"has_dynamic_root", kBool, Absent::kFalse},
+                                               {"replica_groups", kIntegers},
+                                               {"use_global_device_ids", kBool, Absent::kFalse}};
 constexpr AttributeRule kCollectivePermute[] = {{"channel_id", kInteger, Absent::kZero},
                                                 {"source_target_pairs", kIntegers}};
 constexpr AttributeRule kCompare[] = {{"compare_type", kEnum, Absent::kNoType},
@@ -80,7 +85,8 @@ constexpr AttributeRule kCustomCall[] = {{"api_version", kEnum, Absent::kOrigina
                                          {"has_side_effect", kBool, Absent::kFalse},
                                          {"operand_layouts", kAny, Absent::kEmptyList},
                                          {"output_operand_aliases", kAny, Absent::kEmptyList},
-                                         {"result_layouts", kAny, Absent::kEmptyList}};
+                                         {"result_layouts", kAny, Absent::kEmptyList},
+                                         {"result_tilings", kAny, Absent::kEmptyList, 2}};
 constexpr AttributeRule kDotGeneral[] = {{"accumulation_type", kType, Absent::kStaysAbsent, 2},
                                          {"allow_imprecise_accumulation", kBool, Absent::kStaysAbsent, 2},
                                          {"lhs_batching_dimensions", kIntegers, Absent::kEmptyList},
@@ -185,8 +191,9 @@ constexpr OperationRule kOperations[] = {
     {"ceil"},
     {"cholesky", kCholesky},
     {"clamp"},
-    {"collective_broadcast", kCollectiveBroadcast},
+    {"collective_broadcast", kCollectiveBroadcast, 2},
     {"collective_permute", kCollectivePermute},
+    {"collective_reduce", kCollectiveReduce},
     {"compare", kCompare},
     {"complex"},
     {"composite", kComposite, 2},
@@ -198,7 +205,7 @@ constexpr OperationRule kOperations[] = {
     {"count_leading_zeros"},
     {"create_token"},
     {"cross-replica-sum", kCrossReplicaSum},
-    {"custom_call", kCustomCall},
+    {"custom_call", kCustomCall, 2},
     {"divide"},
     {"dot", kDot},
     {"dot_general", kDotGeneral, 2},

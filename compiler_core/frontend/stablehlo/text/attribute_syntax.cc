@@ -58,8 +58,9 @@ ParseResult parseField(mlir::AsmParser& parser, mlir::Attribute& value) {
   }
   mlir::Type type;
   if (const auto parsed = parser.parseOptionalType(type); parsed.has_value()) {
+    if (*parsed) return failure();
     value = mlir::TypeAttr::get(type);
-    return *parsed;
+    return success();
   }
   llvm::StringRef name;
   if (succeeded(parser.parseOptionalKeyword(&name))) {

@@ -3,6 +3,7 @@
 #include <memory>
 #include <optional>
 
+#include "compiler_core/frontend/stablehlo/program/read_budget.h"
 #include "compiler_core/frontend/stablehlo/text/open_dialect.h"
 #include "compiler_core/frontend/stablehlo/text/packed_booleans.h"
 #include "compiler_core/frontend/stablehlo/text/text_bounds.h"
@@ -45,7 +46,7 @@ Result<Program> readText(std::string_view text, const std::string& name) {
     if (first) return fail(std::move(*first));
     return fail(Code::kInvalidArgument, name + ": no module of StableHLO");
   }
-  auto program = toProgram(*module, context);
+  auto program = toProgram(*module, context, readBudget(text.size()));
   if (!program) return fail(program.error().in(name));
   program->form = "StableHLO text";
   return program;

@@ -58,6 +58,8 @@ ParseResult parseReduce(OpAsmParser& parser, OperationState& state) {
   if (succeeded(parser.parseOptionalKeyword("applies"))) {
     llvm::StringRef name;
     if (parser.parseKeyword(&name)) return failure();
+    if (!name.starts_with("stablehlo."))
+      return parser.emitError(place, "'applies' needs an operation of stablehlo");
     applied = name.str();
   }
   mlir::Attribute dimensions;

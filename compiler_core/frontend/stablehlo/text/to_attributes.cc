@@ -10,7 +10,6 @@
 namespace kiln::stablehlo {
 namespace {
 
-constexpr std::size_t kMaxConverted = std::size_t{1} << 24;
 constexpr int kMaxDepth = 64;
 
 template <class T>
@@ -106,9 +105,9 @@ std::shared_ptr<const Bytes::value_type[]> unpacked(mlir::DenseElementsAttr elem
 }  // namespace
 
 Status AttributeConverter::count() {
-  if (++converted_ <= kMaxConverted) return {};
-  return fail(Code::kUnimplemented,
-              "more than " + std::to_string(kMaxConverted) + " attributes in one program are not served");
+  if (budget_-- > 0) return {};
+  budget_ = 0;
+  return fail(Code::kUnimplemented, "so many attributes from so few words are not served");
 }
 
 Result<Type> AttributeConverter::type(mlir::Type type) {

@@ -14,7 +14,9 @@ namespace kiln::stablehlo {
 // alive.
 class AttributeConverter {
  public:
-  explicit AttributeConverter(std::shared_ptr<mlir::MLIRContext> context) : context_(std::move(context)) {}
+  // `budget` bounds what it converts (program/read_budget.h).
+  AttributeConverter(std::shared_ptr<mlir::MLIRContext> context, std::size_t budget)
+      : context_(std::move(context)), budget_(budget) {}
 
   Result<Type> type(mlir::Type type);
   // A struct of StableHLO's is a dictionary here.
@@ -33,7 +35,7 @@ class AttributeConverter {
 
   std::shared_ptr<mlir::MLIRContext> context_;
   llvm::DenseMap<mlir::Type, Type> types_;
-  std::size_t converted_ = 0;
+  std::size_t budget_;  // what may still be converted
 };
 
 }  // namespace kiln::stablehlo

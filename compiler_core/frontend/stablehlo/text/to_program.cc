@@ -146,8 +146,9 @@ class FunctionConverter {
 
 }  // namespace
 
-Result<Program> toProgram(mlir::ModuleOp module, std::shared_ptr<mlir::MLIRContext> context) {
-  AttributeConverter attributes(std::move(context));
+Result<Program> toProgram(mlir::ModuleOp module, std::shared_ptr<mlir::MLIRContext> context,
+                          std::size_t budget) {
+  AttributeConverter attributes(std::move(context), budget);
   Program program;
   for (mlir::Operation& operation : *module.getBody()) {
     auto from = llvm::dyn_cast<mlir::func::FuncOp>(operation);

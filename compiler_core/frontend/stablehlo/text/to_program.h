@@ -8,9 +8,10 @@
 
 namespace kiln::stablehlo {
 
-// `context` is the module's; literals of the Program keep it alive. kInvalidArgument for what is wrong, with
-// function and operation; kUnimplemented for what stands beside functions in the module, and for control flow
-// between blocks.
-Result<Program> toProgram(mlir::ModuleOp module, std::shared_ptr<mlir::MLIRContext> context);
+// `context` is the module's; literals of the Program keep it alive. `budget`: see program/read_budget.h.
+// kInvalidArgument for what is wrong, with function and operation; kUnimplemented for what stands beside
+// functions in the module, and for control flow between blocks.
+Result<Program> toProgram(mlir::ModuleOp module, std::shared_ptr<mlir::MLIRContext> context,
+                          std::size_t budget);
 
 }  // namespace kiln::stablehlo
