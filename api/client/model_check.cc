@@ -10,6 +10,7 @@
 #include "compiler_core/frontend/onnx/reader/rule_names.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "compiler_core/frontend/onnx/served/requirements.h"
+#include "compiler_core/frontend/stablehlo/form.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/dim_option.h"
@@ -180,8 +181,8 @@ class Checker {
 
 }  // namespace
 
-bool isOnnxName(const std::string& name) {
-  return !name.ends_with(".mlir");
+bool isOnnx(Bytes bytes) {
+  return stablehlo::formOf(bytes) == stablehlo::Form::kNone;
 }
 
 Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::ExternalSizes& external) {
@@ -210,13 +211,12 @@ Status checkGiven(const onnx::Model& model, const std::string& name, const Compi
 
 Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& spec,
                   const onnx::ExternalSizes& external) {
-  if (!isOnnxName(name)) return {};
+  if (!isOnnx(bytes)) return {};
   KILN_ASSIGN(const onnx::Model model, readModel(bytes, name, external));
   return checkGiven(model, name, spec);
 }
 
 Status checkModelFile(const std::string& path, const CompileSpec& spec, const onnx::ExternalSizes& external) {
-  if (!isOnnxName(path)) return {};
   KILN_ASSIGN(const auto file, MappedFile::open(path));
   return checkModel(file->bytes(), path, spec, external);
 }

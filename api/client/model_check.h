@@ -10,8 +10,9 @@
 
 namespace kiln::client {
 
-// Whether what is called so is read as ONNX: all but ".mlir".
-bool isOnnxName(const std::string& name);
+// Whether a file of these bytes is read as ONNX, which all is that no other frontend of the compiler
+// recognises.
+bool isOnnx(Bytes bytes);
 
 // The model in a file or in memory; `name` is what the user calls it. kInvalidArgument with exitCode 3: it is
 // no ONNX model, by what it is instead where that is known, or the ranges of its external data are not those
@@ -24,7 +25,7 @@ Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::
 // that is missing beside it; kUnimplemented, where only something is missing, what to give.
 Status checkGiven(const onnx::Model& model, const std::string& name, const CompileSpec& spec);
 
-// Both. What is no ONNX by its name passes.
+// Both. A model of another format passes: the compiler looks at it.
 Status checkModel(Bytes bytes, const std::string& name, const CompileSpec& spec,
                   const onnx::ExternalSizes& external = {});
 Status checkModelFile(const std::string& path, const CompileSpec& spec,

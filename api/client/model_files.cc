@@ -66,10 +66,8 @@ Result<std::vector<ModelFileOnDisk>> dataFiles(const std::string& model, const f
     auto file = named(argument, home, locations);
     if (!file) {
       // Of what is no model at all it would be beside the point.
-      if (isOnnxName(model)) {
-        KILN_ASSIGN(const auto bytes, MappedFile::open(model));
-        KILN_TRY(readModel(bytes->bytes(), model));
-      }
+      KILN_ASSIGN(const auto bytes, MappedFile::open(model));
+      if (isOnnx(bytes->bytes())) KILN_TRY(readModel(bytes->bytes(), model));
       return fail(file.error());
     }
     if (std::ranges::find(files, file->name, &ModelFileOnDisk::name) != files.end())
@@ -81,6 +79,13 @@ Result<std::vector<ModelFileOnDisk>> dataFiles(const std::string& model, const f
     files.push_back(std::move(*file));
   }
   return files;
+}
+
+// Other formats keep all in one file.
+Result<std::vector<std::string>> statedLocations(const std::string& model) {
+  KILN_ASSIGN(const auto bytes, MappedFile::open(model));
+  if (!isOnnx(bytes->bytes())) return std::vector<std::string>();
+  return source::externalLocationsOfFile(model);
 }
 
 // A repository without its large files holds pointers in their places.
@@ -126,7 +131,7 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
   const auto home = fs::weakly_canonical(fs::absolute(model).parent_path(), error);
 
   std::vector<std::string> locations;
-  KILN_ASSIGN(const auto stated, source::externalLocationsOfFile(model));
+  KILN_ASSIGN(const auto stated, statedLocations(model));
   for (const std::string& each : stated) {
     KILN_ASSIGN(std::string location, externalPathOf(model, each));
     locations.push_back(std::move(location));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler_core/driver/model_paths.h"
 #include "compiler_core/ir/evidence.h"
 #include "compiler_core/reference/host_tensor.h"
 #include "manifest/base/result.h"
@@ -13,16 +14,6 @@
 #include "manifest/spec/pin.h"
 
 namespace kiln::driver {
-
-// Where a model lies.
-struct ModelPaths {
-  ModelPaths(std::string modelFile,
-             std::vector<std::string> parameterFiles = {})  // NOLINT: most have no parameters
-      : model(std::move(modelFile)), parameters(std::move(parameterFiles)) {}
-
-  std::string model;
-  std::vector<std::string> parameters;  // as CompileRequest has them
-};
 
 // Inputs from the seeded generator (pinned ones and elements that the dims name have their value), but for
 // those that `given` holds, and outputs from the reference evaluator, for one value of each symbolic

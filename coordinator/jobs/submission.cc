@@ -42,7 +42,11 @@ Status checkKey(const std::string& key) {
 }
 
 std::string normalisedModelName(std::string_view path) {
-  return path.ends_with(".mlir") ? "model.mlir" : "model.onnx";
+  // What exporters of StableHLO call its text, its bytecode and JAX's exports. The compiler looks at the
+  // bytes.
+  for (const std::string_view ending : {".mlir", ".mlirbc", ".stablehlo", ".vhlo", ".jax_export"})
+    if (path.ends_with(ending)) return "model.mlir";
+  return "model.onnx";
 }
 
 Result<index::SourceRecord> readSource(const v1::Source& source, bool model) {
@@ -157,6 +161,10 @@ Result<Submission> readSubmission(const v1::SubmitJobRequest& request) {
   auto spec = readSpec(request.spec_json());
   if (!spec) return fail(spec.error().in("spec_json"));
   out.spec = std::move(*spec);
+  for (const std::string& path : out.spec.parameters)
+    if (std::none_of(out.sources.begin() + 1, out.sources.end(),
+                     [&](const auto& source) { return source.path == path; }))
+      return fail(Code::kInvalidArgument, "spec_json: parameters: no source is called " + inQuotes(path));
   auto delivery = readDelivery(request.delivery_json());
   if (!delivery) return fail(delivery.error().in("delivery_json"));
   out.delivery = *delivery;

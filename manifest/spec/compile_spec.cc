@@ -207,6 +207,22 @@ Status readSequences(ObjectReader& reader, CompileSpec& spec) {
   return {};
 }
 
+Status readParameters(ObjectReader& reader, CompileSpec& spec) {
+  KILN_ASSIGN(spec.parameters, reader.strings("parameters"));
+  const auto& paths = spec.parameters;
+  if (paths.empty() || paths.size() > kMaxFiles)
+    return badMember(reader.path("parameters"), "must hold 1 to " + std::to_string(kMaxFiles) +
+                                                    " paths, and be left out where there are none");
+  for (std::size_t i = 0; i < paths.size(); ++i) {
+    const std::string place = at(reader.path("parameters"), i);
+    if (auto safe = checkRelativePath(paths[i]); !safe) return badMember(place, safe.error().message);
+    if (std::ranges::find(paths.begin(), paths.begin() + static_cast<std::ptrdiff_t>(i), paths[i]) !=
+        paths.begin() + static_cast<std::ptrdiff_t>(i))
+      return badMember(place, "is there twice");
+  }
+  return {};
+}
+
 Status readNumerics(ObjectReader& reader, CompileSpec& spec) {
   KILN_ASSIGN(ObjectReader numerics, reader.object("numerics"));
   KILN_ASSIGN(spec.numerics.contraction, numerics.string("contraction"));
@@ -264,6 +280,7 @@ Status readSubmitted(ObjectReader& reader, std::string_view name, CompileSpec& s
   if (name == "profiles") return readProfiles(reader, spec);
   if (name == "pins") return readPins(reader, spec);
   if (name == "sequences") return readSequences(reader, spec);
+  if (name == "parameters") return readParameters(reader, spec);
   if (name == "numerics") return readNumerics(reader, spec);
   if (name == "budgets") return readBudgets(reader, spec);
   if (name == "partition") return readPartition(reader, spec);
@@ -275,11 +292,11 @@ Status readSubmitted(ObjectReader& reader, std::string_view name, CompileSpec& s
   return checkOneOf(spec.fallback, {"fail", "cpu"}, reader.path("fallback"));
 }
 
-constexpr std::string_view kSubmitted[] = {"profiles", "outOfProfile", "pins",      "numerics",
-                                           "fallback", "budgets",      "sequences", "partition"};
+constexpr std::string_view kSubmitted[] = {"profiles", "outOfProfile", "pins",       "numerics", "fallback",
+                                           "budgets",  "sequences",    "parameters", "partition"};
 // Members that are left out where they say nothing, as they were before there were such members.
 bool mayBeAbsent(std::string_view name) {
-  return name == "sequences" || name == "partition";
+  return name == "sequences" || name == "parameters" || name == "partition";
 }
 
 Status readFiles(ObjectReader& reader, CompileSpec& spec) {
@@ -337,6 +354,7 @@ Json submittedToJson(const CompileSpec& spec) {
               {"fallback", spec.fallback},
               {"budgets", budgetsJson(spec)}};
   if (!spec.sequences.empty()) out["sequences"] = sequencesJson(spec.sequences);
+  if (!spec.parameters.empty()) out["parameters"] = spec.parameters;
   if (spec.partition != PartitionRules{}) out["partition"] = partitionJson(spec.partition);
   return out;
 }
@@ -350,6 +368,21 @@ Status applySubmitted(const Json& submitted, CompileSpec& spec) {
       if (auto fits = checkRange(dim, range); !fits)
         return fail(fits.error().in("profile " + inQuotes(profile.name)));
   return reader.finish();
+}
+
+std::string parameterPath(std::size_t index, std::string_view name) {
+  std::string path = "params/" + std::to_string(index);
+  if (!name.empty()) path += "/" + std::string(name);
+  return path;
+}
+
+Status checkParameterFiles(const CompileSpec& spec) {
+  std::set<std::string_view> files;
+  for (std::size_t i = 1; i < spec.files.size(); ++i) files.insert(spec.files[i].path);
+  for (std::size_t i = 0; i < spec.parameters.size(); ++i)
+    if (!files.contains(spec.parameters[i]))
+      return badMember(at("spec.parameters", i), "is no file beside the model");
+  return {};
 }
 
 Status checkRange(const std::string& dim, const DimRange& range) {
@@ -392,6 +425,7 @@ Result<CompileSpec> CompileSpec::fromJson(const Json& json) {
   KILN_TRY(readTarget(reader, spec));
   for (std::string_view name : kSubmitted)
     if (!mayBeAbsent(name) || reader.has(name)) KILN_TRY(readSubmitted(reader, name, spec));
+  KILN_TRY(checkParameterFiles(spec));
   if (reader.has("tuning")) {
     KILN_ASSIGN(ObjectReader tuning, reader.object("tuning"));
     KILN_ASSIGN(spec.tuning, tuning.digest());

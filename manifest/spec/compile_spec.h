@@ -18,10 +18,10 @@
 
 namespace kiln {
 
-// A file of the model, at its path in the action's input tree (below input/).
 // "model.onnx", "model.mlir": the names files[0] may have.
 bool isModelFileName(std::string_view path);
 
+// A file of the model, at its path in the action's input tree (below input/).
 struct ModelFile {
   std::string path;
   Digest digest;
@@ -50,7 +50,7 @@ struct CompileSpec {
   // Profiles and pins keep one order: profiles as given (a program tells them by index), pins by name.
   // files[0] is the model itself, always "model.onnx" (or model.mlir), whatever it was called by the user: a
   // name must not change a digest. Further files are external data, at the relative paths the model names,
-  // sorted by path.
+  // and those of `parameters`, sorted by path.
   std::vector<ModelFile> files;
   Digest toolchainDigest;              // the toolchain Tree's root Directory
   std::string target;                  // "cpu:x86-64-v3"
@@ -60,6 +60,9 @@ struct CompileSpec {
   Pins pins;
   Composites sequences;  // inputs of sequence or optional type; "sequences" is left out of the JSON where it
                          // is empty
+  // Paths of `files` that hold tensors which take the place of inputs, in the order in which they are bound;
+  // "parameters" is left out of the JSON where there are none.
+  std::vector<std::string> parameters;
   Numerics numerics;
   std::string fallback = "fail";
   PartitionRules partition;  // "partition" is left out of the JSON where it says nothing
@@ -76,12 +79,18 @@ struct CompileSpec {
 };
 
 // The members a user may set (SubmitJobRequest.spec_json): "profiles", "outOfProfile", "pins",
-// "sequences", "numerics", "fallback", "partition", "budgets", in the form they have in a CompileSpec; each
-// may be left out.
+// "sequences", "parameters", "numerics", "fallback", "partition", "budgets", in the form they have in a
+// CompileSpec; each may be left out.
 Json submittedToJson(const CompileSpec& spec);
 // Sets what `submitted` holds on `spec` and leaves the rest. kInvalidArgument as CompileSpec::fromJson, and
-// for a range that checkRange() refuses.
+// for a range that checkRange() refuses; that files have the paths of `parameters` is not looked at.
 Status applySubmitted(const Json& submitted, CompileSpec& spec);
+
+// The path of the parameter file number `index`: "params/0". An array that is a file by itself is known by
+// its name, which `name` keeps: "params/0/weight.npy".
+std::string parameterPath(std::size_t index, std::string_view name = {});
+// kInvalidArgument where a path of `spec.parameters` is no file of it beside the model.
+Status checkParameterFiles(const CompileSpec& spec);
 
 // kInvalidArgument, naming the limits, for a range that no dimension can have: one number is 0 to 2^31, a
 // range of several 1 to 2^31. An element of an input's value ("k[0]") can be any number that JSON holds.

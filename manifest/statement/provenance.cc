@@ -15,7 +15,8 @@ constexpr std::size_t kMaxMaterials = 8192;
 constexpr std::string_view kRequired[] = {"externalData", "fallback",     "features", "model",
                                           "numerics",     "outOfProfile", "pins",     "profiles",
                                           "target",       "toolchain",    "budgets"};
-constexpr std::string_view kOptional[] = {"modelSource", "partition", "sequences", "toolchainLabel"};
+constexpr std::string_view kOptional[] = {"modelSource", "parameters", "partition", "sequences",
+                                          "toolchainLabel"};
 
 Json materialJson(const Material& material) {
   Json annotations = material.annotations;

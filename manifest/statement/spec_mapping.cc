@@ -13,7 +13,7 @@ Result<std::map<std::string, std::string>> externalParameters(const CompileSpec&
   for (const char* name : {"profiles", "pins", "numerics", "budgets"}) {
     KILN_ASSIGN(out[name], toCanonicalJson(json[name]));
   }
-  for (const char* name : {"sequences", "partition"}) {
+  for (const char* name : {"sequences", "parameters", "partition"}) {
     if (!json.contains(name)) continue;
     KILN_ASSIGN(out[name], toCanonicalJson(json[name]));
   }

@@ -57,6 +57,13 @@ TEST(Golden, CompileSpecOfSeveralTargets) {
   spec.partition = {{{"op:Softmax", "cpu:x86-64-v3"}}, {{"block/*", "cpu:x86-64-v4"}}, {"Add", "Relu"}, 250};
   keepsItsForm("compile-spec-partition.json", spec);
 }
+TEST(Golden, CompileSpecWithParameters) {
+  CompileSpec spec = testing_support::sampleSpec();
+  spec.parameters = {parameterPath(1), parameterPath(0, "bias.npy")};
+  spec.files.push_back({spec.parameters[1], digestOf("bias")});
+  spec.files.push_back({spec.parameters[0], digestOf("tensors")});
+  keepsItsForm("compile-spec-parameters.json", spec);
+}
 TEST(Golden, DeliverySpec) {
   keepsItsForm("delivery-spec.json",
                DeliverySpec{.builders = 2, .operators = 2, .priority = -1, .noCache = true});

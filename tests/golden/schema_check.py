@@ -24,6 +24,7 @@ DOCUMENTS = {
     "compile-abi2.json": "compile",
     "compile-abi3.json": "compile",
     "compile-spec.json": "compile-spec",
+    "compile-spec-parameters.json": "compile-spec",
     "compile-spec-partition.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",
     "delivery-spec-tuning.json": "delivery-spec",
@@ -59,7 +60,7 @@ DOCUMENTS = {
 }
 
 # Members that a document may lack.
-OPTIONAL = [["partition"], ["lock"], ["instance"], ["rootKeys"], ["recallKeys"], ["logs"], ["witnesses"], ["revocations"],
+OPTIONAL = [["partition"], ["parameters"], ["lock"], ["instance"], ["rootKeys"], ["recallKeys"], ["logs"], ["witnesses"], ["revocations"],
             ["revocations", 0, "logs"], ["since"], ["until"],
             *([name] for name in ("requireCheck", "signers", "minToolchainVersion", "maxFallbackPermille",
                                   "partitionTargets", "checks", "refuseEmulated", "statements", "requireLog",

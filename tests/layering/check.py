@@ -21,7 +21,7 @@ RULES = {
     "signing": {"proto", "manifest", "storage"},
     "worker": {"proto", "manifest", "compiler_core/runtime", "storage", "signing/receipt"},
     "coordinator": {"proto", "manifest", "storage", "signing", "worker/receipt", "api/gateway"},
-    "api": {"proto", "manifest", "compiler_core/runtime", "compiler_core/frontend/onnx", "storage", "signing"},
+    "api": {"proto", "manifest", "compiler_core/runtime", "compiler_core/frontend", "storage", "signing"},
 }
 # Headers that a folder must never see, whoever wraps them. The longest matching folder decides.
 BESIDE_FARM = r"^(grpc|grpcpp|libpq|postgresql|git2)[./]"

@@ -79,9 +79,10 @@ FLOORS = {
     "compiler_core/frontend": {
         "archive": "",
         "parameters": "archive",
+        "rules": "",
         "graph": "parameters",
-        "onnx": "graph parameters",
-        "stablehlo": "graph parameters",
+        "onnx": "graph parameters rules",
+        "stablehlo": "graph parameters rules",
         ".": "graph onnx parameters stablehlo",
     },
     "compiler_core/frontend/onnx": {

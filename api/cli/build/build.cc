@@ -14,6 +14,7 @@
 #include "api/cli/view/job_view.h"
 #include "api/client/built_artifact.h"
 #include "api/client/trusted_artifact.h"
+#include "compiler_core/frontend/parameters/expand.h"
 #include "manifest/spec/profile_option.h"
 #include "manifest/spec/target.h"
 
@@ -23,8 +24,9 @@ namespace {
 constexpr std::uint64_t kMaxBudgetBytes = std::uint64_t{1} << 53;
 
 struct Options {
-  std::string model, toolchain;
-  std::vector<std::string> data, targets, profiles, pins, sequences;
+  ModelOptions model;
+  std::string toolchain;
+  std::vector<std::string> targets, profiles, pins, sequences;
   std::string tune = "off", budget, precision = "f32", reassociation = "off";
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
@@ -49,6 +51,8 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   spec.maxPlannedBytes = options.maxPlannedBytes;
   for (const auto& pin : options.pins) KILN_TRY(addPin(pin, spec.pins));
   for (const auto& sequence : options.sequences) KILN_TRY(addComposite(sequence, spec.sequences));
+  KILN_ASSIGN(const auto parameters, parameters::expandParameters(options.model.parameters));
+  for (const auto& file : parameters) spec.parameters.push_back(file.path);
   v1::SubmitJobRequest request;
   KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
   KILN_ASSIGN(*request.mutable_spec_json(), toCanonicalJson(submittedToJson(spec)));
@@ -87,7 +91,7 @@ Status run(const Context& context, const Options& options) {
     check->emulated = options.checkEmulated;
   }
   KILN_ASSIGN(auto request, makeRequest(options, std::move(check)));
-  KILN_TRY(addModel(*client, options.model, options.data, !context.json, request));
+  KILN_TRY(addModel(*client, options.model, !context.json, request));
   interrupt.submits();
   KILN_ASSIGN(auto job, client->submit(request, trace->submits()));
   trace->submitted();
@@ -159,11 +163,17 @@ void addBuild(CLI::App& app, Context& context) {
                              "  kiln build model.onnx --target cpu:x86-64-v4,cpu:x86-64-v3 --affinity "
                              "op:Softmax=cpu:x86-64-v3",
                              [&context, options] { return run(context, *options); });
-  command.add_option("MODEL", options->model, "A file, or git+URL@COMMIT#path (file, https or ssh)")
+  command.add_option("MODEL", options->model.model, "A file, or git+URL@COMMIT#path (file, https or ssh)")
       ->required();
   command
-      .add_option("--data", options->data,
+      .add_option("--data", options->model.data,
                   "[NAME=]FILE: external data beside what the model names in its own folder (repeatable)")
+      ->allow_extra_args(false);
+  command
+      .add_option("--params", options->model.parameters,
+                  "Tensors that take the place of inputs, by name or position: a safetensors, npz, npy or "
+                  "GGUF file, or "
+                  "a folder with model.safetensors (repeatable)")
       ->allow_extra_args(false);
   command
       .add_option(

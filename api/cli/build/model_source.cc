@@ -7,6 +7,7 @@
 #include "api/cli/build/local_commit.h"
 #include "api/client/model_check.h"
 #include "api/client/model_files.h"
+#include "compiler_core/frontend/parameters/expand.h"
 #include "manifest/spec/compile_spec.h"
 #include "storage/blob/upload.h"
 #include "storage/source/git_reference.h"
@@ -66,6 +67,16 @@ Status addFiles(const std::string& model, const std::vector<std::string>& data, 
   return {};
 }
 
+// The spec of the request names them so.
+Status addParameters(const std::vector<std::string>& given, Sources& sources) {
+  KILN_ASSIGN(const auto files, parameters::expandParameters(given));
+  for (const parameters::TensorFile& file : files) {
+    KILN_ASSIGN(const Digest digest, digestOfFile(file.file));
+    sources.add(file.path, {digest, file.file, {}}, nullptr);
+  }
+  return {};
+}
+
 // A repository on this machine: read here, for the farm sees no files of its users.
 Status addLocalCommit(const std::string& directory, const source::GitReference& reference,
                       const CompileSpec& spec, Sources& sources) {
@@ -78,7 +89,10 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
   };
   KILN_ASSIGN(const auto model, readRegular(files.path() + "/" + name, kMaxModelBytes, O_NOFOLLOW));
   KILN_TRY(client::checkModel(asBytes(model), reference.path, spec));
-  KILN_ASSIGN(const auto locations, source::externalLocations(asBytes(model)));
+  std::vector<std::string> locations;
+  if (client::isOnnx(asBytes(model))) {
+    KILN_ASSIGN(locations, source::externalLocations(asBytes(model)));
+  }
   onnx::ExternalSizes sizes;
   std::vector<std::pair<std::string, Digest>> data;
   for (const auto& location : locations) {
@@ -96,17 +110,19 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
 
 }  // namespace
 
-Status addModel(client::Client& client, const std::string& model, const std::vector<std::string>& data,
-                bool verbose, v1::SubmitJobRequest& request) {
+Status addModel(client::Client& client, const ModelOptions& options, bool verbose,
+                v1::SubmitJobRequest& request) {
+  const std::string& model = options.model;
   Sources sources(request);
   CompileSpec spec;
   KILN_ASSIGN(const Json given, parseJson(request.spec_json()));
   KILN_TRY(applySubmitted(given, spec));
   if (!source::isGitReference(model)) {
-    KILN_TRY(addFiles(model, data, spec, sources));
+    KILN_TRY(addFiles(model, options.data, spec, sources));
+    KILN_TRY(addParameters(options.parameters, sources));
     return sources.upload(client, verbose);
   }
-  if (!data.empty()) {
+  if (!options.data.empty()) {
     return fail(Code::kInvalidArgument,
                 "--data goes with a model file; a commit's external data is found in it");
   }
@@ -114,12 +130,15 @@ Status addModel(client::Client& client, const std::string& model, const std::vec
   KILN_ASSIGN(const auto url, source::parseGitUrl(reference.url));
   if (url.scheme == "file") {
     KILN_TRY(addLocalCommit(url.path, reference, spec, sources));
+    KILN_TRY(addParameters(options.parameters, sources));
     return sources.upload(client, verbose);
   }
   auto& added = *request.add_sources();
   added.set_path(nameOf(reference.path));
   Sources::fill(*added.mutable_git(), reference);
-  return {};
+  if (options.parameters.empty()) return {};
+  KILN_TRY(addParameters(options.parameters, sources));
+  return sources.upload(client, verbose);
 }
 
 }  // namespace kiln::cli

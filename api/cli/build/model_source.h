@@ -9,9 +9,15 @@
 
 namespace kiln::cli {
 
-// Adds the sources of `model` to `request`, uploading what the farm lacks. `data` as findModelFiles(). Says
-// what was sent on stderr when `verbose`.
-Status addModel(client::Client& client, const std::string& model, const std::vector<std::string>& data,
-                bool verbose, v1::SubmitJobRequest& request);
+struct ModelOptions {
+  std::string model;                    // a file of any format that the compiler knows, or a commit
+  std::vector<std::string> data;        // as findModelFiles() has it
+  std::vector<std::string> parameters;  // as expandParameters() has them
+};
+
+// Adds the sources of the model to `request`, whose spec names the parameters already, uploading what the
+// farm lacks. Says what was sent on stderr when `verbose`.
+Status addModel(client::Client& client, const ModelOptions& options, bool verbose,
+                v1::SubmitJobRequest& request);
 
 }  // namespace kiln::cli

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "compiler_core/driver/compiler.h"
+#include "compiler_core/driver/model_paths.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/spec/compile_spec.h"
 #include "manifest/spec/target.h"
@@ -44,8 +45,11 @@ Status checkServed(const CompileSpec& spec);
 CompileRequest requestOf(const CompileSpec& spec, Target target);
 // The compile that a spec describes, without a place to write to. `toolchain` may be empty
 // (findToolchainLib).
-tl::expected<CompileRequest, CommandError> requestFor(const std::string& model, const CompileSpec& spec,
+tl::expected<CompileRequest, CommandError> requestFor(const ModelPaths& paths, const CompileSpec& spec,
                                                       const std::string& toolchain);
+// The files of the spec's parameters: those `given`, as expandParameters() has them, or where none are, what
+// lies beside the model. kFailedPrecondition: they are not what the spec names.
+Result<std::vector<std::string>> parametersOf(const CompileSpec& spec, const ModelPaths& given);
 // evidence.json and manifest.json of a compile. kResourceExhausted: the model has too many nodes, or names
 // that are too long; other errors are not its fault.
 Status writeDocuments(const CompileSpec& spec, const CompileResult& result, const std::string& out);
@@ -54,7 +58,8 @@ Status writeDocuments(const CompileSpec& spec, const CompileResult& result, cons
 CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec);
 
 struct CompileArguments {
-  std::string model, spec, out, emitIr, toolchain, emulation;
+  ModelPaths model;
+  std::string spec, out, emitIr, toolchain, emulation;
   std::string tuning;  // file of tuning entries; "" for none
   std::vector<std::string> disabledPasses;
   bool timing = false;
@@ -65,7 +70,8 @@ struct CompileArguments {
 CommandResult compileCommand(const CompileArguments& arguments);
 
 struct PlanArguments {
-  std::string model, spec, out, toolchain;
+  ModelPaths model;
+  std::string spec, out, toolchain;
 };
 CommandResult planCommand(const PlanArguments& arguments);
 
@@ -87,13 +93,15 @@ struct EntriesArguments {
 CommandResult entriesCommand(const EntriesArguments& arguments);
 
 struct ReferenceArguments {
-  std::string model, spec, out;
+  ModelPaths model;
+  std::string spec, out;
 };
 CommandResult referenceCommand(const ReferenceArguments& arguments);
 
 // A model and what the command line says of it.
 struct ModelArguments {
-  std::string model, target = "cpu:x86-64-v3";
+  ModelPaths model;
+  std::string target = "cpu:x86-64-v3";
   std::vector<std::string> profile, pin, sequence;
   std::string precision = "f32", reassociation = "off";
   PartitionOptionTexts partition;

@@ -50,8 +50,9 @@ class Comparer {
     if (request_.spec.profiles.size() != 1)
       return fail(Code::kFailedPrecondition, "the spec has several profiles; compare one at a time");
     for (const auto& [name, range] : request_.spec.profiles.front().dims) dims_[name] = range.opt;
-    KILN_ASSIGN(reference_, evaluateReference(request_.compile.model, dims_, request_.spec.pins,
-                                              request_.spec.sequences, request_.seed, request_.inputs));
+    KILN_ASSIGN(reference_, evaluateReference({request_.compile.model, request_.compile.parameters}, dims_,
+                                              request_.spec.pins, request_.spec.sequences, request_.seed,
+                                              request_.inputs));
     inputs_ = reference_.inputValues;
     CompareReport report;
     KILN_ASSIGN(const Ran ran, compileAndRun({}));

@@ -111,7 +111,7 @@ tl::expected<std::map<std::string, kiln::reference::HostTensor>, CommandError> r
   const auto usage = [](const std::string& message) {
     return stop(kiln::kExitUsage, {kiln::Code::kInvalidArgument, message, {}});
   };
-  const auto specs = inputsOf(arguments.model.model, spec);
+  const auto specs = inputsOf(arguments.model.model.model, spec);
   if (!specs) return stop(specs.error());
   std::map<std::string, kiln::reference::HostTensor> inputs;
   for (const std::string& input : arguments.inputs) {
@@ -187,7 +187,7 @@ int runCommand(int argc, char** argv) {
       "where something differs each node by itself, with the reference evaluator. Bodies of If and Loop are\n"
       "one operation. Exit 10: something differs.\n"
       "Example: kiln-compare m.onnx --profile batch=8 --dump tensors");
-  app.add_option("model", arguments.model.model, "ONNX file")->required();
+  app.add_option("model", arguments.model.model.model, "Model file")->required();
   app.add_option("--spec", arguments.spec,
                  "CompileSpec of one profile, instead of the options up to --sequence");
   addModelOptions(app, arguments.model);

@@ -9,6 +9,7 @@
 namespace kiln::driver {
 
 void addModelOptions(CLI::App& app, ModelArguments& model) {
+  addParameterOption(app, model.model);
   app.add_option("--target", model.target, "Target")->capture_default_str();
   app.add_option("--profile", model.profile, "Symbolic dimension: NAME=N or NAME=MIN:OPT:MAX");
   app.add_option("--pin", model.pin, "Fixed value of an input: INPUT=VALUE,VALUE... (repeatable)");
@@ -25,6 +26,13 @@ void addModelOptions(CLI::App& app, ModelArguments& model) {
                  "add in orders of their own")
       ->check(CLI::IsMember({"off", "on"}))
       ->capture_default_str();
+}
+
+void addParameterOption(CLI::App& app, ModelPaths& model) {
+  app.add_option(
+      "--params", model.parameters,
+      "Tensors that take the place of inputs: a file (safetensors, npz, npy, GGUF) or a folder with "
+      "model.safetensors (repeatable)");
 }
 
 std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv, ErrorForm form) {

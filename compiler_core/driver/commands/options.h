@@ -12,6 +12,9 @@ namespace kiln::driver {
 // The options that say what is compiled, into `model`, whose `model` itself is the caller's to add.
 void addModelOptions(CLI::App& app, ModelArguments& model);
 
+// --params alone.
+void addParameterOption(CLI::App& app, ModelPaths& model);
+
 // How a program says why it failed: kiln-cc on stderr for people and, for the executor that started it, as a
 // line of JSON behind that; a program for people in the one form or, on stdout, in the other.
 enum class ErrorForm { kTextAndLine, kText, kJson };

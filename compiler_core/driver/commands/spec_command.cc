@@ -1,11 +1,13 @@
 // kiln-cc spec: makes a CompileSpec from a command line.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <filesystem>
 
 #include "compiler_core/driver/commands/command.h"
 #include "compiler_core/frontend/outline.h"
+#include "compiler_core/frontend/parameters/expand.h"
 #include "compiler_core/package/files.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/profile_option.h"
@@ -27,7 +29,45 @@ Result<std::vector<ModelFile>> filesOf(const std::string& model) {
   return files;
 }
 
+Status addParameters(const std::vector<std::string>& given, CompileSpec& spec) {
+  KILN_ASSIGN(const auto files, parameters::expandParameters(given));
+  for (const parameters::TensorFile& file : files) {
+    KILN_ASSIGN(const Digest digest, digestOfFile(file.file));
+    spec.files.push_back({file.path, digest});
+    spec.parameters.push_back(file.path);
+  }
+  std::sort(spec.files.begin() + 1, spec.files.end(),
+            [](const ModelFile& a, const ModelFile& b) { return a.path < b.path; });
+  return {};
+}
+
 }  // namespace
+
+Result<std::vector<std::string>> parametersOf(const CompileSpec& spec, const ModelPaths& given) {
+  std::vector<std::string> files;
+  KILN_ASSIGN(const auto named, parameters::expandParameters(given.parameters));
+  for (const parameters::TensorFile& file : named) files.push_back(file.file);
+  if (files.empty())
+    for (const std::string& path : spec.parameters)
+      files.push_back((std::filesystem::path(given.model).parent_path() / path).string());
+  if (files.size() != spec.parameters.size())
+    return fail(
+        Code::kFailedPrecondition,
+        fmt::format("{} files of parameters are given, but the spec names {}; make a spec for them with "
+                    "kiln-cc spec --params",
+                    files.size(), spec.parameters.size()));
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    KILN_ASSIGN(const Digest digest, digestOfFile(files[i]));
+    const auto stated = std::ranges::find(spec.files, spec.parameters[i], &ModelFile::path);
+    if (stated == spec.files.end() || stated->digest != digest)
+      return fail(
+          Code::kFailedPrecondition,
+          fmt::format("{} is {}, which is not what the spec names as {}; make a spec for this file with "
+                      "kiln-cc spec --params",
+                      files[i], digest.text(), spec.parameters[i]));
+  }
+  return files;
+}
 
 tl::expected<CompileSpec, CommandError> optionsOf(const ModelArguments& arguments) {
   auto target = parseTarget(arguments.target);
@@ -53,10 +93,11 @@ tl::expected<CompileSpec, CommandError> optionsOf(const ModelArguments& argument
 tl::expected<CompileSpec, CommandError> makeSpec(const ModelArguments& arguments) {
   auto spec = optionsOf(arguments);
   if (!spec) return spec;
-  if (auto there = checkThere(arguments.model); !there) return tl::make_unexpected(there.error());
-  auto files = filesOf(arguments.model);
+  if (auto there = checkThere(arguments.model.model); !there) return tl::make_unexpected(there.error());
+  auto files = filesOf(arguments.model.model);
   if (!files) return stop(files.error());
   spec->files = std::move(*files);
+  if (auto added = addParameters(arguments.model.parameters, *spec); !added) return stop(added.error());
   return spec;
 }
 

@@ -57,6 +57,7 @@ TEST(ActionKey, Case17EachMemberOfACompileSpec) {
                      {"outOfProfile", [](auto& s) { s.outOfProfile = "fail"; }},
                      {"pins", [](auto& s) { s.pins["axes"][1] = 0.25; }},
                      {"sequences", [](auto& s) { s.sequences.clear(); }},
+                     {"parameters", [](auto& s) { s.parameters = {s.files[1].path}; }},
                      {"numerics", [](auto& s) { s.numerics.contraction = "off"; }},
                      {"fallback", [](auto& s) { s.fallback = "cpu"; }},
                      {"tuning", [](auto& s) { s.tuning = digestOf(std::string_view("other")); }},

@@ -47,6 +47,39 @@ TEST(CompileSpec, SequencesAreLeftOutWhereThereAreNone) {
   EXPECT_FALSE(CompileSpec::fromJson(json));
 }
 
+TEST(CompileSpec, ParametersAreFilesBesideTheModel) {
+  CompileSpec spec = testing_support::sampleSpec();
+  EXPECT_FALSE(spec.toJson().contains("parameters"));
+  spec.files.resize(1);
+  spec.parameters = {"params/1", "params/0"};
+  for (const char* path : {"params/0", "params/1"}) spec.files.push_back({path, digestOf(path)});
+  const Json json = spec.toJson();
+  auto back = CompileSpec::fromJson(json);
+  ASSERT_TRUE(back) << back.error().message;
+  EXPECT_EQ(*back, spec);
+  EXPECT_EQ(submittedToJson(spec)["parameters"], (Json{"params/1", "params/0"}));
+  const std::pair<Json, const char*> cases[] = {
+      {Json::array(), "must hold 1 to"},
+      {Json{"params/0", "params/0"}, "parameters[1]: is there twice"},
+      {Json{"../w"}, "parameters[0]"},
+      {Json{"params/2"}, "parameters[0]: is no file beside the model"},
+      {Json{"model.onnx"}, "parameters[0]: is no file beside the model"},
+      {Json(7), "parameters"},
+  };
+  for (const auto& [paths, message] : cases) {
+    Json bad = json;
+    bad["parameters"] = paths;
+    auto refused = CompileSpec::fromJson(bad);
+    ASSERT_FALSE(refused) << paths.dump();
+    EXPECT_NE(refused.error().message.find(message), std::string::npos) << refused.error().message;
+  }
+}
+
+TEST(CompileSpec, ParameterPathsKeepTheNameOfAnArrayAlone) {
+  EXPECT_EQ(parameterPath(0), "params/0");
+  EXPECT_EQ(parameterPath(12, "w.npy"), "params/12/w.npy");
+}
+
 TEST(Composites, AreReadFromOptions) {
   Composites composites;
   EXPECT_TRUE(addComposite("a=2", composites));

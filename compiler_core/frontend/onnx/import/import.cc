@@ -5,6 +5,7 @@
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/graph/bound_parameters.h"
+#include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/frontend/onnx/import/graph_importer.h"
 #include "compiler_core/ir/attributes.h"
@@ -62,7 +63,6 @@ class Importer {
                  analysis::DimBounds bounds);
   Result<ir::Shape> elementsOf(const ir::Signature& input);
   Result<Value> symbolicValue(const ir::Signature& input, const ir::Shape& values);
-  Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
   Status checkGiven() const;
   Status output(const std::string& name, Value value, const ValueInfo& declared);
   llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
@@ -232,13 +232,9 @@ Status Importer::inputs() {
     body->getArgument(i).setLoc(location(name));
     values.push_back(Item::tensor(body->getArgument(i)));
     if (auto pin = options_.pins.find(name); pin != options_.pins.end()) {
-      auto value = pinned(captured_.inputs[i], pin->second);
-      if (!value) {
-        Error error = value.error().in("pinned input " + quoted(pin->first));
-        if (error.code == Code::kInvalidArgument) error.code = Code::kFailedPrecondition;  // not the model's
-        return fail(std::move(error));
-      }
-      values.back() = Item::tensor(*value);
+      KILN_ASSIGN(Value value,
+                  frontend::pinnedValue(builder_, location(name), captured_.inputs[i], pin->second));
+      values.back() = Item::tensor(value);
     } else {
       if (elements[i].empty()) continue;
       KILN_ASSIGN(Value value, symbolicValue(captured_.inputs[i], elements[i]));
@@ -317,26 +313,6 @@ Result<Value> Importer::symbolicValue(const ir::Signature& input, const ir::Shap
   KILN_ASSIGN(Value value,
               build.cast(build.shapeValue(values), ir::elementType(builder_.getContext(), input.dtype)));
   return build.reshape(value, llvm::ArrayRef(input.shape));
-}
-
-// The constant that the uses of a pinned input see.
-Result<Value> Importer::pinned(const ir::Signature& input, const std::vector<PinValue>& values) {
-  std::int64_t elements = 1;
-  for (std::int64_t dim : input.shape) elements *= dim;  // bounded by inputs()
-  if (elements != static_cast<std::int64_t>(values.size()))
-    return fail(Code::kInvalidArgument, "the pin has " + std::to_string(values.size()) + " values, shape " +
-                                            shapeText(input.shape) + " has " + std::to_string(elements) +
-                                            " elements; give --pin " + input.name + "= all of them");
-  KILN_ASSIGN(std::vector<std::uint8_t> bytes, pinBytes(input.dtype, values));
-  if (bytes.size() > static_cast<std::size_t>(ir::kMaxConstantBytes))
-    return fail(Code::kUnimplemented, "a pin of " + std::to_string(bytes.size()) + " bytes; at most " +
-                                          std::to_string(ir::kMaxConstantBytes) + " are served");
-  const std::size_t width = dtypeBytes(input.dtype);
-  Bytes data = bytes;
-  if (analysis::isSplat(data, width)) data = data.first(width);
-  auto elementsAttr = analysis::toElements(builder_.getContext(), input.dtype, input.shape, data);
-  return ir::ConstantOp::create(builder_, location(input.name), elementsAttr.getType(), elementsAttr)
-      .getResult();
 }
 
 Status Importer::checkGiven() const {

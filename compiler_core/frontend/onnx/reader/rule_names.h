@@ -9,9 +9,7 @@
 
 namespace kiln::onnx {
 
-// One sentence for each pattern and operator of the rules that no node of the model has, naming the option
-// and what is near. A name inside a call or a body counts where one could be called so: how often a loop is
-// unrolled shows in the compile alone.
+// As unknownNames() of rules/model_names.h has it.
 std::vector<std::string> unknownNames(const Model& model, const PartitionRules& rules);
 
 }  // namespace kiln::onnx

@@ -1,11 +1,11 @@
 #include "compiler_core/frontend/stablehlo/import/import.h"
 
-#include <set>
-
-#include "compiler_core/analysis/constant_values.h"
+#include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/graph/bound_parameters.h"
+#include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/unsupported.h"
+#include "compiler_core/frontend/stablehlo/import/names.h"
 #include "compiler_core/frontend/stablehlo/import/program_importer.h"
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
 #include "compiler_core/ir/attributes.h"
@@ -18,35 +18,16 @@ namespace {
 using frontend::Captured;
 
 constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
-constexpr std::size_t kMaxName = 4096;
 
 std::string quoted(std::string_view text) {
   return (llvm::Twine("'") + llvm::StringRef(text) + "'").str();
 }
 
-// Names that are free of each other: the wanted one, or one with a number behind it.
-class Names {
- public:
-  std::string take(std::string wanted) {
-    if (wanted.size() > kMaxName) wanted.resize(kMaxName);
-    std::string name = wanted;
-    for (int next = 2; !taken_.insert(name).second; ++next) name = wanted + "." + std::to_string(next);
-    return name;
-  }
-
- private:
-  std::set<std::string> taken_;
-};
-
 // One import: the boundary of the program; ProgramImporter does what is in between.
 class Importer {
  public:
   Importer(mlir::MLIRContext& context, const Program& program, const frontend::ImportOptions& options)
-      : context_(&context),
-        program_(program),
-        builder_(&context),
-        options_(options),
-        body_(program, builder_, captured_) {}
+      : program_(program), builder_(&context), options_(options), body_(program, builder_, captured_) {}
 
   Result<Captured> run();
 
@@ -55,17 +36,14 @@ class Importer {
     return mlir::NameLoc::get(builder_.getStringAttr(name));
   }
   void describe(const Survey& survey);
-  Result<ir::Signature> argument(std::size_t index, std::string name) const;
-  Result<std::optional<frontend::BoundParameters>> boundParameters(
-      const std::vector<ir::Signature>& declared) const;
+  Result<std::vector<ir::Signature>> arguments();
+  Status bindParameters(const std::vector<ir::Signature>& arguments);
   Status inputs();
-  Result<Value> pinned(const ir::Signature& input, const std::vector<PinValue>& values);
   Status checkPins() const;
   std::string outputName(std::size_t index) const;
   Status outputs(const Values& results);
   llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
 
-  mlir::MLIRContext* const context_;
   const Program& program_;
   const Function* entry_ = nullptr;
   Captured captured_;
@@ -73,7 +51,9 @@ class Importer {
   mlir::func::FuncOp main_;
   const frontend::ImportOptions& options_;
   ProgramImporter body_;
-  Values arguments_;  // as uses see them
+  std::optional<frontend::BoundParameters> parameters_;
+  std::vector<bool> isBound_;  // by argument
+  Values arguments_;           // as uses see them
 };
 
 void Importer::describe(const Survey& survey) {
@@ -86,93 +66,75 @@ void Importer::describe(const Survey& survey) {
   for (const Operation& operation : entry_->body.operations) evidence.nodes += operation.name != "return";
 }
 
-// An argument of the program as it is declared.
-Result<ir::Signature> Importer::argument(std::size_t index, std::string name) const {
-  const Type& type = entry_->types[entry_->body.arguments[index]];
-  for (std::int64_t extent : type.shape)
-    if (extent < 0) return invalid("input " + quoted(name) + " has a negative extent");
-  const mlir::Type element = elementType(context_, type.element);
-  const auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(type.shape, element));
-  if (!bytes || *bytes > kMaxTensorBytes)
-    return invalid("input " + quoted(name) + " has the absurd shape " + shapeText(type.shape));
-  return ir::Signature{std::move(name), *ir::dtypeOf(element), type.shape,
-                       std::vector<std::string>(type.shape.size())};
+// What the entry function is called with, as the outside names it.
+Result<std::vector<ir::Signature>> Importer::arguments() {
+  std::vector<ir::Signature> arguments;
+  const std::vector<std::string> names = argumentNames(*entry_);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const Type& type = entry_->types[entry_->body.arguments[i]];
+    for (std::int64_t extent : type.shape)
+      if (extent < 0) return invalid("input " + quoted(names[i]) + " has a negative extent");
+    const mlir::Type element = elementType(builder_.getContext(), type.element);
+    const auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(type.shape, element));
+    if (!bytes || *bytes > kMaxTensorBytes)
+      return invalid("input " + quoted(names[i]) + " has the absurd shape " + shapeText(type.shape));
+    arguments.push_back(
+        {names[i], *ir::dtypeOf(element), type.shape, std::vector<std::string>(type.shape.size())});
+  }
+  return arguments;
 }
 
-// Inputs that are given as files are none of the program's.
-Result<std::optional<frontend::BoundParameters>> Importer::boundParameters(
-    const std::vector<ir::Signature>& declared) const {
-  std::optional<frontend::BoundParameters> bound;
-  if (!options_.parameters || options_.parameters->empty()) return bound;
-  std::vector<parameters::Argument> arguments;
-  for (const ir::Signature& one : declared) arguments.push_back({one.name, one.dtype, one.shape});
-  KILN_ASSIGN(bound, frontend::BoundParameters::bind(arguments, *options_.parameters));
-  for (std::size_t i = 0; i < declared.size(); ++i)
-    if (bound->isBound(i) && options_.pins.contains(declared[i].name))
-      return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(declared[i].name) +
+// Those of `arguments` that no file gives are the program's inputs.
+Status Importer::bindParameters(const std::vector<ir::Signature>& arguments) {
+  isBound_.assign(arguments.size(), false);
+  if (options_.parameters && !options_.parameters->empty()) {
+    std::vector<parameters::Argument> wanted;
+    // A name that the importer made up is none.
+    for (std::size_t i = 0; i < arguments.size(); ++i)
+      wanted.push_back({i < entry_->arguments.size() ? entry_->arguments[i].name : std::string(),
+                        arguments[i].dtype, arguments[i].shape});
+    KILN_ASSIGN(parameters_, frontend::BoundParameters::bind(wanted, *options_.parameters));
+  }
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
+    isBound_[i] = parameters_ && parameters_->isBound(i);
+    if (!isBound_[i]) {
+      captured_.inputs.push_back(arguments[i]);
+    } else if (options_.pins.contains(arguments[i].name)) {
+      return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(arguments[i].name) +
                                                  ", which the parameters give; leave one of them out");
-  return bound;
+    }
+  }
+  return {};
 }
 
 Status Importer::inputs() {
-  std::vector<ir::Signature> declared;
-  for (auto [i, name] : llvm::enumerate(inputNames(*entry_))) {
-    KILN_ASSIGN(ir::Signature one, argument(i, name));
-    declared.push_back(std::move(one));
-  }
-  KILN_ASSIGN(std::optional<frontend::BoundParameters> bound, boundParameters(declared));
+  KILN_ASSIGN(const std::vector<ir::Signature> given, arguments());
+  KILN_TRY(bindParameters(given));
   llvm::SmallVector<mlir::Type> types;
-  for (std::size_t i = 0; i < declared.size(); ++i) {
-    if (bound && bound->isBound(i)) continue;
-    types.push_back(mlir::RankedTensorType::get(declared[i].shape,
-                                                ir::elementType(builder_.getContext(), declared[i].dtype)));
-    captured_.inputs.push_back(declared[i]);
-  }
+  for (const ir::Signature& input : captured_.inputs)
+    types.push_back(
+        mlir::RankedTensorType::get(input.shape, ir::elementType(builder_.getContext(), input.dtype)));
   main_ = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), ir::kMain,
                                      builder_.getFunctionType(types, {}));
   mlir::Block* block = main_.addEntryBlock();
   builder_.setInsertionPointToEnd(block);
   main_.setAllArgAttrs(namesOf(captured_.inputs));
   unsigned next = 0;
-  for (std::size_t i = 0; i < declared.size(); ++i) {
-    const ir::Signature& input = declared[i];
-    if (bound && bound->isBound(i)) {
-      arguments_.push_back(bound->value(i, captured_.weights, builder_, location(input.name)));
+  for (std::size_t i = 0; i < given.size(); ++i) {
+    const mlir::Location place = location(given[i].name);
+    if (isBound_[i]) {
+      arguments_.push_back(parameters_->value(i, captured_.weights, builder_, place));
       continue;
     }
-    block->getArgument(next).setLoc(location(input.name));
     Value value = block->getArgument(next++);
-    if (const auto pin = options_.pins.find(input.name); pin != options_.pins.end()) {
-      auto fixed = pinned(input, pin->second);
-      if (!fixed) {
-        Error error = fixed.error().in("pinned input " + quoted(input.name));
-        if (error.code == Code::kInvalidArgument)
-          error.code = Code::kFailedPrecondition;  // not the program's
-        return fail(std::move(error));
-      }
-      value = *fixed;
+    value.setLoc(place);
+    if (const auto pin = options_.pins.find(given[i].name); pin != options_.pins.end()) {
+      KILN_ASSIGN(value, frontend::pinnedValue(builder_, place, given[i], pin->second));
     }
     arguments_.push_back(value);
   }
+  KILN_TRY(analysis::DimBinder(options_.dims, options_.ranges).finish());
   return checkPins();
-}
-
-Result<Value> Importer::pinned(const ir::Signature& input, const std::vector<PinValue>& values) {
-  std::int64_t elements = 1;
-  for (std::int64_t extent : input.shape) elements *= extent;  // bounded by inputs()
-  if (elements != static_cast<std::int64_t>(values.size()))
-    return invalid("the pin has " + std::to_string(values.size()) + " values, shape " +
-                   shapeText(input.shape) + " has " + std::to_string(elements) + " elements; give --pin " +
-                   input.name + "= all of them");
-  KILN_ASSIGN(std::vector<std::uint8_t> bytes, pinBytes(input.dtype, values));
-  if (bytes.size() > static_cast<std::size_t>(ir::kMaxConstantBytes))
-    return unserved("a pin of " + std::to_string(bytes.size()) + " bytes; at most " +
-                    std::to_string(ir::kMaxConstantBytes) + " are served");
-  Bytes data = bytes;
-  const std::size_t width = dtypeBytes(input.dtype);
-  if (analysis::isSplat(data, width)) data = data.first(width);
-  auto held = analysis::toElements(builder_.getContext(), input.dtype, input.shape, data);
-  return ir::ConstantOp::create(builder_, location(input.name), held.getType(), held).getResult();
 }
 
 Status Importer::checkPins() const {
@@ -207,7 +169,7 @@ llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Sig
 }
 
 Status Importer::outputs(const Values& results) {
-  Names names;
+  FreeNames names;
   for (std::size_t i = 0; i < results.size(); ++i) {
     auto type = ir::tensorType(results[i]);
     captured_.outputs.push_back({names.take(outputName(i)), *ir::dtypeOf(type.getElementType()),
@@ -243,16 +205,6 @@ Result<Captured> Importer::run() {
 }
 
 }  // namespace
-
-std::vector<std::string> inputNames(const Function& entry) {
-  std::vector<std::string> names;
-  Names free;
-  for (std::size_t i = 0; i < entry.body.arguments.size(); ++i) {
-    const std::string given = i < entry.arguments.size() ? entry.arguments[i].name : std::string();
-    names.push_back(free.take(given.empty() ? "arg" + std::to_string(i) : given));
-  }
-  return names;
-}
 
 Result<Captured> importProgram(mlir::MLIRContext& context, const Program& program,
                                const frontend::ImportOptions& options) {

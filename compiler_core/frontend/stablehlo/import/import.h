@@ -6,9 +6,6 @@
 
 namespace kiln::stablehlo {
 
-// What the arguments of the entry function are called, in order; all different.
-std::vector<std::string> inputNames(const Function& entry);
-
 // Imports the program's entry function with its pinned inputs fixed. Inputs are called as the program's
 // arguments, "arg0"... where these have no names; outputs "result0"... or as jax.result_info has them.
 // kInvalidArgument: the program is wrong; names the function and operation. kFailedPrecondition: a pin does

@@ -5,7 +5,7 @@
 
 namespace kiln::stablehlo {
 
-// Errors as readProgram() has them; kNotFound where the file cannot be read.
+// Errors as readProgram() has them.
 Result<frontend::LoadedModel> loadAsModel(const std::string& path,
                                           std::vector<parameters::ParameterFile> parameters);
 

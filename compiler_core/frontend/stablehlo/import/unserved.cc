@@ -137,10 +137,6 @@ std::string placeOf(const Function& function, std::size_t index) {
   return "function " + function.name + ": operation " + std::to_string(index);
 }
 
-std::string ownLabel(const Operation& operation, std::size_t index) {
-  return operation.location.empty() ? operation.name + "/" + std::to_string(index) : operation.location;
-}
-
 Result<Survey> survey(const Program& program, const Function& entry) {
   Surveyor surveyor(program);
   KILN_TRY(surveyor.function(entry, 0));

@@ -13,9 +13,6 @@ std::string fullName(const Operation& operation);
 // "function main: operation 12".
 std::string placeOf(const Function& function, std::size_t index);
 
-// What an operation is called in locations, without the calls around it: its location's name, or "add/12".
-std::string ownLabel(const Operation& operation, std::size_t index);
-
 struct Survey {
   std::int64_t operations = 0;                   // of all functions that a run reaches, regions included
   std::int64_t functions = 0;                    // those functions

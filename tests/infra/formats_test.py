@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""Models of every format through a farm, with their parameters beside them: built, verified, run, and refused."""
+import json
+import sys
+import unittest
+
+from farm import MODELS, FarmCase, artifact_of, json_of
+from tensor_files import npy, read_npy, safetensors, write_npz
+from tiny_onnx import model, node, value_info
+
+# relu(x W + b), its weights as arguments that have names, as JAX writes it; W and B lie beside it.
+PROGRAM = (MODELS / "affine.mlir").read_text()
+W = [i - 5.5 for i in range(12)]
+B = [0.5, -1.0, 2.0]
+X = [1, 2, 3, 4, -1, 0, 1, -2]
+Y = [max(0.0, sum(X[4 * i + k] * W[3 * k + j] for k in range(4)) + B[j]) for i in range(2) for j in range(3)]
+# The same in ONNX, whose exporters may leave weights as inputs as well.
+ONNX = model([node("MatMul", ["x", "w"], ["m"], "product"), node("Add", ["m", "b"], ["s"], "sum"), node("Relu", ["s"], ["y"], "relu")],
+             [value_info("w", [4, 3]), value_info("b", [3]), value_info("x", [2, 4])], [value_info("y", [2, 3])])
+
+
+class FormatsTest(FarmCase):
+    @classmethod
+    def setUpClass(cls):
+        super().setUpClass()
+        home = cls.farm.home
+        tensors = {"w": ((4, 3), W), "b": ((3,), B)}
+        (home / "weights.safetensors").write_bytes(safetensors(tensors))
+        write_npz(home / "weights.npz", {"arr_0": tensors["w"], "arr_1": tensors["b"]})
+        (home / "x.npy").write_bytes(npy((2, 4), X))
+        (home / "affine.mlir").write_text(PROGRAM)
+        assert (home / "weights.safetensors").read_bytes() == (MODELS / "affine.safetensors").read_bytes()
+        (home / "affine.onnx").write_bytes(ONNX)
+
+    def build(self, file, *parameters, code=0):
+        options = [word for name in parameters for word in ("--params", self.farm.home / name)]
+        return self.kiln("build", self.farm.home / file, "--target", "cpu:x86-64-v3", *options, code=code)
+
+    def run_artifact(self, artifact, name="y"):
+        out = self.farm.home / ("out-" + artifact[7:19])
+        self.kiln("run", artifact, "--input", f"x={self.farm.home / 'x.npy'}", "--output-dir", out)
+        shape, values = read_npy((out / f"{name}.npy").read_bytes())
+        self.assertEqual(shape, (2, 3))
+        return list(values)
+
+    def test_a_program_of_stablehlo_takes_its_weights_from_files(self):
+        named = artifact_of(self.build("affine.mlir", "weights.safetensors"))
+        placed = artifact_of(self.build("affine.mlir", "weights.npz"))
+        for artifact in (named, placed):
+            self.kiln("verify", artifact)
+        self.assertEqual(self.run_artifact(named, "resulty"), Y)
+        self.assertEqual(self.run_artifact(placed, "resulty"), Y)
+        manifest = json_of(self.kiln("show", named, "--json"))
+        self.assertIn("params/0", json.dumps(manifest))
+
+    def test_an_onnx_model_takes_them_too(self):
+        self.assertEqual(self.run_artifact(artifact_of(self.build("affine.onnx", "weights.safetensors"))), Y)
+
+    def test_what_a_model_is_its_bytes_say_and_not_its_name(self):
+        (self.farm.home / "program.onnx").write_text(PROGRAM)
+        self.assertEqual(self.run_artifact(artifact_of(self.build("program.onnx", "weights.safetensors")), "resulty"), Y)
+
+    def test_parameters_that_do_not_fit_are_all_named(self):
+        home = self.farm.home
+        (home / "bad.safetensors").write_bytes(
+            safetensors({"w": ((3, 4), W), "b": ((3,), B), "extra": ((1,), [0.0])}))
+        error = self.build("affine.mlir", "bad.safetensors", code=3).stderr
+        for part in ("f32[3,4]", "f32[4,3]", "extra"):
+            self.assertIn(part, error)
+        (home / "half.safetensors").write_bytes(safetensors({"w": ((4, 3), W)}))
+        self.assertIn("params['b']", self.build("affine.mlir", "half.safetensors", code=3).stderr)
+        self.assertIn("no-such.npz", self.build("affine.mlir", "no-such.npz", code=6).stderr)
+        (home / "noise.bin").write_bytes(b"\x00\x01noise" * 9)
+        self.assertIn("noise.bin", self.build("affine.mlir", "noise.bin", code=2).stderr)
+
+    def test_what_is_not_served_is_refused_by_name_and_place(self):
+        (self.farm.home / "fft.mlir").write_text(
+            "func.func @main(%x: tensor<4xcomplex<f32>>) -> tensor<4xcomplex<f32>> {\n"
+            "  %0 = stablehlo.add %x, %x : tensor<4xcomplex<f32>>\n  return %0 : tensor<4xcomplex<f32>>\n}\n")
+        error = self.build("fft.mlir", code=4).stderr
+        self.assertIn("complex", error)
+
+
+if __name__ == "__main__":
+    sys.argv[0] = __file__
+    unittest.main()

@@ -1,0 +1,36 @@
+"""Files of f32 tensors, written and read byte by byte after the formats' descriptions. Standard library only."""
+import ast
+import json
+import math
+import struct
+import zipfile
+
+
+def npy(shape, values):
+    header = repr({"descr": "<f4", "fortran_order": False, "shape": tuple(shape)}).encode()
+    header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack(f"<{len(values)}f", *values)
+
+
+def read_npy(data):
+    """(shape, values)"""
+    length = struct.unpack("<H", data[8:10])[0]
+    shape = ast.literal_eval(data[10:10 + length].decode())["shape"]
+    return shape, struct.unpack(f"<{math.prod(shape)}f", data[10 + length:])
+
+
+def safetensors(tensors):
+    """`tensors`: {name: (shape, values)}"""
+    header, body = {}, b""
+    for name, (shape, values) in tensors.items():
+        data = struct.pack(f"<{len(values)}f", *values)
+        header[name] = {"dtype": "F32", "shape": list(shape), "data_offsets": [len(body), len(body) + len(data)]}
+        body += data
+    text = json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + body
+
+
+def write_npz(path, tensors):
+    with zipfile.ZipFile(path, "w") as archive:
+        for name, (shape, values) in tensors.items():
+            archive.writestr(name + ".npy", npy(shape, values))
