@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "compiler_core/reference/element.h"
 
@@ -119,6 +120,27 @@ Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& pr
     all.push_back(std::move(checked));
   }
   return all;
+}
+
+namespace {
+
+void collect(const stablehlo::Region& region, std::set<std::string>& names) {
+  for (const Operation& operation : region.operations) {
+    for (const stablehlo::Region& inner : operation.regions) collect(inner, names);
+    const bool isPlain =
+        operation.name == "return" || operation.name == "call" || operation.name == "constant";
+    if (isPlain || !checkName(operation).empty()) continue;
+    names.insert(operation.name.find('.') == std::string::npos ? "stablehlo." + operation.name
+                                                               : operation.name);
+  }
+}
+
+}  // namespace
+
+std::vector<std::string> operationsOf(const stablehlo::Program& program) {
+  std::set<std::string> names;
+  for (const Function& function : program.functions) collect(function.body, names);
+  return {names.begin(), names.end()};
 }
 
 namespace {

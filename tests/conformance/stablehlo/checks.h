@@ -32,6 +32,9 @@ struct CheckedProgram {
 // of no use here (files that a probe has written).
 Result<std::vector<CheckedProgram>> checkedPrograms(const stablehlo::Program& program, double allowance);
 
+// The operations of a program but for checks, calls and returns, each once: "stablehlo.add", "chlo.top_k".
+std::vector<std::string> operationsOf(const stablehlo::Program& program);
+
 // kDataLoss: where and how they differ.
 Status compare(const Check& check, const reference::HostTensor& got, const reference::HostTensor& expected);
 

@@ -1,5 +1,6 @@
 // stablehlo_suite: runs StableHLO's own conformance cases. Their data are not part of this repository; they
 // are found by --suite.
+#include <algorithm>
 #include <iostream>
 #include <map>
 
@@ -16,15 +17,18 @@ struct Options : SuiteOptions {
   bool evaluate = false;
 };
 
-std::string encode(const CaseResult& result) {
-  return Json{{"outcome", static_cast<int>(result.outcome)}, {"reason", result.reason}}.dump(
-      -1, ' ', false, Json::error_handler_t::replace);
+std::string encode(const StablehloResult& made) {
+  return Json{{"outcome", static_cast<int>(made.result.outcome)},
+              {"reason", made.result.reason},
+              {"operations", made.operations}}
+      .dump(-1, ' ', false, Json::error_handler_t::replace);
 }
-CaseResult decode(const Isolated& isolated) {
-  if (!isolated.failure.empty()) return {Outcome::kFailed, isolated.failure, {}};
+StablehloResult decode(const Isolated& isolated) {
+  if (!isolated.failure.empty()) return {{Outcome::kFailed, isolated.failure, {}}, {}};
   auto json = parseJson(isolated.text);
-  if (!json) return {Outcome::kFailed, "no result: " + json.error().message, {}};
-  return {static_cast<Outcome>(json->at("outcome").get<int>()), json->at("reason").get<std::string>(), {}};
+  if (!json) return {{Outcome::kFailed, "no result: " + json.error().message, {}}, {}};
+  return {{static_cast<Outcome>(json->at("outcome").get<int>()), json->at("reason").get<std::string>(), {}},
+          json->at("operations").get<std::vector<std::string>>()};
 }
 
 std::vector<StablehloCase> choose(const std::vector<StablehloCase>& cases, const Options& options) {
@@ -40,22 +44,25 @@ std::vector<StablehloCase> choose(const std::vector<StablehloCase>& cases, const
   return chosen;
 }
 
-// No times in it, so that the same results give the same bytes; those that passed are counted alone.
-Json reportOf(const std::vector<StablehloCase>& cases, const std::vector<CaseResult>& results,
+// No times in it, so that the same results give the same bytes; of those that passed only how many.
+Json reportOf(const std::vector<StablehloCase>& cases, const std::vector<StablehloResult>& results,
               const Options& options) {
   std::map<std::string, std::map<std::string, int>> groups;
+  std::map<std::string, std::map<std::string, int>> operations;
   std::map<std::string, int> totals{{"passed", 0}, {"failed", 0}, {"skipped", 0}};
   Json others = Json::array();
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    const char* outcome = outcomeName(results[i].outcome);
+    const char* outcome = outcomeName(results[i].result.outcome);
     ++totals[outcome];
     ++groups[cases[i].name.substr(0, cases[i].name.find('/'))][outcome];
-    if (results[i].outcome != Outcome::kPassed)
-      others.push_back({{"name", cases[i].name}, {"outcome", outcome}, {"reason", results[i].reason}});
+    for (const std::string& operation : results[i].operations) ++operations[operation][outcome];
+    if (results[i].result.outcome != Outcome::kPassed)
+      others.push_back({{"name", cases[i].name}, {"outcome", outcome}, {"reason", results[i].result.reason}});
   }
   return {{"how", options.evaluate ? "reference evaluator" : options.compile.target},
           {"totals", totals},
           {"groups", groups},
+          {"operations", operations},
           {"cases", others}};
 }
 
@@ -79,12 +86,13 @@ int run(const Options& options) {
     return corpus.error().code == Code::kNotFound ? kExitNotFound : kExitUsage;
   }
   const std::vector<StablehloCase> cases = choose(corpus->cases(), options);
-  std::vector<CaseResult> results(cases.size());
-  const auto work = [&](std::size_t index, const CompileOptions&) {
-    return encode(evaluateStablehlo(cases[index]));
+  std::vector<StablehloResult> results(cases.size());
+  const auto work = [&](std::size_t index, const CompileOptions& compile) {
+    return encode(options.evaluate ? evaluateStablehlo(cases[index])
+                                   : compileStablehlo(cases[index], compile));
   };
   runAll(cases.size(), options, work, [&](std::size_t index, const Isolated& isolated, const std::string&) {
-    const CaseResult& result = results[index] = decode(isolated);
+    const CaseResult& result = (results[index] = decode(isolated)).result;
     if (result.outcome == Outcome::kFailed || options.verbose)
       std::cout << (result.outcome == Outcome::kFailed ? "FAILED" : outcomeName(result.outcome)) << " "
                 << cases[index].name << (result.reason.empty() ? "" : ": ") << result.reason << std::endl;
@@ -105,7 +113,9 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Runs StableHLO's conformance cases in the reference evaluator, before and after the rewrite stage.",
+      "Runs StableHLO's conformance cases: each is compiled with kiln-cc, loaded in the runtime, run and "
+      "compared; with "
+      "--evaluate the reference evaluator runs it, before and after the rewrite stage.",
       "stablehlo_suite");
   app.footer("Example: stablehlo_suite --suite stablehlo-cases.tar.zst --evaluate --json report.json");
   Options options;

@@ -68,14 +68,13 @@ void Importer::describe(const Survey& survey) {
 
 // What the entry function is called with, as the outside names it.
 Result<std::vector<ir::Signature>> Importer::arguments() {
-  OperationContext reader(builder_, builder_.getUnknownLoc(), {*entry_, Operation(), {}, false}, body_);
   std::vector<ir::Signature> arguments;
   const std::vector<std::string> names = argumentNames(*entry_);
   for (std::size_t i = 0; i < names.size(); ++i) {
     const Type& type = entry_->types[entry_->body.arguments[i]];
     for (std::int64_t extent : type.shape)
       if (extent < 0) return invalid("input " + quoted(names[i]) + " has a negative extent");
-    const mlir::Type element = reader.element(type.element);
+    const mlir::Type element = elementType(builder_.getContext(), type.element);
     const auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(type.shape, element));
     if (!bytes || *bytes > kMaxTensorBytes)
       return invalid("input " + quoted(names[i]) + " has the absurd shape " + shapeText(type.shape));

@@ -184,6 +184,20 @@ Status ProgramImporter::operation(Frame& frame, const Operation& operation, std:
   return {};
 }
 
+// Elementwise operations take operands of one shape; the graph would broadcast others.
+Status ProgramImporter::checkShapes(const Frame& frame, const Operation& operation,
+                                    const Values& operands) const {
+  const auto& shape = frame.function.types[operation.results[0]].shape;
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (shapeOf(operands[i]) == llvm::ArrayRef(shape)) continue;
+    const bool mayBeScalar = (operation.name == "select" && i == 0) || (operation.name == "clamp" && i != 1);
+    if (!mayBeScalar || rankOf(operands[i]) != 0)
+      return invalid("operand " + std::to_string(i) + " has the shape " + shapeText(shapeOf(operands[i])) +
+                     ", the result has " + shapeText(shape));
+  }
+  return {};
+}
+
 Result<Values> ProgramImporter::made(Frame& frame, const Operation& operation, const Values& operands,
                                      std::string label) {
   if (operation.name == "call") return call(operation, "callee", operands, label);
@@ -202,6 +216,7 @@ Result<Values> ProgramImporter::made(Frame& frame, const Operation& operation, c
   if (operation.results.empty() && operation.name != "custom_call" && operation.name != "while" &&
       operation.name != "optimization_barrier")
     return invalid("it has no result");
+  if (row->pointwise && !isPointwise_) KILN_TRY(checkShapes(frame, operation, operands));
   captured_.operators.try_emplace(label, fullName(operation));
   const mlir::Location location = mlir::NameLoc::get(builder_.getStringAttr(label));
   OperationContext context(builder_, location, {frame.function, operation, operands, isPointwise_}, *this);
@@ -250,20 +265,18 @@ Status ProgramImporter::check(const Frame& frame, ValueId value, Value made) con
   if (isPointwise_ || !made) return {};
   const Type& declared = frame.function.types[value];
   auto type = ir::tensorType(made);
-  OperationContext reader(builder_, builder_.getUnknownLoc(), {frame.function, Operation(), {}, false},
-                          const_cast<ProgramImporter&>(*this));
   if (declared.kind == Type::Kind::kTensor && type.getShape() == llvm::ArrayRef(declared.shape) &&
-      type.getElementType() == reader.element(declared.element))
+      type.getElementType() == elementType(builder_.getContext(), declared.element))
     return {};
   return invalid("a value of type " + ir::typeText(*ir::dtypeOf(type.getElementType()), type.getShape()) +
                  " where the program declares " + typeText(declared));
 }
 
 Result<Value> ProgramImporter::literal(const Literal& literal, mlir::Location location) {
-  OperationContext reader(builder_, location, {frames_.back()->function, Operation(), {}, false}, *this);
+  frontend::GraphBuilder reader(builder_, location);
   if (literal.type.kind != Type::Kind::kTensor || literal.type.element == Element::kOther)
     return unserved("constants of type " + literal.type.text + " are not served");
-  const mlir::Type element = reader.element(literal.type.element);
+  const mlir::Type element = elementType(builder_.getContext(), literal.type.element);
   const DType dtype = *ir::dtypeOf(element);
   const llvm::ArrayRef<std::int64_t> shape = literal.type.shape;
   for (std::int64_t extent : shape)

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <map>
-#include <set>
 
 #include "compiler_core/frontend/graph/captured.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
@@ -38,6 +37,7 @@ class ProgramImporter : public Bodies {
   const Function* calleeOf(const Operation& operation, std::string_view attribute) const;
   Status operations(Frame& frame, const Region& region);
   Status operation(Frame& frame, const Operation& operation, std::size_t index);
+  Status checkShapes(const Frame& frame, const Operation& operation, const Values& operands) const;
   Result<Values> made(Frame& frame, const Operation& operation, const Values& operands, std::string label);
   Result<Values> call(const Operation& operation, std::string_view attribute, const Values& operands,
                       const std::string& label);
@@ -56,7 +56,6 @@ class ProgramImporter : public Bodies {
   bool isPointwise_ = false;    // inside of a region that is run pointwise
   int regions_ = 0;             // around the operation
   std::int64_t made_ = 0;       // operations, each as often as it was inlined
-  std::set<std::string> labels_;
   std::int64_t literals_ = 0;
 };
 

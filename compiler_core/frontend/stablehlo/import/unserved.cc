@@ -17,6 +17,18 @@ std::string_view symbolOf(const Operation& operation, std::string_view name) {
   return symbol ? std::string_view(symbol->name) : std::string_view();
 }
 
+// Whether the shape can be calculated with: no more elements than 60 bits count, with those of no extent left
+// out.
+bool isSensible(const Type& type) {
+  std::int64_t count = 1;
+  for (std::int64_t extent : type.shape) {
+    if (extent == kDynamic || extent == 0) continue;
+    if (extent < 0 || __builtin_mul_overflow(count, extent, &count) || count > std::int64_t{1} << 60)
+      return false;
+  }
+  return true;
+}
+
 // Why values of this type are not served; "" where they are.
 std::string whyNot(const Type& type) {
   if (type.kind == Type::Kind::kTuple) return "tuples are not served";
@@ -36,6 +48,10 @@ class Surveyor {
     if (std::ranges::find(calls_, &function) != calls_.end())
       return fail(Code::kInvalidArgument, "function " + function.name + " calls itself");
     if (!seen_.insert(&function).second) return {};
+    for (const Type& type : function.types)
+      if (!isSensible(type))
+        return fail(Code::kInvalidArgument,
+                    "function " + function.name + " has the absurd type " + type.text);
     ++result_.functions;
     calls_.push_back(&function);
     for (std::size_t i = 0; i < function.body.arguments.size(); ++i) {

@@ -23,6 +23,13 @@ Result<Values> one(const Term& term) {
   return Values{value};
 }
 
+Status expectFloats(OperationContext& op) {
+  for (Value operand : op.operands())
+    if (!isFloat(operand) || elementOf(operand) != elementOf(op.operand(0)))
+      return invalid("the operands are not of one float type");
+  return {};
+}
+
 // An unsigned scalar of any bits.
 Term bitsScalar(OperationContext& op, mlir::Type element, std::uint64_t bits) {
   auto type = mlir::RankedTensorType::get({}, element);
@@ -83,16 +90,19 @@ Result<Values> countLeadingZeros(OperationContext& op) {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 Result<Values> isFinite(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   return one(op.term(0).abs() < kInfinity);
 }
 template <int sign>
 Result<Values> isInfinite(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const Term x = op.term(0);
   return one((sign == 0 ? x.abs() : x) == (sign < 0 ? -kInfinity : kInfinity));
 }
 
 // To the nearest whole number, halves away from zero.
 Result<Values> roundAwayFromZero(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const Term x = op.term(0), size = x.abs(), whole = size.floor();
   const Term rounded = ((size - whole) >= 0.5).select(whole + 1.0, whole);
   return one(copySign(op, rounded, x));
@@ -104,6 +114,7 @@ Result<Values> rsqrt(OperationContext& op) {
 }
 
 Result<Values> cbrt(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const mlir::Type element = elementOf(op.operand(0)), wide = mlir::Float64Type::get(op.context());
   const Term x = op.term(0).cast(wide), size = x.abs();
   Term root = size.binary(BinaryKind::Pow, size.number(1.0 / 3));
@@ -116,6 +127,7 @@ Result<Values> cbrt(OperationContext& op) {
 }
 
 Result<Values> atan2(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const bool isWide = elementOf(op.operand(0)).isF64();
   return one(inFloat32(op, {op.operand(0), op.operand(1)}, [&](const std::vector<Term>& operands) {
     const Term &y = operands[0], &x = operands[1];
@@ -133,6 +145,7 @@ Result<Values> atan2(OperationContext& op) {
 }
 
 Result<Values> nextAfter(OperationContext& op) {
+  KILN_TRY(expectFloats(op));
   const mlir::Type element = elementOf(op.operand(0)), integer = op.unsignedOf(element);
   const unsigned width = element.getIntOrFloatBitWidth();
   const Term x = op.term(0), y = op.term(1);
@@ -160,7 +173,7 @@ Format formatOf(mlir::Type element) {
 // Rounds to a float of fewer bits, to nearest even; what is too large there becomes infinite, what is
 // subnormal there zero.
 Result<Values> reducePrecision(OperationContext& op) {
-  if (!isFloat(op.operand(0))) return invalid("the operand is no float");
+  KILN_TRY(expectFloats(op));
   const mlir::Type element = elementOf(op.operand(0)), integer = op.unsignedOf(element);
   const Format format = formatOf(element);
   KILN_ASSIGN(const std::int64_t exponentBits, op.integer("exponent_bits"));

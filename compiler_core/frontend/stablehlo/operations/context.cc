@@ -52,12 +52,12 @@ tl::unexpected<Error> wrongKind(std::string_view name, std::string_view wanted) 
 
 }  // namespace
 
-mlir::Type OperationContext::element(Element element) const {
-  return ir::elementType(context(), dtypeOf(element));
+mlir::Type elementType(mlir::MLIRContext* context, Element element) {
+  return ir::elementType(context, dtypeOf(element));
 }
 
 mlir::Type OperationContext::resultElement(std::size_t index) const {
-  return element(resultType(index).element);
+  return elementType(context(), resultType(index).element);
 }
 
 Result<Values> OperationContext::runPointwise(const Region& region, const Values& arguments,
@@ -180,7 +180,9 @@ Dims allDims(std::int64_t rank) {
 
 std::int64_t elementsOf(llvm::ArrayRef<std::int64_t> shape) {
   std::int64_t count = 1;
-  for (std::int64_t extent : shape) count *= extent;
+  if (llvm::is_contained(shape, 0)) return 0;
+  for (std::int64_t extent : shape)
+    if (__builtin_mul_overflow(count, extent, &count)) return INT64_MAX;
   return count;
 }
 

@@ -44,6 +44,9 @@ struct OperationUse {
   bool pointwise;   // inside of a region that is run pointwise
 };
 
+// Of the dialect; only for elements that it has, which Element::kOther are not.
+mlir::Type elementType(mlir::MLIRContext* context, Element element);
+
 class OperationContext : public frontend::GraphBuilder {
  public:
   OperationContext(mlir::OpBuilder& builder, mlir::Location location, OperationUse use, Bodies& bodies)
@@ -68,9 +71,6 @@ class OperationContext : public frontend::GraphBuilder {
   Dims resultShape(std::size_t index = 0) const {
     return Dims(resultType(index).shape.begin(), resultType(index).shape.end());
   }
-  // An element type of the program; only for those that the dialect has.
-  mlir::Type element(Element element) const;
-
   const Region& region(std::size_t index) const { return use_.operation.regions[index]; }
   Result<Values> run(const Region& region, const Values& arguments) {
     return bodies_.run(region, arguments, use_.pointwise);
@@ -125,6 +125,7 @@ inline tl::unexpected<Error> unserved(std::string message) {
 Dims otherDims(std::int64_t rank, llvm::ArrayRef<std::int64_t> some);
 // 0, 1, ... rank - 1.
 Dims allDims(std::int64_t rank);
+// The largest number where there are more.
 std::int64_t elementsOf(llvm::ArrayRef<std::int64_t> shape);
 
 // Padding with negative amounts, which cut off; `value` is a scalar.

@@ -6,9 +6,9 @@ namespace kiln::stablehlo {
 namespace {
 
 constexpr std::span<const Row> (*kFamilies[])() = {
-    elementwiseRows, bitRows,           specialRows, shapeRows,       dynamicRows,     indexingRows,
-    scatterRows,     reductionRows,     windowRows,  contractionRows, convolutionRows, sortRows,
-    controlRows,     normalizationRows, randomRows,  customRows};
+    elementwiseRows, bitRows,       specialRows,       shapeRows,       dynamicRows,     indexingRows,
+    scatterRows,     reductionRows, windowRows,        contractionRows, convolutionRows, solverRows,
+    sortRows,        controlRows,   normalizationRows, randomRows,      customRows};
 
 struct Missing {
   std::string_view name, why;
@@ -19,13 +19,11 @@ constexpr std::string_view kTransfer = "what a program sends and receives while 
 constexpr std::string_view kToken = "tokens are not served";
 constexpr std::string_view kTuple = "tuples are not served";
 constexpr std::string_view kQuantized = "quantized types are not served";
-constexpr std::string_view kSolver = "solvers of linear systems are not served";
 constexpr Missing kMissing[] = {
     {"after_all", kToken},
     {"all_gather", kCollective},
     {"all_reduce", kCollective},
     {"all_to_all", kCollective},
-    {"cholesky", kSolver},
     {"collective_broadcast", kCollective},
     {"collective_permute", kCollective},
     {"collective_reduce", kCollective},
@@ -44,7 +42,6 @@ constexpr Missing kMissing[] = {
     {"replica_id", kCollective},
     {"rng", "random numbers without a state are not served; rng_bit_generator's are"},
     {"send", kTransfer},
-    {"triangular_solve", kSolver},
     {"tuple", kTuple},
     {"uniform_dequantize", kQuantized},
     {"uniform_quantize", kQuantized},

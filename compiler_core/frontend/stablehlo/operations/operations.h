@@ -44,6 +44,7 @@ std::span<const Row> reductionRows();
 std::span<const Row> windowRows();
 std::span<const Row> contractionRows();
 std::span<const Row> convolutionRows();
+std::span<const Row> solverRows();
 std::span<const Row> sortRows();
 std::span<const Row> controlRows();
 std::span<const Row> normalizationRows();

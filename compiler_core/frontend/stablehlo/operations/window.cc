@@ -7,6 +7,9 @@
 namespace kiln::stablehlo {
 namespace {
 
+constexpr std::int64_t kMaxNumber = std::int64_t{1} << 30;
+constexpr std::int64_t kMaxOffsets = 1024;  // that a selection visits one after the other
+
 // One entry for each dimension of the operand.
 struct Window {
   Dims sizes, strides, baseDilations, dilations, low, high;
@@ -29,7 +32,8 @@ Result<Window> readWindow(OperationContext& op, std::size_t rank) {
   for (std::size_t i = 0; i < rank; ++i) {
     for (std::int64_t value :
          {window.sizes[i], window.strides[i], window.baseDilations[i], window.dilations[i]})
-      if (value < 1) return invalid("windows, strides and dilations are 1 or more");
+      if (value < 1 || value > kMaxNumber)
+        return invalid("windows, strides and dilations are 1 or more, and no more than 2^30");
     window.low.push_back(padding[2 * i]);
     window.high.push_back(padding[2 * i + 1]);
   }
@@ -230,8 +234,12 @@ class Selection {
     const Value operand = op_.operand(0);
     const Dims shape(shapeOf(operand)), source(shapeOf(op_.operand(1)));
     std::int64_t offsets = 1;
-    for (std::int64_t size : window_.sizes) offsets *= std::min<std::int64_t>(size, 1 << 16);
-    if (offsets > 1024) return unserved("a window of more than 1024 elements is not served here");
+    for (std::int64_t size : window_.sizes) {
+      offsets *= size;
+      if (offsets > kMaxOffsets)
+        return unserved("a window of more than " + std::to_string(kMaxOffsets) +
+                        " elements is not served here");
+    }
     KILN_ASSIGN(values_, padded(op_, window_, operand, op_.scalar(elementOf(operand), 0)));
     KILN_ASSIGN(places_, op_.iota(op_.i64(), Dims{elementsOf(shape)}, 0));
     KILN_ASSIGN(places_, op_.reshape(places_, shape));
