@@ -1,7 +1,6 @@
 #include "compiler_core/frontend/stablehlo/bytecode/vhlo_attributes.h"
 
 #include <bit>
-#include <cmath>
 #include <limits>
 
 #include "compiler_core/frontend/stablehlo/bytecode/vhlo_codes.h"

@@ -2,6 +2,7 @@
 
 #include <bit>
 #include <cmath>
+#include <limits>
 #include <optional>
 
 #include "compiler_core/frontend/stablehlo/program/element.h"

@@ -1,5 +1,6 @@
 #include "compiler_core/frontend/stablehlo/text/to_attributes.h"
 
+#include <cstring>
 #include <optional>
 
 #include "compiler_core/frontend/stablehlo/program/element.h"

@@ -108,7 +108,7 @@ TEST(Bytecode, LiteralsHaveOneByteForSmallElements) {
 }
 
 TEST(Bytecode, AbsentAttributesHaveTheirDefaults) {
-  for (const std::string& name : {"operations.0.9.0.mlirbc", "operations.1.17.0.mlirbc"}) {
+  for (const std::string name : {"operations.0.9.0.mlirbc", "operations.1.17.0.mlirbc"}) {
     const Program program = readFixture(name);
     const Region& body = program.entry()->body;
     const Attributes& gather = find(body, "gather")->attributes;
@@ -140,7 +140,7 @@ TEST(Bytecode, NewerAttributesAreRead) {
 }
 
 TEST(Bytecode, ShorterFilesAreRefused) {
-  for (const std::string& name :
+  for (const std::string name :
        {"operations.0.9.0.mlirbc", "operations.0.14.0.mlirbc", "operations.1.17.0.mlirbc"}) {
     const std::string whole = *test::fixture(name).content;
     for (std::size_t length = 0; length < whole.size(); ++length)
@@ -150,7 +150,7 @@ TEST(Bytecode, ShorterFilesAreRefused) {
 
 TEST(Bytecode, FlippedBytesAreReadOrRefused) {
   constexpr int kMasks[] = {1, 0x80, 0xFF};
-  for (const std::string& name : {"operations.0.9.0.mlirbc", "operations.1.17.0.mlirbc"}) {
+  for (const std::string name : {"operations.0.9.0.mlirbc", "operations.1.17.0.mlirbc"}) {
     const std::string whole = *test::fixture(name).content;
     int refused = 0;
     for (std::size_t at = 0; at < whole.size(); ++at) {

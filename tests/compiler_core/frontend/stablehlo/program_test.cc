@@ -21,7 +21,7 @@ Function function(std::string name, bool isPublic = true) {
   Function made;
   made.name = std::move(name);
   made.isPublic = isPublic;
-  made.body.operations.push_back({.name = "return"});
+  made.body.operations.emplace_back().name = "return";
   return made;
 }
 

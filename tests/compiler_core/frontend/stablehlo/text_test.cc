@@ -45,7 +45,7 @@ void expectRefused(std::string_view text, Code code, std::string_view part) {
 }
 
 TEST(Text, SaysTheSameAsItsArtifact) {
-  for (const std::string& name :
+  for (const std::string name :
        {"operations.0.9.0.mlirbc", "operations.1.17.0.mlirbc", "newer.1.17.0.mlirbc"}) {
     const test::Fixture artifact = test::fixture(name);
     const test::Fixture text = test::fixture(name.substr(0, name.find('.')) + ".mlir");
