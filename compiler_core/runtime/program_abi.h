@@ -7,7 +7,8 @@
  * KILN_ALIGNMENT. Results do not depend on the number of threads behind parallel_for, nor on the order in
  * which it runs tasks. A program serves one or more profiles. What may differ between two runs of a profile
  * are its symbols: integers that the caller reads off the inputs (a dimension, or an element of an integer
- * input's value, as the manifest's program.symbols say) and that lie in the profile's ranges.
+ * input's value, as the manifest's program.symbols say) and that lie in the profile's ranges, on multiples of
+ * what the profile says divides them.
  *
  * There are two versions in use. A program that runs on the processor alone has ABI 2. One that also works on
  * devices has ABI 3: memory then lies in several spaces, 0 for the processor's and 1, 2 ... for those of the

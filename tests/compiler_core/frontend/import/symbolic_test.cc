@@ -11,6 +11,7 @@
 namespace kiln::testing_support {
 namespace {
 
+using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
 using Longs = std::vector<std::int64_t>;
@@ -103,6 +104,41 @@ TEST(Symbolic, ExtentsStayExtentsThroughFloats) {
       .node("Cast", {"w"}, {"wf"}, {onnxInt("to", kOnnxFloat)})
       .node("Range", {"f0", "wf", "f1"}, {"y"});
   EXPECT_EQ(outputOf(counted, sizes), "W");
+}
+
+// Down by windows of stride 2 and up again: the sizes meet where a number divides them, and arithmetic of a
+// model's own comes out exactly too.
+TEST(Symbolic, SizesOfMultiplesMeetAgain) {
+  OnnxBuilder model(18);
+  model.input("x", {1, 1, "H", "W"})
+      .output("y")
+      .initializer(onnxTensor("filter", {1, 1, 3, 3}, std::vector<float>(9, 0.5f)))
+      .initializer(onnxTensor("twice", {4}, std::vector<float>{1, 1, 2, 2}));
+  std::string last = "x";
+  for (const char* name : {"2", "4", "8", "16", "32"}) {
+    model.node("Conv", {last, "filter"}, {name},
+               {onnxInts("pads", {1, 1, 1, 1}), onnxInts("strides", {2, 2})});
+    last = name;
+  }
+  model.node("Resize", {"32", "", "twice"}, {"up16"}, {onnxText("mode", "nearest")})
+      .node("Concat", {"up16", "16"}, {"both"}, {onnxInt("axis", 1)}, "join")
+      .node("Resize", {"both", "", "twice"}, {"up8"}, {onnxText("mode", "nearest")})
+      .node("Add", {"up8", "8"}, {"y"});
+  EXPECT_EQ(outputOf(model, {{"H", {32, 1280, 32}}, {"W", {32, 640, 32}}}), "1,2,H floordiv 8,W floordiv 8");
+  EXPECT_EQ(outputOf(model, {{"H", {96, 960, 96}}, {"W", {64, 640, 64}}}), "1,2,H floordiv 8,W floordiv 8");
+  EXPECT_THAT(outputOf(model, {{"H", {32, 1280}}, {"W", {32, 640, 32}}}),
+              AllOf(HasSubstr("node 'join'"), HasSubstr("of dimension 2 are the same is not known"),
+                    HasSubstr("min:opt:max:multiple")));
+  EXPECT_THAT(outputOf(model, {{"H", {16, 1280, 16}}, {"W", {32, 640, 32}}}),
+              HasSubstr("floor((floor(H / 16) - 1) / 2) * 2 + 2 and floor(H / 16) of dimension 2"));
+  OnnxBuilder padded = image(1, "H", "W");
+  padded.initializer(number("stride", 32))
+      .node("Mod", {"h", "stride"}, {"over"})
+      .node("Div", {"h", "stride"}, {"steps"})
+      .node("Add", {"over", "steps"}, {"count"})
+      .node("Unsqueeze", {"count", "axis"}, {"list"})
+      .node("ConstantOfShape", {"list"}, {"y"});
+  EXPECT_EQ(outputOf(padded, {{"H", {32, 1280, 32}}, {"W", {64, 64}}}), "H floordiv 32");
 }
 
 TEST(Symbolic, WhatOnlyAnImageDecidesNamesNoPin) {
