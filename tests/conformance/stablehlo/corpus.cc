@@ -13,7 +13,8 @@ namespace fs = std::filesystem;
 
 // Cases whose stated results have lost more than they allow to lose, so that the exact ones fail: sums that
 // cancel out, rounded to f32 or bf16 after each step where Kiln keeps more, and sinh and cosh as exp(x +
-// log(1/2)), which is off by several parts in 10^7 where exp is large.
+// log(1/2)), which is off by several parts in 10^7 where exp is large, and an ill-conditioned triangular
+// system whose stated solution is off by up to 3 parts in 10^6 itself.
 struct Allowance {
   std::string_view name;
   double relative;
@@ -27,6 +28,7 @@ constexpr Allowance kInexact[] = {
     {"testdata/dot_general_uint16_4_3_float32_3_6", 1e-6},
     {"testdata/reduce_window_add_float32_12_12", 1e-6},
     {"testdata/sinh_float32_20_20_chlo", 1e-6},
+    {"testdata/triangular_solve_float32_2_8_8_float32_2_10_8", 1e-6},
 };
 
 // The lines between "// -----".

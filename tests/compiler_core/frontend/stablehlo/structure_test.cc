@@ -252,6 +252,29 @@ TEST(StablehloStructure, LargestElementsAndWhereTheyAre) {
   EXPECT_THAT(elementsOf<std::int32_t>(got, 1), ElementsAre(1, 2, 0, 1));
 }
 
+TEST(StablehloStructure, SolvesTriangularSystems) {
+  // x a^T = b with the lower triangle {{2, 0}, {1, 4}}; what is above it is not looked at.
+  const auto got =
+      runText(mainOf("%a: tensor<2x2xf32>, %b: tensor<1x2xf32>", "tensor<1x2xf32>",
+                     R"(%0 = "stablehlo.triangular_solve"(%a, %b) <{left_side = false, lower = true,
+                transpose_a = #stablehlo<transpose TRANSPOSE>, unit_diagonal = false}> :
+                (tensor<2x2xf32>, tensor<1x2xf32>) -> tensor<1x2xf32>
+                return %0 : tensor<1x2xf32>)"),
+              {floats({2, 2}, {2, 99, 1, 4}), floats({1, 2}, {6, 11})});
+  EXPECT_THAT(elementsOf<float>(got), ElementsAre(3, 2));
+}
+
+TEST(StablehloStructure, FactorsOfEitherTriangle) {
+  for (const bool isLower : {true, false}) {
+    const auto got = runText(
+        mainOf("%a: tensor<2x2xf32>", "tensor<2x2xf32>",
+               "%0 = stablehlo.cholesky %a, lower = " + std::string(isLower ? "true" : "false") +
+                   " : tensor<2x2xf32>\nreturn %0 : tensor<2x2xf32>"),
+        {floats({2, 2}, isLower ? std::vector<float>{4, 99, 2, 10} : std::vector<float>{4, 2, 99, 10})});
+    EXPECT_THAT(elementsOf<float>(got), isLower ? ElementsAre(2, 0, 1, 3) : ElementsAre(2, 1, 0, 3));
+  }
+}
+
 constexpr const char* kCounting = R"(
   %zero = stablehlo.constant dense<0> : tensor<i32>
   %one = stablehlo.constant dense<1> : tensor<i32>
