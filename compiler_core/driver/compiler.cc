@@ -62,6 +62,7 @@ Result<CompileResult> compile(const CompileRequest& request, const CompileObserv
     KILN_ASSIGN(written, packageWeights(compilation, analysed, parts));
   }
   CompileResult result = resultOf(std::move(analysed), std::move(joined));
+  result.form = captured.model->form();
   result.schedule = std::move(parts.schedule);
   result.program = program.file;
   result.devices = std::move(program.devices);

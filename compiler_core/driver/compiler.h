@@ -68,6 +68,7 @@ struct CompileRequest {
 };
 
 struct CompileResult {
+  std::string form;                     // what the model was taken for: "ONNX", "StableHLO text"
   std::vector<SymbolEvidence> symbols;  // in the order of kiln_run's
   std::vector<ir::Signature> inputs, outputs;
   std::vector<std::string> indexChecks;  // nodes whose indices the program counts, behind its outputs

@@ -47,9 +47,11 @@ std::string tasksText(const KernelEvidence& kernel) {
 
 void printText(const CompileResult& result, const std::string& target) {
   const auto& capture = result.capture;
-  fmt::print("model     {} {}, IR version {}, {} nodes, {} served\n",
-             capture.producer.empty() ? "(no producer)" : capture.producer, capture.producerVersion,
-             capture.irVersion, capture.nodes, capture.served);
+  std::string origin = capture.producer.empty() ? "(no producer)" : capture.producer;
+  if (!capture.producerVersion.empty()) origin += " " + capture.producerVersion;
+  if (capture.irVersion > 0) origin += fmt::format(", IR version {}", capture.irVersion);
+  fmt::print("format    {}\n", result.form);
+  fmt::print("model     {}, {} nodes, {} served\n", origin, capture.nodes, capture.served);
   for (const auto& [domain, version] : capture.opsets) fmt::print("opset     {} {}\n", domain, version);
   for (const auto& tensor : result.inputs) fmt::print("input     {}\n", tensorText(tensor));
   for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));

@@ -18,8 +18,8 @@ namespace {
 // The model under its canonical name, then its external data by path.
 Result<std::vector<ModelFile>> filesOf(const std::string& model) {
   KILN_ASSIGN(const Digest digest, digestOfFile(model));
-  std::vector<ModelFile> files = {{"model.onnx", digest}};
   KILN_ASSIGN(const frontend::Outline outline, frontend::outlineOf(model));
+  std::vector<ModelFile> files = {{outline.form == "ONNX" ? "model.onnx" : "model.mlir", digest}};
   for (const std::string& path : outline.externalFiles) {
     if (auto safe = checkRelativePath(path); !safe) return fail(safe.error().in("external data " + path));
     KILN_ASSIGN(const Digest data,

@@ -22,7 +22,9 @@ std::optional<std::size_t> ArgumentNames::find(std::string_view name) const {
   if (const auto found = whole_.find(name); found != whole_.end()) return found->second;
   const std::string path = pathOf(name);
   if (const auto found = paths_.find(path); found != paths_.end()) return found->second;
-  const auto found = behind_.find(path);
+  if (const auto found = behind_.find(path); found != behind_.end()) return found->second;
+  // What the file calls its root and what the function calls its argument need not be the same.
+  const auto found = behind_.find(behindRoot(path));
   return found == behind_.end() ? std::nullopt : found->second;
 }
 

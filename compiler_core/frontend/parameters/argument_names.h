@@ -18,8 +18,8 @@ class ArgumentNames {
 
   // Whether an argument has exactly this name.
   bool isArgument(std::string_view name) const { return whole_.contains(name); }
-  // The argument of this name, else the one of the same path, else the one whose path behind its root it is.
-  // Nothing where none is, or more than one.
+  // The argument of this name, else the one of the same path, else the one whose path behind its root it is,
+  // else the one that has the same path behind its root. Nothing where none is, or more than one.
   std::optional<std::size_t> find(std::string_view name) const;
 
  private:

@@ -29,16 +29,14 @@ struct Bindings {
 
 // Binds every tensor of every file to one argument; other arguments stay inputs. All of a file's tensors go
 // the same way, the first of these that fits:
-// - by position, where all names are numbers as numpy.savez writes them ("arr_0"; also "arg_0" and "0") and
-// no
-//   argument has one of these names;
-// - by name, where at least one of them is an argument's. Names are compared whole, else as paths:
-// "Dense_0.kernel"
-//   and "Dense_0/kernel" are the argument "Dense_0['kernel']", and "params['Dense_0']['kernel']" as well
-//   where nothing comes closer, since the file's root is often left out;
-// - in the order of the file, to the first arguments, where it has at most as many tensors. Not for
-// safetensors,
-//   whose writers sort.
+// - By position, where all names are numbers as numpy.savez writes them ("arr_0"; also "arg_0" and "0") and
+//   no argument has one of these names.
+// - By name, where at least one of them is an argument's. Names are compared whole, else as paths: both
+//   "Dense_0.kernel" and "Dense_0/kernel" are "Dense_0['kernel']". Where nothing comes closer they are
+//   "params['Dense_0']['kernel']" as well, since the file's root is often left out, and so is
+//   "variables.Dense_0.kernel", since file and function may call the root differently.
+// - In the order of the file, to the first arguments, where it has at most as many tensors. Not for
+//   safetensors, whose writers sort.
 // kInvalidArgument lists what is wrong, all of it up to 16 lines: tensors that are no argument's
 // (superfluous), two for one argument, another type or shape, and arguments of a tree without a tensor
 // (missing). A tree is what a name says before its first '.', '[' or '/': where a tensor is bound to one of

@@ -77,6 +77,8 @@ TEST_F(BindingTest, BindsByPath) {
   const auto tree = arguments({"params['Dense_0']['bias']", "params['Dense_0']['kernel']", "x"});
   EXPECT_THAT(bound(tree, {file({"params.Dense_0.kernel", "params/Dense_0/bias"})}), ElementsAre(2, 1, 0));
   EXPECT_THAT(bound(tree, {file({"Dense_0/kernel", "Dense_0.bias"})}), ElementsAre(4, 3, 0));
+  EXPECT_THAT(bound(tree, {file({"variables.Dense_0.kernel", "variables.Dense_0.bias"})}),
+              ElementsAre(6, 5, 0));
 }
 
 TEST_F(BindingTest, PrefersTheNameToThePath) {
