@@ -71,7 +71,8 @@ LABELLED = (
 )
 
 # Debian's LLVM archives are not instrumented: what their headers poison or resize here, they would touch there.
-ASAN = "export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0; "
+ASAN = ("export ASAN_OPTIONS=detect_container_overflow=0:allow_user_poisoning=0 "
+        f"LSAN_OPTIONS=suppressions={ROOT}/tests/sanitizers/leaks.supp; ")
 
 
 def ctest(preset, *options):
