@@ -64,11 +64,11 @@ class FormatsTest(FarmCase):
         home = self.farm.home
         (home / "bad.safetensors").write_bytes(
             safetensors({"w": ((3, 4), W), "b": ((3,), B), "extra": ((1,), [0.0])}))
-        error = self.build("affine.mlir", "bad.safetensors", code=3).stderr
+        error = self.build("affine.mlir", "bad.safetensors", code=2).stderr
         for part in ("f32[3,4]", "f32[4,3]", "extra"):
             self.assertIn(part, error)
         (home / "half.safetensors").write_bytes(safetensors({"w": ((4, 3), W)}))
-        self.assertIn("params['b']", self.build("affine.mlir", "half.safetensors", code=3).stderr)
+        self.assertIn("params['b']", self.build("affine.mlir", "half.safetensors", code=2).stderr)
         self.assertIn("no-such.npz", self.build("affine.mlir", "no-such.npz", code=6).stderr)
         (home / "noise.bin").write_bytes(b"\x00\x01noise" * 9)
         self.assertIn("noise.bin", self.build("affine.mlir", "noise.bin", code=2).stderr)

@@ -47,10 +47,10 @@ class Binder {
   Result<Bindings> finish() {
     complainOfMissing();
     if (count_ == 0) return shared();
-    std::string all = "the parameters do not fit the program's arguments:";
-    for (const std::string& one : complaints_) all += "\n  " + one;
+    std::string all = "the parameters do not fit the program's arguments: ";
+    for (const std::string& one : complaints_) all += (&one == &complaints_.front() ? "" : "; ") + one;
     if (count_ > complaints_.size())
-      all += "\n  and " + std::to_string(count_ - complaints_.size()) + " more";
+      all += "; and " + std::to_string(count_ - complaints_.size()) + " more";
     return fail(Code::kInvalidArgument, std::move(all));
   }
 

@@ -76,7 +76,8 @@ TEST(ActionKey, EachMemberBelowACompileSpec) {
                     memberCount<ShapeProfile>());
   eachChangesTheKey({{"min", [](auto& s) { s.profiles[0].dims["N"].min = 2; }},
                      {"opt", [](auto& s) { s.profiles[0].dims["N"].opt = 5; }},
-                     {"max", [](auto& s) { s.profiles[0].dims["N"].max = 9; }}},
+                     {"max", [](auto& s) { s.profiles[0].dims["N"].max = 9; }},
+                     {"multiple", [](auto& s) { s.profiles[0].dims["N"].multiple = 2; }}},
                     memberCount<DimRange>());
   eachChangesTheKey({{"affinities", [](auto& s) { s.partition.affinities = {{"conv*", s.target}}; }},
                      {"exclusions", [](auto& s) { s.partition.exclusions = {{"conv*", s.target}}; }},
