@@ -1,11 +1,11 @@
 #include "compiler_core/ir/attributes.h"
+#include "compiler_core/ir/fixed_point.h"
 #include "compiler_core/schedule/analysis/groups.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "compiler_core/schedule/passes.h"
 #include "mlir/Dialect/Linalg/Transforms/Transforms.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::schedule {
 
@@ -96,11 +96,11 @@ struct FuseElementwisePass : impl::FuseElementwisePassBase<FuseElementwisePass> 
     RewritePatternSet fusion(&getContext());
     fusion.add<FuseProducer, FoldFill>(&getContext());
     linalg::populateEraseUnusedOperandsAndResultsPatterns(fusion);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(fusion)))) return signalPassFailure();
+    if (failed(ir::applyToFixedPoint(getOperation(), std::move(fusion)))) return signalPassFailure();
     RewritePatternSet reuse(&getContext());
     reuse.add<ReuseOperand>(&getContext());
     linalg::populateEraseUnusedOperandsAndResultsPatterns(reuse);
-    if (failed(applyPatternsGreedily(getOperation(), std::move(reuse)))) return signalPassFailure();
+    if (failed(ir::applyToFixedPoint(getOperation(), std::move(reuse)))) return signalPassFailure();
   }
 };
 

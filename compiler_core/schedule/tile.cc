@@ -1,6 +1,7 @@
 #include <set>
 
 #include "compiler_core/ir/attributes.h"
+#include "compiler_core/ir/fixed_point.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/analysis/extents.h"
 #include "compiler_core/schedule/analysis/groups.h"
@@ -19,7 +20,6 @@
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/CSE.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::schedule {
 
@@ -159,7 +159,7 @@ struct TilePass : impl::TilePassBase<TilePass> {
   LogicalResult keepTilesOnly() {
     RewritePatternSet patterns(&getContext());
     tensor::populateFoldTensorEmptyPatterns(patterns);
-    return applyPatternsGreedily(getOperation(), std::move(patterns));
+    return ir::applyToFixedPoint(getOperation(), std::move(patterns));
   }
 
   // On a processor.

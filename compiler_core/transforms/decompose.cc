@@ -1,9 +1,9 @@
 #include "compiler_core/ir/dims.h"
+#include "compiler_core/ir/fixed_point.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
 
@@ -114,7 +114,7 @@ class Decompose : public impl::DecomposePassBase<Decompose> {
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<Softmax, BatchNorm, Concat>(&getContext());
-    if (failed(mlir::applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+    if (failed(ir::applyToFixedPoint(getOperation(), std::move(patterns)))) signalPassFailure();
   }
 };
 

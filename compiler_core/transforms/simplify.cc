@@ -1,9 +1,9 @@
+#include "compiler_core/ir/fixed_point.h"
 #include "compiler_core/ir/ir.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/passes.h"
 #include "compiler_core/transforms/patterns.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
 
@@ -144,7 +144,7 @@ class Simplify : public impl::SimplifyPassBase<Simplify> {
     patterns.add<DropNeutral, MaxToRelu, UnaryOfUnary, BroadcastOfBroadcast, TransposeToReshape>(
         &getContext());
     addTransposeOfTranspose(patterns);
-    if (failed(mlir::applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+    if (failed(ir::applyToFixedPoint(getOperation(), std::move(patterns)))) signalPassFailure();
   }
 };
 

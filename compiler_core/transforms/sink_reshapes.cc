@@ -1,9 +1,9 @@
 #include "compiler_core/ir/dims.h"
+#include "compiler_core/ir/fixed_point.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/elementwise.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
 
@@ -117,7 +117,7 @@ class SinkReshapes : public impl::SinkReshapesPassBase<SinkReshapes> {
   void runOnOperation() final {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<Elementwise>(&getContext());
-    if (failed(mlir::applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+    if (failed(ir::applyToFixedPoint(getOperation(), std::move(patterns)))) signalPassFailure();
   }
 };
 

@@ -1,10 +1,10 @@
 #include "compiler_core/ir/dims.h"
+#include "compiler_core/ir/fixed_point.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/elementwise.h"
 #include "compiler_core/transforms/passes.h"
 #include "compiler_core/transforms/patterns.h"
 #include "mlir/Pass/Pass.h"
-#include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
 namespace kiln::transforms {
 
@@ -161,7 +161,7 @@ class SinkTransposes : public impl::SinkTransposesPassBase<SinkTransposes> {
     mlir::RewritePatternSet patterns(&getContext());
     patterns.add<Elementwise, Softmax, Reduce, Concat>(&getContext());
     addTransposeOfTranspose(patterns);
-    if (failed(mlir::applyPatternsGreedily(getOperation(), std::move(patterns)))) signalPassFailure();
+    if (failed(ir::applyToFixedPoint(getOperation(), std::move(patterns)))) signalPassFailure();
   }
 };
 

@@ -36,10 +36,10 @@ class FormatsTest(FarmCase):
         options = [word for name in parameters for word in ("--params", self.farm.home / name)]
         return self.kiln("build", self.farm.home / file, "--target", "cpu:x86-64-v3", *options, code=code)
 
-    def run_artifact(self, artifact, name="y"):
+    def run_artifact(self, artifact):
         out = self.farm.home / ("out-" + artifact[7:19])
         self.kiln("run", artifact, "--input", f"x={self.farm.home / 'x.npy'}", "--output-dir", out)
-        shape, values = read_npy((out / f"{name}.npy").read_bytes())
+        shape, values = read_npy((out / "y.npy").read_bytes())
         self.assertEqual(shape, (2, 3))
         return list(values)
 
@@ -48,8 +48,8 @@ class FormatsTest(FarmCase):
         placed = artifact_of(self.build("affine.mlir", "weights.npz"))
         for artifact in (named, placed):
             self.kiln("verify", artifact)
-        self.assertEqual(self.run_artifact(named, "resulty"), Y)
-        self.assertEqual(self.run_artifact(placed, "resulty"), Y)
+        self.assertEqual(self.run_artifact(named), Y)
+        self.assertEqual(self.run_artifact(placed), Y)
         manifest = json_of(self.kiln("show", named, "--json"))
         self.assertIn("params/0", json.dumps(manifest))
 
@@ -58,7 +58,7 @@ class FormatsTest(FarmCase):
 
     def test_what_a_model_is_its_bytes_say_and_not_its_name(self):
         (self.farm.home / "program.onnx").write_text(PROGRAM)
-        self.assertEqual(self.run_artifact(artifact_of(self.build("program.onnx", "weights.safetensors")), "resulty"), Y)
+        self.assertEqual(self.run_artifact(artifact_of(self.build("program.onnx", "weights.safetensors"))), Y)
 
     def test_parameters_that_do_not_fit_are_all_named(self):
         home = self.farm.home

@@ -49,8 +49,7 @@ class Binder {
     if (count_ == 0) return shared();
     std::string all = "the parameters do not fit the program's arguments: ";
     for (const std::string& one : complaints_) all += (&one == &complaints_.front() ? "" : "; ") + one;
-    if (count_ > complaints_.size())
-      all += "; and " + std::to_string(count_ - complaints_.size()) + " more";
+    if (count_ > complaints_.size()) all += "; and " + std::to_string(count_ - complaints_.size()) + " more";
     return fail(Code::kInvalidArgument, std::move(all));
   }
 

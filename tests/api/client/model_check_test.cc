@@ -176,10 +176,15 @@ TEST(ModelCheck, WhatASequenceHoldsIsAskedFor) {
 // The farm reads other formats.
 TEST(ModelCheck, OnlyOnnxIsLookedInto) {
   const TempDirectory directory;
-  EXPECT_TRUE(checkModel(asBytes("no model"), "net.mlir", {}));
-  EXPECT_TRUE(checkModelFile(directory / "missing.mlir", {}));
+  constexpr std::string_view kProgram =
+      "func.func @main(%x: tensor<f32>) -> tensor<f32> {\n  %0 = stablehlo.add %x, %x : tensor<f32>\n  "
+      "return %0 : "
+      "tensor<f32>\n}\n";
+  EXPECT_TRUE(checkModel(asBytes(kProgram), "net.mlir", {}));
+  EXPECT_TRUE(checkModel(asBytes(kProgram), "net.onnx", {}));  // whatever it is called
+  EXPECT_FALSE(checkModel(asBytes("no model"), "net.mlir", {}));
   EXPECT_FALSE(checkModel(asBytes("no model"), "net.onnx", {}));
-  EXPECT_FALSE(checkModelFile(directory / "missing.onnx", {}));
+  EXPECT_FALSE(checkModelFile(directory / "missing.mlir", {}));
 }
 
 TEST(ModelCheck, WhatIsNoModelIsNamedByTheUsersPath) {

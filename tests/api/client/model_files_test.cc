@@ -134,7 +134,7 @@ TEST_F(ModelFilesTest, DataThatTheModelDoesNotNameIsRefused) {
   EXPECT_THAT(why(model, {"w.bin=" + extra, directory_ / "m/w.bin"}), testing::HasSubstr("is given twice"));
   EXPECT_THAT(why(file("m/whole.onnx", testing_support::emptyModel()), {extra}),
               testing::HasSubstr("it keeps nothing outside itself"));
-  EXPECT_THAT(why(file("m/whole.mlir", "module {}"), {extra}),
+  EXPECT_THAT(why(file("m/whole.mlir", "module { stablehlo. }"), {extra}),
               testing::HasSubstr("it keeps nothing outside itself"));
   EXPECT_EQ(findModelFiles(model, {"w.bin=" + extra + "x"}).error().code, Code::kNotFound);
   const auto page = findModelFiles(file("m/page.onnx", "<!DOCTYPE html><title>Sign in</title>"), {extra});

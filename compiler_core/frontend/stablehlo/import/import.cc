@@ -156,7 +156,8 @@ std::string Importer::outputName(std::size_t index) const {
     const Attributes& attributes = entry_->resultAttributes[index];
     const auto found = attributes.find("jax.result_info");
     const auto* text = found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second.value);
-    if (text && !text->empty()) return text->starts_with("result") ? *text : "result" + *text;
+    // A path within the result, or a name.
+    if (text && !text->empty()) return (*text)[0] == '[' || (*text)[0] == '.' ? "result" + *text : *text;
   }
   return "result" + std::to_string(index);
 }
