@@ -34,14 +34,14 @@ struct TreeEntry {
 };
 
 // Walks that stay within the same limits all together, and read each Directory once. Not thread safe; the
-// store and the instance have to outlive it.
+// store has to outlive it.
 class TreeWalker {
  public:
   // Whether nobody waits for the walk any more. Asked at each Directory that is entered.
   using Stopped = std::function<bool()>;
 
-  TreeWalker(BlobStore& store, const std::string& instance, TreeLimits limits, Stopped stopped = {})
-      : store_(store), instance_(instance), limits_(limits), stopped_(std::move(stopped)) {}
+  TreeWalker(BlobStore& store, std::string instance, TreeLimits limits, Stopped stopped = {})
+      : store_(store), instance_(std::move(instance)), limits_(limits), stopped_(std::move(stopped)) {}
 
   // As walkTree(); kCancelled once it is stopped.
   Result<std::vector<TreeEntry>> walk(const Digest& root);
@@ -71,7 +71,7 @@ class TreeWalker {
   Status count(std::size_t bytes);
 
   BlobStore& store_;
-  const std::string& instance_;
+  const std::string instance_;
   const TreeLimits limits_;
   const Stopped stopped_;
   std::vector<Digest>* missing_ = nullptr;  // of the walk under way

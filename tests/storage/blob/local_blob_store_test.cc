@@ -535,6 +535,7 @@ TEST(LocalBlobStore, AVerificationIsBelievedForItsTimeAndNoLonger) {
     clock.time += std::chrono::seconds(1);
     EXPECT_EQ(getBlob(*store, "a", digest, 100).error().code, Code::kDataLoss);
   }
+  writer.reset();  // no writer outlives its store
   store.reset();
   fs::remove_all(memory);
   if (!decay.isPossible()) GTEST_SKIP() << "writing to the store's files needs root";

@@ -43,7 +43,7 @@ class ReapiWire : public testing::Test {
       reapi::ContentAddressableStorage::NewStub(server_.channel());
   const std::string text_ = [] {
     std::string out;
-    for (int i = 0; out.size() < 5'000'000; ++i) out += std::to_string(i * 7919) + "\n";
+    for (std::uint64_t i = 0; out.size() < 5'000'000; ++i) out += std::to_string(i * 7919) + "\n";
     return out;
   }();
   const Digest digest_ = digestOf(text_);
