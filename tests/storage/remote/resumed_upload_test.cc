@@ -16,7 +16,7 @@ constexpr std::size_t kPart = 5 << 20;
 
 std::string pattern(std::size_t size) {
   std::string text;
-  for (int i = 0; text.size() < size; ++i) text += std::to_string(i * 7919) + "\n";
+  for (std::uint64_t i = 0; text.size() < size; ++i) text += std::to_string(i * 7919) + "\n";
   text.resize(size);
   return text;
 }
