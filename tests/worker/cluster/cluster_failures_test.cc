@@ -209,12 +209,14 @@ TEST_F(ClusterFailures, InputsThatAreAlwaysMissingAreGivenUpAndNothingElseIsSent
 TEST_F(ClusterFailures, ACancelledLeaseClosesTheStreamAndCancelsTheOperation) {
   cluster_.executes = {[&](grpc::ServerContext& context, grpc::ServerWriter<Operation>& stream) {
     stream.Write(cluster_.update(reapi::ExecutionStage::EXECUTING));
-    cancel_.request();
     while (!context.IsCancelled()) std::this_thread::yield();
     cluster_.cancelled = true;
     return grpc::Status::CANCELLED;
   }};
-  const auto done = run();
+  // Once it is known which operation it is.
+  const auto done = runner_->run(lease_, 0, cancel_, [&](const std::string& stage) {
+    if (stage == "cluster-runs") cancel_.request();
+  });
   ASSERT_FALSE(done);
   EXPECT_EQ(done.error().code, Code::kCancelled);
   while (!cluster_.cancelled) std::this_thread::yield();
