@@ -55,8 +55,10 @@ TEST_F(ClusterFailures, NothingIsWaitedForWithoutEnd) {
         {reapi::ExecutionStage::EXECUTING, "has not ended 60 s after its time limit of 600 s"}}) {
     cluster_.executed = 0;
     cluster_.executes = {[&](grpc::ServerContext& context, grpc::ServerWriter<Operation>& stream) {
-      while (!context.IsCancelled() && stream.Write(cluster_.update(stage)))
+      while (!context.IsCancelled() && stream.Write(cluster_.update(stage))) {
         clock_.advance(std::chrono::seconds(1));
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));  // it is read before the limit is over
+      }
       return grpc::Status::CANCELLED;
     }};
     EXPECT_THAT(refusal(), HasSubstr(message));
