@@ -24,9 +24,8 @@ namespace {
 constexpr std::uint64_t kMaxBudgetBytes = std::uint64_t{1} << 53;
 
 struct Options {
-  ModelOptions model;
-  std::string toolchain;
-  std::vector<std::string> targets, profiles, pins, sequences;
+  std::string model, toolchain;
+  std::vector<std::string> data, parameters, targets, profiles, pins, sequences;
   std::string tune = "off", budget, precision = "f32", reassociation = "off";
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
@@ -37,7 +36,9 @@ struct Options {
   std::string traces;
 };
 
-Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<CheckRequest> check) {
+Result<v1::SubmitJobRequest> makeRequest(const Options& options,
+                                         const std::vector<parameters::TensorFile>& parameters,
+                                         std::optional<CheckRequest> check) {
   for (const auto& target : options.targets) KILN_TRY(checkTarget(target));
   KILN_ASSIGN(auto profiles, parseProfiles(options.profiles));
   CompileSpec spec;
@@ -51,8 +52,7 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
   spec.maxPlannedBytes = options.maxPlannedBytes;
   for (const auto& pin : options.pins) KILN_TRY(addPin(pin, spec.pins));
   for (const auto& sequence : options.sequences) KILN_TRY(addComposite(sequence, spec.sequences));
-  KILN_ASSIGN(const auto parameters, parameters::expandParameters(options.model.parameters));
-  for (const auto& file : parameters) spec.parameters.push_back(file.path);
+  for (const parameters::TensorFile& file : parameters) spec.parameters.push_back(file.path);
   v1::SubmitJobRequest request;
   KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
   KILN_ASSIGN(*request.mutable_spec_json(), toCanonicalJson(submittedToJson(spec)));
@@ -78,7 +78,8 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options, std::optional<C
 }
 
 Status run(const Context& context, const Options& options) {
-  KILN_TRY(makeRequest(options, {}));  // a mistake is told before anything is uploaded
+  KILN_ASSIGN(const auto parameters, parameters::expandParameters(options.parameters));
+  KILN_TRY(makeRequest(options, parameters, {}));  // a mistake is told before anything is uploaded
   KILN_ASSIGN(const auto trace, BuildTrace::begin(options.traces));
   KILN_ASSIGN(const auto trust, namedTrust(context));
   Interrupt interrupt("nothing was submitted; what was uploaded is not sent again");
@@ -90,8 +91,8 @@ Status run(const Context& context, const Options& options) {
     KILN_ASSIGN(check, uploadCheck(*client, options.checkPlan));
     check->emulated = options.checkEmulated;
   }
-  KILN_ASSIGN(auto request, makeRequest(options, std::move(check)));
-  KILN_TRY(addModel(*client, options.model, !context.json, request));
+  KILN_ASSIGN(auto request, makeRequest(options, parameters, std::move(check)));
+  KILN_TRY(addModel(*client, {options.model, options.data, parameters}, !context.json, request));
   interrupt.submits();
   KILN_ASSIGN(auto job, client->submit(request, trace->submits()));
   trace->submitted();
@@ -163,14 +164,14 @@ void addBuild(CLI::App& app, Context& context) {
                              "  kiln build model.onnx --target cpu:x86-64-v4,cpu:x86-64-v3 --affinity "
                              "op:Softmax=cpu:x86-64-v3",
                              [&context, options] { return run(context, *options); });
-  command.add_option("MODEL", options->model.model, "A file, or git+URL@COMMIT#path (file, https or ssh)")
+  command.add_option("MODEL", options->model, "A file, or git+URL@COMMIT#path (file, https or ssh)")
       ->required();
   command
-      .add_option("--data", options->model.data,
+      .add_option("--data", options->data,
                   "[NAME=]FILE: external data beside what the model names in its own folder (repeatable)")
       ->allow_extra_args(false);
   command
-      .add_option("--params", options->model.parameters,
+      .add_option("--params", options->parameters,
                   "Tensors that take the place of inputs, by name or position: a safetensors, npz, npy or "
                   "GGUF file, or "
                   "a folder with model.safetensors (repeatable)")

@@ -7,7 +7,6 @@
 #include "api/cli/build/local_commit.h"
 #include "api/client/model_check.h"
 #include "api/client/model_files.h"
-#include "compiler_core/frontend/parameters/expand.h"
 #include "manifest/spec/compile_spec.h"
 #include "storage/blob/upload.h"
 #include "storage/source/git_reference.h"
@@ -68,8 +67,7 @@ Status addFiles(const std::string& model, const std::vector<std::string>& data, 
 }
 
 // The spec of the request names them so.
-Status addParameters(const std::vector<std::string>& given, Sources& sources) {
-  KILN_ASSIGN(const auto files, parameters::expandParameters(given));
+Status addParameters(const std::vector<parameters::TensorFile>& files, Sources& sources) {
   for (const parameters::TensorFile& file : files) {
     KILN_ASSIGN(const Digest digest, digestOfFile(file.file));
     sources.add(file.path, {digest, file.file, {}}, nullptr);

@@ -6,13 +6,14 @@
 #include <vector>
 
 #include "api/client/client.h"
+#include "compiler_core/frontend/parameters/expand.h"
 
 namespace kiln::cli {
 
 struct ModelOptions {
-  std::string model;                    // a file of any format that the compiler knows, or a commit
-  std::vector<std::string> data;        // as findModelFiles() has it
-  std::vector<std::string> parameters;  // as expandParameters() has them
+  std::string model;              // a file of any format that the compiler knows, or a commit
+  std::vector<std::string> data;  // as findModelFiles() has it
+  std::vector<parameters::TensorFile> parameters;
 };
 
 // Adds the sources of the model to `request`, whose spec names the parameters already, uploading what the

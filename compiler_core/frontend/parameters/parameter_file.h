@@ -11,7 +11,6 @@
 namespace kiln::parameters {
 
 enum class Format { kSafetensors, kNpz, kNpy, kGguf };
-std::string_view formatName(Format format);  // "safetensors", "npz", "npy", "GGUF"
 
 // Tensors are views into maps of the files, and keep those alive; compressed members of an .npz own memory.
 struct ParameterFile {

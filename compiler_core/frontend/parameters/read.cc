@@ -84,20 +84,6 @@ Result<ParameterFile> readShards(const std::string& path, Bytes file) {
 
 }  // namespace
 
-std::string_view formatName(Format format) {
-  switch (format) {
-    case Format::kSafetensors:
-      return "safetensors";
-    case Format::kNpz:
-      return "npz";
-    case Format::kNpy:
-      return "npy";
-    case Format::kGguf:
-      return "GGUF";
-  }
-  return "";
-}
-
 Result<ParameterFile> readParameters(const std::string& path) {
   std::string found = path;
   std::error_code ignored;

@@ -32,7 +32,7 @@ class ReadParametersTest : public testing::Test {
     // By any name but that of its format.
     const auto found = readParameters(write("weights.bin", bytes));
     ASSERT_TRUE(found) << found.error().message;
-    EXPECT_EQ(formatName(found->format), formatName(format));
+    EXPECT_EQ(found->format, format);
     EXPECT_THAT(found->files, ElementsAre(directory_ / "weights.bin"));
   }
   void expectError(const std::string& path, const std::string& part, Code code = Code::kInvalidArgument) {
