@@ -50,9 +50,9 @@ struct Numerics {
 
 struct CompileSpec {
   // Profiles and pins keep one order: profiles as given (a program tells them by index), pins by name.
-  // files[0] is the model itself, always "model.onnx" (or model.mlir), whatever it was called by the user: a
-  // name must not change a digest. Further files are external data, at the relative paths the model names,
-  // and those of `parameters`, sorted by path.
+  // files[0] is the model itself, "model.onnx" or "model.mlir" by what the user's name ends in: the rest of
+  // the name must not change a digest. Further files are external data, at the relative paths the model
+  // names, and those of `parameters`, sorted by path.
   std::vector<ModelFile> files;
   Digest toolchainDigest;              // the toolchain Tree's root Directory
   std::string target;                  // "cpu:x86-64-v3"
