@@ -1,5 +1,6 @@
 #include "manifest/base/clock.h"
 
+#include <cstdio>
 #include <ctime>
 
 namespace kiln {
@@ -12,8 +13,10 @@ std::string rfc3339(TimePoint time) {
   std::time_t seconds = std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
   std::tm parts{};
   gmtime_r(&seconds, &parts);
-  char text[32];
-  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &parts);
+  char text[48];
+  // Not strftime, which gives years before 1000 fewer than four digits.
+  std::snprintf(text, sizeof text, "%04d-%02d-%02dT%02d:%02d:%02dZ", parts.tm_year + 1900, parts.tm_mon + 1,
+                parts.tm_mday, parts.tm_hour, parts.tm_min, parts.tm_sec);
   return text;
 }
 

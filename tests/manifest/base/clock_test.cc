@@ -11,6 +11,11 @@ TEST(Rfc3339, RoundTrips) {
     EXPECT_EQ(rfc3339(parseRfc3339(text).value()), text);
 }
 
+TEST(Rfc3339, AlwaysHasAYearOfFourDigits) {
+  EXPECT_EQ(rfc3339(TimePoint(std::chrono::seconds(-62'135'596'800))), "0001-01-01T00:00:00Z");
+  EXPECT_EQ(rfc3339(TimePoint(std::chrono::seconds(-30'610'224'001))), "0999-12-31T23:59:59Z");
+}
+
 TEST(Rfc3339, HasOneForm) {
   for (const char* text :
        {"", "2026-11-20", "2026-11-20T05:23:32", "2026-11-20t05:23:32Z", "2026-11-20T05:23:32+00:00",
