@@ -4,6 +4,7 @@
 
 #include "manifest/base/printable.h"
 #include "manifest/base/utf8.h"
+#include "storage/postgres/rows.h"
 
 namespace kiln::postgres {
 namespace {
@@ -41,6 +42,10 @@ Param::Param(Bytes value)
     : text_(reinterpret_cast<const char*>(value.data()), value.size()), isBinary_(true) {}
 
 Param::Param(TimePoint value) {
+  if (value <= kEarliest || value >= kLatest) {
+    text_ = value <= kEarliest ? "-infinity" : "infinity";
+    return;
+  }
   auto seconds = std::chrono::floor<std::chrono::seconds>(value);
   std::string whole = rfc3339(value);
   whole.pop_back();  // the Z

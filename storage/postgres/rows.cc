@@ -45,8 +45,8 @@ std::int64_t Rows::affected() const {
 }
 
 Status Rows::status() const {
-  if (problem_.empty()) return {};
-  return fail(Code::kInternal, problem_);
+  if (!problem_) return {};
+  return fail(*problem_);
 }
 
 bool Row::isNull(std::string_view column) const {
@@ -58,14 +58,14 @@ std::optional<std::string_view> Row::text(std::string_view column) const {
   int number = -1;
   for (int i = 0; i < PQnfields(rows_.result_); ++i)
     if (PQfname(rows_.result_, i) == column) number = i;
-  if (number < 0) complain(column, "is not in the result");
+  if (number < 0) complain(column, "is not in the result", Code::kInternal);
   if (number < 0 || PQgetisnull(rows_.result_, number_, number)) return std::nullopt;
   return std::string_view(PQgetvalue(rows_.result_, number_, number),
                           static_cast<std::size_t>(PQgetlength(rows_.result_, number_, number)));
 }
 
-void Row::complain(std::string_view column, std::string_view problem) const {
-  if (rows_.problem_.empty()) rows_.problem_ = fmt::format("PostgreSQL: column {} {}", column, problem);
+void Row::complain(std::string_view column, std::string_view problem, Code code) const {
+  if (!rows_.problem_) rows_.problem_ = Error{code, fmt::format("PostgreSQL: column {} {}", column, problem)};
 }
 
 void Row::read(std::string_view column, std::string_view text, bool& out) const {
@@ -92,6 +92,14 @@ bool Row::parseUnsigned(std::string_view column, std::string_view text, std::uin
 // The session's DateStyle is ISO and its time zone UTC: "2026-11-20 05:23:32.123456+00", the fraction
 // optional.
 void Row::read(std::string_view column, std::string_view text, TimePoint& out) const {
+  if (text == "-infinity" || text.ends_with(" BC")) {
+    out = kEarliest;
+    return;
+  }
+  if (const std::size_t year = text.find('-'); text == "infinity" || (year > 4 && year != text.npos)) {
+    out = kLatest;
+    return;
+  }
   std::tm parts{};
   std::string whole(text);
   const char* rest = ::strptime(whole.c_str(), "%Y-%m-%d %H:%M:%S", &parts);

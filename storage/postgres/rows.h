@@ -17,11 +17,18 @@ struct pg_result;
 
 namespace kiln::postgres {
 
+// 0001-01-01T00:00:00Z and the last microsecond of 9999: what a TimePoint of a row lies between. As
+// parameters they are PostgreSQL's infinite times, so that a list continues behind a row that has one.
+inline constexpr TimePoint kEarliest{std::chrono::seconds(-62'135'596'800)};
+inline constexpr TimePoint kLatest{std::chrono::seconds(253'402'300'800) - Duration(1)};
+
 class Rows;
 
 // One row, valid while its Rows lives. A column that is not there, a NULL that was not asked for as an
 // optional, or a value that does not fit gives a default value and makes Rows::status() (hence map() and
-// first()) fail.
+// first()) fail. A time outside of the years 1 to 9999, infinite ones among them, is none that a farm writes;
+// it reads as the nearer end of those years (kEarliest, kLatest), so that the rest of the list stays readable
+// and whoever compares the row with what is signed can say which one is wrong.
 class Row {
  public:
   // std::string, bool, any integer type, double, TimePoint, std::vector<std::uint8_t> (bytea),
@@ -36,7 +43,7 @@ class Row {
 
   // The text of the value; nothing for NULL. An unknown column is an error.
   std::optional<std::string_view> text(std::string_view column) const;
-  void complain(std::string_view column, std::string_view problem) const;
+  void complain(std::string_view column, std::string_view problem, Code code = Code::kDataLoss) const;
   void read(std::string_view column, std::string_view text, std::string& out) const { out = text; }
   void read(std::string_view column, std::string_view text, bool& out) const;
   void read(std::string_view column, std::string_view text, double& out) const;
@@ -65,7 +72,8 @@ class Rows {
   Row operator[](int number) const { return Row(*this, number); }
   // Rows that an INSERT, UPDATE or DELETE changed.
   std::int64_t affected() const;
-  // The first conversion that failed so far, as kInternal naming the column.
+  // The first conversion that failed so far, naming the column: kInternal if it is not in the result,
+  // kDataLoss for a value that this program did not write.
   Status status() const;
 
   // One value per row.
@@ -89,7 +97,7 @@ class Rows {
  private:
   friend class Row;
   pg_result* result_;
-  mutable std::string problem_;
+  mutable std::optional<Error> problem_;
 };
 
 template <class T>

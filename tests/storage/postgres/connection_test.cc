@@ -96,6 +96,11 @@ TEST(Connection, WrongReadsAreErrorsNamingTheColumn) {
     auto out = rows.first(read);
     return out ? "no error" : out.error().message;
   };
+  // A column that the statement does not give is this program's mistake, a value that does not fit is not.
+  const Rows one = connection.execute("SELECT 'x'::text AS word").value();
+  EXPECT_EQ(Code::kDataLoss, one.map([](const Row& row) { return row.get<int>("word"); }).error().code);
+  const Rows other = connection.execute("SELECT 'x'::text AS word").value();
+  EXPECT_EQ(Code::kInternal, other.map([](const Row& row) { return row.get<int>("absent"); }).error().code);
   EXPECT_NE(problem([](const Row& row) { return row.get<int>("word"); }).find("word is not an integer"),
             std::string::npos);
   EXPECT_NE(problem([](const Row& row) { return row.get<int>("nothing"); }).find("nothing is NULL"),
@@ -108,6 +113,28 @@ TEST(Connection, WrongReadsAreErrorsNamingTheColumn) {
             std::string::npos);
   EXPECT_NE(problem([](const Row& row) { return row.get<std::optional<bool>>("word"); }).find("boolean"),
             std::string::npos);
+}
+
+// One row of an administrator's must not end every list that it stands in.
+TEST(Connection, TimesThatNoFarmWritesReadAsTheEndsOfTheCalendarAndKeepTheirOrder) {
+  Connection connection = connect();
+  const std::pair<const char*, TimePoint> cases[] = {{"infinity", kLatest},
+                                                     {"10000-01-01", kLatest},
+                                                     {"294276-12-31", kLatest},
+                                                     {"-infinity", kEarliest},
+                                                     {"0044-03-15 BC", kEarliest}};
+  for (const auto& [text, wanted] : cases) {
+    EXPECT_EQ(roundTrip<TimePoint>(connection, "timestamptz", Param(text)).value(), wanted) << text;
+    // A list goes on behind such a row: it does not come again.
+    const char* order = wanted == kLatest ? "SELECT $1::timestamptz > $2::timestamptz AS again"
+                                          : "SELECT $1::timestamptz < $2::timestamptz AS again";
+    const Rows rows = connection.execute(order, {Param(text), wanted}).value();
+    EXPECT_FALSE(rows[0].get<bool>("again")) << text;
+  }
+  EXPECT_EQ(roundTrip<TimePoint>(connection, "timestamptz", kLatest).value(), kLatest);
+  EXPECT_EQ(roundTrip<TimePoint>(connection, "timestamptz", kEarliest).value(), kEarliest);
+  for (const TimePoint inside : {kEarliest + Duration(1), kLatest - Duration(1)})
+    EXPECT_EQ(roundTrip<TimePoint>(connection, "timestamptz", inside).value(), inside) << rfc3339(inside);
 }
 
 TEST(Connection, ErrorsHaveCanonicalCodesAndNoForeignData) {
