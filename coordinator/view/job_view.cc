@@ -58,11 +58,18 @@ const char* stateName(RunState state) {
 }
 
 // A run is done once its builder has answered; the action has failed where no tool did what was asked.
-bool hasFailed(const RunRecord& run, const v1::JobAction& action) {
-  return run.state == RunState::kDone && !action.builders().empty() &&
-         std::ranges::none_of(action.builders(), [](const v1::BuilderResult& builder) {
-           return builder.exit_code() == 0 && !builder.disputed();
-         });
+// Without the builders at hand it is known by its runs whose tool it was.
+bool hasFailed(const index::JobSnapshot& snapshot, const RunRecord& furthestRun,
+               const v1::JobAction& action) {
+  if (furthestRun.state != RunState::kDone) return false;
+  if (!action.builders().empty())
+    return std::ranges::none_of(action.builders(), [](const v1::BuilderResult& builder) {
+      return builder.exit_code() == 0 && !builder.disputed();
+    });
+  return std::ranges::none_of(snapshot.runs, [&](const RunRecord& run) {
+    return run.action == furthestRun.action && run.state == RunState::kDone &&
+           !snapshot.failedRuns.contains(run.id);
+  });
 }
 
 void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& action, v1::JobAction& out) {
@@ -76,7 +83,7 @@ void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& ac
     out.set_state("cached");
     return;
   }
-  out.set_state(hasFailed(*run, out) ? stateName(RunState::kFailed) : stateName(run->state));
+  out.set_state(hasFailed(snapshot, *run, out) ? stateName(RunState::kFailed) : stateName(run->state));
   out.set_stage(run->stage);
   out.set_worker(run->worker);
   out.set_attempt(run->attempts);

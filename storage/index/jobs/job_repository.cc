@@ -90,10 +90,16 @@ Status loadActions(Connection& connection, const JobKey& key, JobSnapshot& snaps
 }
 
 Status loadRuns(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT * FROM runs WHERE instance = $1 AND job_id = $2 ORDER BY queued, id",
-                                 {key.instance, key.id}));
-  KILN_ASSIGN(snapshot.runs, rows.map(runAt));
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT r.*, EXISTS (SELECT FROM action_results e WHERE e.instance = r.instance "
+                             "AND e.run_id = r.id AND e.exit_code <> 0) AS tool_failed FROM runs r WHERE "
+                             "instance = $1 AND job_id = $2 ORDER BY queued, id",
+                             {key.instance, key.id}));
+  KILN_ASSIGN(snapshot.runs, rows.map([&](const Row& row) {
+    RunRecord run = runAt(row);
+    if (run.state == RunState::kDone && row.get<bool>("tool_failed")) snapshot.failedRuns.insert(run.id);
+    return run;
+  }));
   // Not the highest of them: of two changes at once the one that commits last may have the lower number.
   for (const RunRecord& run : snapshot.runs) snapshot.job.revision += run.revision;
   return {};

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -195,6 +196,8 @@ struct JobSnapshot {
   std::vector<TargetRecord> targets;
   std::vector<ActionRecord> actions;
   std::vector<RunRecord> runs;
+  std::set<std::string>
+      failedRuns;  // ids of runs that are done, and whose tool ended with another code than 0
   // For each of the job's actions: the job's own results and, unless it wants none from the cache, undisputed
   // successes of earlier jobs. Oldest first.
   std::vector<ResultRecord> results;

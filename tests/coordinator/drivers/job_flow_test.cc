@@ -313,8 +313,18 @@ TEST_F(JobFlow, TheCompilersReasonAndExitCodeReachTheJob) {
   EXPECT_EQ(job.error().exit_code(), 4);
   EXPECT_EQ(job.error().message(), "node n1: operator Foo");
   EXPECT_EQ(job.error().details_json(), R"({"unsupported":[{"node":"n1"}]})");
-  for (const auto& action : job.actions())
-    if (action.kind() == v1::ACTION_COMPILE) EXPECT_EQ(action.state(), "failed");
+  // Whoever follows the job or lists it is told so too, though neither reads what the builders left.
+  v1::ListJobsRequest all;
+  all.set_instance(job.instance());
+  v1::ListJobsResponse listed;
+  grpc::ClientContext context;
+  ASSERT_TRUE(jobStub_->ListJobs(&context, all, &listed).ok());
+  ASSERT_EQ(listed.jobs_size(), 1);
+  for (const v1::Job* view : {&job, &listed.jobs(0)}) {
+    const auto compile = std::ranges::find(view->actions(), v1::ACTION_COMPILE, &v1::JobAction::kind);
+    ASSERT_NE(compile, view->actions().end());
+    EXPECT_EQ(compile->state(), "failed");
+  }
 }
 
 TEST_F(JobFlow, AnotherSourceOfTheSameBytesGainsAStatement) {
