@@ -97,6 +97,12 @@ class Decision {
     const auto found = options_.operators.find(node);
     return found == options_.operators.end() ? std::string() : found->second;
   }
+  // As the model calls what an operation came from: "Loop"; the operation's own name where the model has
+  // none.
+  std::string modelName(Operation* op) const {
+    const std::string known = operatorOf(ir::nodeName(op->getLoc()));
+    return known.empty() ? op->getName().getStringRef().str() : known;
+  }
   const std::string& name(TargetIndex target) const { return options_.targets[target]; }
   const CapabilityTable& table(TargetIndex target) const { return options_.capabilities(name(target)); }
 
@@ -110,8 +116,7 @@ class Decision {
         verdict = {Service::kNone,
                    "target " + name(target) + " knows no sizes that depend on values, and this node has one"};
       if (verdict.service == Service::kNone)
-        out.push_back({ir::nodeName(inner->getLoc()), inner->getName().getStringRef().str(), "", 0,
-                       std::move(verdict.reason)});
+        out.push_back({ir::nodeName(inner->getLoc()), modelName(inner), "", 0, std::move(verdict.reason)});
     });
     for (const std::string& node : namesOf(op))
       for (const PlacementRule& rule : options_.rules.exclusions)

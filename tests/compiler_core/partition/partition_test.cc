@@ -228,6 +228,7 @@ func.func @main(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xi64>) {
 })");
   ASSERT_TRUE(result);
   ASSERT_EQ(result->unsupported.size(), 1u);
+  EXPECT_EQ(result->unsupported[0].op, "TopK") << "as the model calls it";
   EXPECT_EQ(result->unsupported[0].reason, "target cuda:sm_90a has no kiln.sort");
   for (const char* operation :
        {"kiln.unique", "kiln.nms", "kiln.compress", "kiln.truncate", "kiln.if", "kiln.loop"})
