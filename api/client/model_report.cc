@@ -9,6 +9,7 @@
 #include <set>
 
 #include "api/client/shell_word.h"
+#include "compiler_core/frontend/folder/model_folder.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/dim_option.h"
 
@@ -100,15 +101,16 @@ Json ModelReport::toJson() const {
   return json;
 }
 
-Result<ModelReport> inspectModel(const std::string& path, const std::vector<std::string>& data,
+Result<ModelReport> inspectModel(const std::string& given, const std::vector<std::string>& data,
                                  const std::vector<std::string>& targets) {
-  if (path.starts_with("git+"))
+  if (given.starts_with("git+"))
     return fail(Code::kInvalidArgument,
-                printable(path) +
+                printable(given) +
                     ": inspect reads files of this machine; get this one first, with git clone and git "
                     "checkout or with git show COMMIT:PATH > FILE, and give its path");
   ModelReport report;
-  report.path = path;
+  KILN_ASSIGN(const frontend::FolderModel found, frontend::modelAt(given));
+  const std::string& path = report.path = found.model;
   KILN_ASSIGN(report.files, findModelFiles(path, data));
   for (const ModelFileOnDisk& file : report.files) {
     std::error_code error;

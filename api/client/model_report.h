@@ -28,9 +28,9 @@ struct ModelReport {
   Json toJson() const;
 };
 
-// Errors as findModelFiles and readModel have them. `data` and `targets` are repeated in
-// the command line.
-Result<ModelReport> inspectModel(const std::string& path, const std::vector<std::string>& data,
+// `given`: a file, or a folder with one (frontend/folder). Errors as modelAt(), findModelFiles and readModel
+// have them. `data` and `targets` are repeated in the command line.
+Result<ModelReport> inspectModel(const std::string& given, const std::vector<std::string>& data,
                                  const std::vector<std::string>& targets);
 
 }  // namespace kiln::client

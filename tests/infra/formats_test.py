@@ -56,6 +56,22 @@ class FormatsTest(FarmCase):
     def test_an_onnx_model_takes_them_too(self):
         self.assertEqual(self.run_artifact(artifact_of(self.build("affine.onnx", "weights.safetensors"))), Y)
 
+    def test_a_folder_is_the_model_in_it_with_its_weights(self):
+        folder = self.farm.home / "published"
+        folder.mkdir()
+        (folder / "config.json").write_text("{}")
+        self.assertIn("only config.json", self.build("published", code=6).stderr)
+        (folder / "program.txt").write_text(PROGRAM)
+        (folder / "model.safetensors").write_bytes(safetensors({"w": ((4, 3), W), "b": ((3,), B)}))
+        built = self.build("published")
+        self.assertIn("program.txt, parameters", built.stderr)
+        self.assertEqual(self.run_artifact(artifact_of(built)), Y)
+        (folder / "other.onnx").write_bytes(ONNX)
+        self.assertIn("2 models in this folder (other.onnx, program.txt)", self.build("published", code=2).stderr)
+        # Without a farm the same folders are taken.
+        (folder / "program.txt").unlink()
+        self.assertIn("other.onnx", self.kiln("inspect", folder).stdout)
+
     def test_what_a_model_is_its_bytes_say_and_not_its_name(self):
         (self.farm.home / "program.onnx").write_text(PROGRAM)
         self.assertEqual(self.run_artifact(artifact_of(self.build("program.onnx", "weights.safetensors"))), Y)

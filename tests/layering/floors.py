@@ -83,6 +83,7 @@ FLOORS = {
         "graph": "parameters",
         "onnx": "graph parameters rules",
         "stablehlo": "graph parameters rules",
+        "folder": "stablehlo",
         ".": "graph onnx parameters stablehlo",
     },
     "compiler_core/frontend/onnx": {

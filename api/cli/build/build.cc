@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -14,9 +15,11 @@
 #include "api/cli/view/job_view.h"
 #include "api/client/built_artifact.h"
 #include "api/client/trusted_artifact.h"
+#include "compiler_core/frontend/folder/model_folder.h"
 #include "compiler_core/frontend/parameters/expand.h"
 #include "manifest/spec/profile_option.h"
 #include "manifest/spec/target.h"
+#include "storage/source/git_reference.h"
 
 namespace kiln::cli {
 namespace {
@@ -77,7 +80,23 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options,
   return request;
 }
 
-Status run(const Context& context, const Options& options) {
+// A folder as the model in it, with the weights beside it where none are named.
+Status enterFolder(const Context& context, Options& options) {
+  if (source::isGitReference(options.model)) return {};
+  KILN_ASSIGN(frontend::FolderModel found, frontend::modelAt(options.model));
+  if (found.model == options.model) return {};
+  options.model = std::move(found.model);
+  if (options.parameters.empty()) options.parameters = std::move(found.parameters);
+  if (!context.json)
+    note("model " + options.model +
+         (options.parameters.empty() ? ""
+                                     : fmt::format(", parameters {}", fmt::join(options.parameters, ", "))));
+  return {};
+}
+
+Status run(const Context& context, const Options& given) {
+  Options options = given;
+  KILN_TRY(enterFolder(context, options));
   KILN_ASSIGN(const auto parameters, parameters::expandParameters(options.parameters));
   KILN_TRY(makeRequest(options, parameters, {}));  // a mistake is told before anything is uploaded
   KILN_ASSIGN(const auto trace, BuildTrace::begin(options.traces));
@@ -164,7 +183,9 @@ void addBuild(CLI::App& app, Context& context) {
                              "  kiln build model.onnx --target cpu:x86-64-v4,cpu:x86-64-v3 --affinity "
                              "op:Softmax=cpu:x86-64-v3",
                              [&context, options] { return run(context, *options); });
-  command.add_option("MODEL", options->model, "A file, or git+URL@COMMIT#path (file, https or ssh)")
+  command
+      .add_option("MODEL", options->model,
+                  "A file, a folder with one model, or git+URL@COMMIT#path (file, https or ssh)")
       ->required();
   command
       .add_option("--data", options->data,

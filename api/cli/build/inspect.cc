@@ -71,7 +71,8 @@ void addInspect(CLI::App& app, Context& context) {
                  "Say what a model is and what its build will ask for; needs no farm. Sizes and pins in the "
                  "command line that it prints are examples. Exit 4 where operators are not served",
                  "kiln inspect model.onnx", [&context, options] { return run(context, *options); });
-  command.add_option("MODEL", options->model, "A file of this machine")->required();
+  command.add_option("MODEL", options->model, "A file of this machine, or a folder with one model")
+      ->required();
   command
       .add_option("--data", options->data,
                   "[NAME=]FILE: external data beside what the model names in its own folder (repeatable)")

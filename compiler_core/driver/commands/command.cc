@@ -6,6 +6,7 @@
 #include <algorithm>
 
 #include "compiler_core/analysis/dim_binding.h"
+#include "compiler_core/frontend/folder/model_folder.h"
 #include "compiler_core/runtime/program_abi.h"
 #include "manifest/base/file.h"
 #include "manifest/json/json.h"
@@ -57,10 +58,13 @@ ExitCode exitForFile(const Error& error) {
   return error.code == Code::kNotFound ? kExitNotFound : kExitUsage;
 }
 
-CommandResult checkThere(const std::string& model) {
-  if (auto file = openRegular(model); !file && file.error().code == Code::kNotFound)
+tl::expected<ModelPaths, CommandError> locate(const ModelPaths& given) {
+  auto found = frontend::modelAt(given.model);
+  if (!found) return stop(exitForFile(found.error()), found.error());
+  if (auto file = openRegular(found->model); !file && file.error().code == Code::kNotFound)
     return stop(kExitNotFound, file.error());
-  return {};
+  return ModelPaths(std::move(found->model),
+                    given.parameters.empty() ? std::move(found->parameters) : given.parameters);
 }
 
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path) {

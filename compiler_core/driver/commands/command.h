@@ -33,9 +33,10 @@ Result<std::string> readText(const std::string& path, std::uint64_t limit, const
 
 // The exit that an error of such a file stands for: of usage, but for one that is not there.
 ExitCode exitForFile(const Error& error);
-// Stops with kExitNotFound where there is no such file; what else is wrong with a model is said by its
-// reader.
-CommandResult checkThere(const std::string& model);
+// A folder as the model in it, with its weights where none are given (frontend/folder). Stops with
+// kExitNotFound where there is no such file, or no model in the folder; what else is wrong with a model is
+// said by its reader.
+tl::expected<ModelPaths, CommandError> locate(const ModelPaths& given);
 
 // Reads a CompileSpec; failures as exitForFile.
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
@@ -45,7 +46,7 @@ Status checkServed(const CompileSpec& spec);
 CompileRequest requestOf(const CompileSpec& spec, Target target);
 // The compile that a spec describes, without a place to write to. `toolchain` may be empty
 // (findToolchainLib).
-tl::expected<CompileRequest, CommandError> requestFor(const ModelPaths& paths, const CompileSpec& spec,
+tl::expected<CompileRequest, CommandError> requestFor(const ModelPaths& given, const CompileSpec& spec,
                                                       const std::string& toolchain);
 // The files of the spec's parameters: those `given`, as expandParameters() has them, or where none are, what
 // lies beside the model. kFailedPrecondition: they are not what the spec names.

@@ -133,9 +133,10 @@ Status writeDocuments(const CompileSpec& spec, const CompileResult& result, cons
   return writeBounded(out, "manifest.json", manifest.toJson());
 }
 
-tl::expected<CompileRequest, CommandError> requestFor(const ModelPaths& paths, const CompileSpec& spec,
+tl::expected<CompileRequest, CommandError> requestFor(const ModelPaths& given, const CompileSpec& spec,
                                                       const std::string& toolchain) {
-  if (auto there = checkThere(paths.model); !there) return tl::make_unexpected(there.error());
+  const auto paths = locate(given);
+  if (!paths) return tl::make_unexpected(paths.error());
   if (auto served = checkServed(spec); !served) return stop(served.error());
   auto target = parseTarget(spec.target);
   if (!target)
@@ -148,14 +149,14 @@ tl::expected<CompileRequest, CommandError> requestFor(const ModelPaths& paths, c
                  "target.features are not those of " + spec.target +
                      " in this toolchain; make a new spec, or take the toolchain that it was made for",
                  {}});
-  if (auto same = checkModel(spec, paths.model); !same) return stop(same.error());
-  auto parameters = parametersOf(spec, paths);
+  if (auto same = checkModel(spec, paths->model); !same) return stop(same.error());
+  auto parameters = parametersOf(spec, *paths);
   if (!parameters) return stop(parameters.error());
   auto lib = findToolchainLib(toolchain);
   if (!lib) return stop(kExitUsage, lib.error());
   if (!spec.features.empty()) target->features = spec.features;
   CompileRequest request = requestOf(spec, std::move(*target));
-  request.model = paths.model;
+  request.model = paths->model;
   request.parameters = std::move(*parameters);
   request.toolchainLib = *lib;
   return request;

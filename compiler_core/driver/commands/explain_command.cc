@@ -91,11 +91,12 @@ Json json(const CompileResult& result, const std::string& target) {
 CommandResult explainCommand(const ExplainArguments& arguments) {
   const auto spec = optionsOf(arguments);
   if (!spec) return tl::make_unexpected(spec.error());
-  if (auto there = checkThere(arguments.model.model); !there) return tl::make_unexpected(there.error());
+  const auto model = locate(arguments.model);
+  if (!model) return tl::make_unexpected(model.error());
   if (auto served = checkServed(*spec); !served) return stop(served.error());
   CompileRequest request = requestOf(*spec, *parseTarget(arguments.target));
-  request.model = arguments.model.model;
-  request.parameters = arguments.model.parameters;
+  request.model = model->model;
+  request.parameters = model->parameters;
   auto result = compile(request);
   if (!result) return stop(result.error());
   if (!arguments.json) {

@@ -35,7 +35,7 @@ void addPartition(CLI::App* sub, kiln::PartitionOptionTexts& texts) {
 void addCompile(CLI::App& app, CompileArguments& compile, CommandResult& result) {
   CLI::App* compileApp = addCommand(app, "compile", "Compile a model as its spec says",
                                     "kiln-cc compile --model m.onnx --spec s.json --out build");
-  compileApp->add_option("--model", compile.model.model, "Model file")->required();
+  compileApp->add_option("--model", compile.model.model, "Model file, or a folder with one")->required();
   addParameterOption(*compileApp, compile.model);
   compileApp->add_option("--spec", compile.spec, "CompileSpec (see kiln-cc spec)")->required();
   compileApp
@@ -63,7 +63,7 @@ void addPlan(CLI::App& app, PlanArguments& plan, CommandResult& result) {
   CLI::App* planApp =
       addCommand(app, "plan", "List the kernels of a program, each with the text that its signature is of",
                  "kiln-cc plan --model m.onnx --spec s.json --out plan");
-  planApp->add_option("--model", plan.model.model, "Model file")->required();
+  planApp->add_option("--model", plan.model.model, "Model file, or a folder with one")->required();
   addParameterOption(*planApp, plan.model);
   planApp->add_option("--spec", plan.spec, "CompileSpec")->required();
   planApp->add_option("--out", plan.out, "Folder for plan.json and kernels/")->required();
@@ -128,7 +128,7 @@ void addDisassemble(CLI::App& app, DisassembleArguments& disassembly, CommandRes
 void addReference(CLI::App& app, ReferenceArguments& reference, CommandResult& result) {
   CLI::App* referenceApp = addCommand(app, "reference", "Make fixtures with the reference evaluator",
                                       "kiln-cc reference --model m.onnx --spec s.json --out fixtures");
-  referenceApp->add_option("--model", reference.model.model, "Model file")->required();
+  referenceApp->add_option("--model", reference.model.model, "Model file, or a folder with one")->required();
   addParameterOption(*referenceApp, reference.model);
   referenceApp->add_option("--spec", reference.spec, "CompileSpec")->required();
   referenceApp->add_option("--out", reference.out, "Folder for fixtures.json and the tensors")->required();
@@ -138,7 +138,7 @@ void addReference(CLI::App& app, ReferenceArguments& reference, CommandResult& r
 void addSpec(CLI::App& app, SpecArguments& spec, CommandResult& result) {
   CLI::App* specApp = addCommand(app, "spec", "Write a CompileSpec for use by hand",
                                  "kiln-cc spec --model m.onnx --profile batch=8 --out s.json");
-  specApp->add_option("--model", spec.model.model, "Model file")->required();
+  specApp->add_option("--model", spec.model.model, "Model file, or a folder with one")->required();
   addModelOptions(*specApp, spec);
   specApp->add_option("--out", spec.out, "File (default: standard output)");
   addPartition(specApp, spec.partition);
@@ -149,7 +149,7 @@ void addExplain(CLI::App& app, ExplainArguments& explain, CommandResult& result)
   CLI::App* explainApp =
       addCommand(app, "explain", "Say what a compile would do: shapes, kernels, memory, what is not served",
                  "kiln-cc explain m.onnx --profile batch=8");
-  explainApp->add_option("model", explain.model.model, "Model file")->required();
+  explainApp->add_option("model", explain.model.model, "Model file, or a folder with one")->required();
   addModelOptions(*explainApp, explain);
   addPartition(explainApp, explain.partition);
   explainApp->add_flag("--json", explain.json, "As canonical JSON");

@@ -125,7 +125,11 @@ tl::expected<std::map<std::string, kiln::reference::HostTensor>, CommandError> r
   return inputs;
 }
 
-tl::expected<kiln::ExitCode, CommandError> run(const Arguments& arguments) {
+tl::expected<kiln::ExitCode, CommandError> run(const Arguments& given) {
+  Arguments arguments = given;
+  auto model = locate(given.model.model);
+  if (!model) return tl::make_unexpected(model.error());
+  arguments.model.model = std::move(*model);
   auto spec = arguments.spec.empty() ? makeSpec(arguments.model) : readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
   auto compile = requestFor(arguments.model.model, *spec, arguments.toolchain);
@@ -187,7 +191,7 @@ int runCommand(int argc, char** argv) {
       "where something differs each node by itself, with the reference evaluator. Bodies of If and Loop are\n"
       "one operation. Exit 10: something differs.\n"
       "Example: kiln-compare m.onnx --profile batch=8 --dump tensors");
-  app.add_option("model", arguments.model.model.model, "Model file")->required();
+  app.add_option("model", arguments.model.model.model, "Model file, or a folder with one")->required();
   app.add_option("--spec", arguments.spec,
                  "CompileSpec of one profile, instead of the options up to --sequence");
   addModelOptions(app, arguments.model);

@@ -93,17 +93,18 @@ Status writeList(const Json& profiles, const Digests& digests, const std::string
 CommandResult referenceCommand(const ReferenceArguments& arguments) {
   auto spec = readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
-  if (auto there = checkThere(arguments.model.model); !there) return tl::make_unexpected(there.error());
-  auto parameters = parametersOf(*spec, arguments.model);
+  auto paths = locate(arguments.model);
+  if (!paths) return tl::make_unexpected(paths.error());
+  auto parameters = parametersOf(*spec, *paths);
   if (!parameters) return stop(parameters.error());
-  const ModelPaths paths(arguments.model.model, std::move(*parameters));
+  paths->parameters = std::move(*parameters);
   fmt::print(stderr, "stage: reference\n");
   Json profiles = Json::array();
   Digests digests;
   std::string relativeTolerance;
   for (const ShapeProfile& profile : spec->profiles) {
     for (const Point& point : pointsOf(profile)) {
-      auto result = evaluateReference(paths, point.dims, spec->pins, spec->sequences, kSeed);
+      auto result = evaluateReference(*paths, point.dims, spec->pins, spec->sequences, kSeed);
       if (!result && result.error().code == Code::kResourceExhausted)
         return stop(tooLarge(point, result.error()));
       if (!result) return stop(result.error());

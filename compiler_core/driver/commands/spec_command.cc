@@ -93,11 +93,12 @@ tl::expected<CompileSpec, CommandError> optionsOf(const ModelArguments& argument
 tl::expected<CompileSpec, CommandError> makeSpec(const ModelArguments& arguments) {
   auto spec = optionsOf(arguments);
   if (!spec) return spec;
-  if (auto there = checkThere(arguments.model.model); !there) return tl::make_unexpected(there.error());
-  auto files = filesOf(arguments.model.model);
+  const auto model = locate(arguments.model);
+  if (!model) return tl::make_unexpected(model.error());
+  auto files = filesOf(model->model);
   if (!files) return stop(files.error());
   spec->files = std::move(*files);
-  if (auto added = addParameters(arguments.model.parameters, *spec); !added) return stop(added.error());
+  if (auto added = addParameters(model->parameters, *spec); !added) return stop(added.error());
   return spec;
 }
 
