@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Does a compile depend on anything but its inputs? One model for one target, under everything that could leak.
 
-usage: matrix.py --bin DIR [--model FILE[:DIM=SIZE]]... [--light DIR] [--net NAME]... [--target T]... [--vary NAME]...
+usage: matrix.py --bin DIR [--model FILE[+PARAMETERS][:DIM=SIZE]]... [--light DIR] [--net NAME]... [--target T]... [--vary NAME]...
                  [--without NAME]... [--tuned] [--reassociation on] [--report FILE]
   --bin     where kiln-cc and shift_clock are (build/release/bin)
-  --model   an ONNX file, with a size for each symbolic dimension (default: the two sample models)
+  --model   a model, with its file of parameters and a size for each symbolic dimension (default: the sample models, one of
+            each format)
   --light   the folder of the ONNX backend suite, or its archive: the light networks instead
   --net     only the light networks with this in their name
   --target  default: all processors that this kiln-cc serves; GPUs, which need ptxas, by name alone
@@ -27,15 +28,17 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
-SAMPLES = [f"{ROOT}/tests/models/digits_mlp.onnx:N=4", f"{ROOT}/tests/models/digits_cnn.onnx"]
+SAMPLES = [f"{ROOT}/tests/models/digits_mlp.onnx:N=4", f"{ROOT}/tests/models/digits_cnn.onnx",
+           f"{ROOT}/tests/models/affine.mlir+{ROOT}/tests/models/affine.safetensors"]
 YEAR = 365 * 24 * 3600
 
 
 class Place:
     """Where one compile happens: its files, its folder, its environment, and the words before its command."""
 
-    def __init__(self, base, bin_dir, model, spec, tuning=None):
+    def __init__(self, base, bin_dir, model, spec, tuning=None, parameters=None):
         self.base, self.bin_dir, self.model, self.spec, self.tuning = base, bin_dir, model, spec, tuning
+        self.parameters = parameters
         self.toolchain = bin_dir.parent / "toolchain"
         self.out = base / "out"
         self.cwd = base
@@ -46,7 +49,8 @@ class Place:
 
     def command(self):
         return [*self.prefix, str(self.bin_dir / "kiln-cc"), "compile", "--model", str(self.model), "--spec",
-                str(self.spec), *(["--tuning", str(self.tuning)] if self.tuning else []), "--toolchain", str(self.toolchain),
+                str(self.spec), *(["--tuning", str(self.tuning)] if self.tuning else []),
+                *map(str, named(self.parameters)), "--toolchain", str(self.toolchain),
                 "--out", str(self.out)]
 
 
@@ -68,7 +72,7 @@ def needs_root():
 def directory(place):
     below = place.base / "a folder with spaces" / "ünïcode" / ("deep/" * 20)
     below.mkdir(parents=True)
-    for name in ("model", "spec", *(["tuning"] if place.tuning else [])):
+    for name in ("model", "spec", *(name for name in ("tuning", "parameters") if getattr(place, name))):
         copy = below / (name + "-of-another-name")
         shutil.copyfile(getattr(place, name), copy)
         setattr(place, name, copy)
@@ -183,15 +187,21 @@ def compile_in(place):
     return digest_of(place.out)
 
 
-def spec_of(kiln_cc, model, sizes, target, reassociation, path):
+def named(parameters):
+    return ["--params", parameters] if parameters else []
+
+
+def spec_of(kiln_cc, model, parameters, sizes, target, reassociation, path):
     profiles = [word for size in sizes for word in ("--profile", size)]
-    subprocess.run([kiln_cc, "spec", "--model", model, "--target", target, "--reassociation", reassociation, *profiles, "--out", path], check=True)
+    subprocess.run([kiln_cc, "spec", "--model", model, *named(parameters), "--target", target, "--reassociation", reassociation,
+                    *profiles, "--out", path], check=True)
 
 
-def entries_of(kiln_cc, model, spec, path):
+def entries_of(kiln_cc, model, parameters, spec, path):
     """Tuning entries for every kernel of the plan, none of them the default; nothing is measured. How many add in another order."""
     plan = path.parent / "plan"
-    subprocess.run([kiln_cc, "plan", "--model", model, "--spec", spec, "--out", plan], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([kiln_cc, "plan", "--model", model, *named(parameters), "--spec", spec, "--out", plan], check=True,
+                   stderr=subprocess.DEVNULL)
     document = json.loads((plan / "plan.json").read_text())
     reordered = lambda schedule: {"winograd": [2]} if "winograd" in schedule else {}
     other = lambda schedule: dict(schedule, rows=[2], vectors=[1], **reordered(schedule)) if "rows" in schedule else dict(schedule, unroll=[3])
@@ -201,24 +211,26 @@ def entries_of(kiln_cc, model, spec, path):
     return sum("winograd" in entry["schedule"] for entry in entries)
 
 
-def row(bin_dir, model, sizes, target, names, is_tuned=False, reassociation="off"):
+def row(bin_dir, model, parameters, sizes, target, names, is_tuned=False, reassociation="off"):
     """One model and target: the digest of the plain compile and what each variation gave, and the kernels that add in another order."""
     said, reordered = {}, 0
     with tempfile.TemporaryDirectory(prefix="kiln-matrix.") as work:
         work = pathlib.Path(work)
         work.chmod(0o755)
         spec = work / "spec.json"
-        model = shutil.copyfile(model, work / "model.onnx")
-        spec_of(bin_dir / "kiln-cc", model, sizes, target, reassociation, spec)
+        model = shutil.copyfile(model, work / "model")
+        if parameters:
+            parameters = shutil.copyfile(parameters, work / parameters.rsplit("/", 1)[-1])
+        spec_of(bin_dir / "kiln-cc", model, parameters, sizes, target, reassociation, spec)
         tuning = work / "tuning.json" if is_tuned else None
         if tuning:
-            reordered = entries_of(bin_dir / "kiln-cc", model, spec, tuning)
-        for path in (model, spec, *([tuning] if tuning else [])):
+            reordered = entries_of(bin_dir / "kiln-cc", model, parameters, spec, tuning)
+        for path in filter(None, (model, spec, tuning, parameters)):
             path.chmod(0o644)  # for the variation that is another user
         for name in ["", *names]:
             base = work / (name or "plain").replace(" ", "-")
             base.mkdir()
-            place = Place(base, bin_dir, model, spec, tuning)
+            place = Place(base, bin_dir, model, spec, tuning, parameters)
             try:
                 if name:
                     VARIATIONS[name](place)
@@ -232,11 +244,12 @@ def row(bin_dir, model, sizes, target, names, is_tuned=False, reassociation="off
 def models(arguments):
     chosen = arguments.model or ([] if arguments.light else SAMPLES)
     for text in chosen:
-        path, *sizes = text.split(":")
-        yield pathlib.Path(path).stem, path, sizes
+        files, *sizes = text.split(":")
+        path, _, parameters = files.partition("+")
+        yield pathlib.Path(path).stem, path, parameters, sizes
     for path in sorted(arguments.light.glob("light/*.onnx")) if arguments.light else []:
         if any(name in path.stem for name in arguments.net or [""]):
-            yield path.stem, str(path), []
+            yield path.stem, str(path), "", []
 
 
 @contextlib.contextmanager
@@ -277,9 +290,9 @@ def matrix(arguments):
     names = [name for name in arguments.vary or VARIATIONS if name not in arguments.without]
     agreed = total = reordered = 0
     left_out, report = {}, []
-    for model, path, sizes in models(arguments):
+    for model, path, parameters, sizes in models(arguments):
         for target in targets:
-            said, more = row(bin_dir, path, sizes, target, names, arguments.tuned, arguments.reassociation)
+            said, more = row(bin_dir, path, parameters, sizes, target, names, arguments.tuned, arguments.reassociation)
             reordered += more
             plain = said.pop("")
             left_out |= {name: text for name, text in said.items() if text.startswith("left out")}
