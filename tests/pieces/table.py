@@ -64,6 +64,7 @@ LABELLED = (
     ("conformance/stablehlo_all", 300, COMPILER),
     ("conformance/stablehlo_all_compiled", 1800, COMPILER),
     ("conformance/jax_models_all", 300, COMPILER),
+    ("conformance/stablehlo_random_all", 1200, COMPILER),
     ("conformance/device_all", 1800, COMPILER),
     ("determinism/samples_all_gpus", 600, COMPILER),
     ("determinism/samples_all_targets", 600, COMPILER),
