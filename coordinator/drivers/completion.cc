@@ -17,7 +17,9 @@
 #include "coordinator/tuning/tuning_documents.h"
 #include "coordinator/view/job_logs.h"
 #include "manifest/artifact/fixture_list.h"
+#include "manifest/artifact/manifest.h"
 #include "manifest/base/printable.h"
+#include "manifest/json/json.h"
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/jobs/job_repository.h"
@@ -75,6 +77,23 @@ Status requireFile(const jobs::Outputs& outputs, std::string_view name) {
   return refuse("the outputs lack " + std::string(name));
 }
 
+// Code for the emulated device, wherever the program has kernels for one: all of it may be the processor's.
+Status checkEmulation(const Stores& stores, const index::RunRecord& run, const jobs::Outputs& outputs) {
+  if (std::ranges::any_of(outputs.files, [](const jobs::OutputFile& file) {
+        return file.path.starts_with(jobs::kEmulationPrefix);
+      }))
+    return {};
+  if (const jobs::OutputFile* file = outputs.find(jobs::kEmulatedManifestFile)) {
+    KILN_ASSIGN(const std::string text,
+                storage::getBlob(stores.blobs, run.instance, file->digest, jobs::kMaxDocument));
+    const auto json = parseCanonicalJson(text);
+    const auto manifest = json ? Manifest::fromJson(*json) : fail(json.error());
+    if (!manifest) return refuse(manifest.error().in(jobs::kEmulatedManifestFile).message);
+    if (manifest->devices.empty()) return {};
+  }
+  return refuse("the outputs hold nothing for an emulated device");
+}
+
 // What a successful run of this kind must have left.
 Status checkContent(const Stores& stores, const index::RunRecord& run, const jobs::Outputs& outputs) {
   auto document = [&](const char* name) {
@@ -96,13 +115,7 @@ Status checkContent(const Stores& stores, const index::RunRecord& run, const job
   }
   if (run.kind == index::ActionKind::kPlan) return takeKernelPlan(stores.blobs, run, outputs);
   if (run.kind == index::ActionKind::kTune) return takeTuningRecord(stores.blobs, run, outputs);
-  if (run.kind == index::ActionKind::kEmulate) {
-    if (std::ranges::any_of(outputs.files, [](const jobs::OutputFile& file) {
-          return file.path.starts_with(jobs::kEmulationPrefix);
-        }))
-      return {};
-    return refuse("the outputs hold nothing for an emulated device");
-  }
+  if (run.kind == index::ActionKind::kEmulate) return checkEmulation(stores, run, outputs);
   KILN_TRY(requireFile(outputs, jobs::kEvidenceFile));
   KILN_TRY(requireFile(outputs, jobs::kManifestFile));
   KILN_ASSIGN(auto connection, stores.database.acquire());

@@ -12,6 +12,7 @@ namespace kiln::jobs {
 
 // Where kiln-cc leaves what an emulated device runs, below its output directory.
 inline constexpr char kEmulationPrefix[] = "emulation/";
+inline constexpr char kEmulatedManifestFile[] = "artifact/manifest.json";
 
 // kFailedPrecondition for an artifact without fixtures, kInvalidArgument if paths clash. `emulation`: what
 // the action kEmulate left; null for a check on a real device.

@@ -5,6 +5,7 @@ import json
 import unittest
 
 from farm import MODELS, ROOT, FarmCase, artifact_of, json_of
+from tiny_onnx import model, node, value_info
 
 CPU, CUDA = "cpu:x86-64-v3", "cuda:sm_90a"  # a level that every machine of the tests runs
 CNN = MODELS / "digits_cnn.onnx"
@@ -38,6 +39,13 @@ class DeviceTest(FarmCase):
         built = self.artifacts()
         self.assertEqual(len(built[CUDA]["builders"]), 2)
         self.assertEqual(artifact_of(self.farm.build(CNN, "--no-cache", target=CUDA)), built[CUDA]["digest"])
+
+    def test_a_program_without_a_kernel_for_the_device_is_checked_on_the_processor(self):
+        path = self.farm.home / "identity.onnx"
+        path.write_bytes(model([node("Identity", ["x"], ["y"], "same")], [value_info("x", [4])], [value_info("y", [4])]))
+        self.kiln("build", path, "--target", CUDA, "--check-emulated")
+        workers = json_of(self.kiln("workers", "--json"))["workers"]
+        self.assertFalse([worker for worker in workers if "heldBackUntil" in worker], "nobody is blamed for it")
 
     def test_the_emulated_check_says_so_and_policies_judge_it(self):
         out = self.farm.home / "gpu"

@@ -1,8 +1,11 @@
 // Devices of workers: what they may say of them, and which checks they get.
 #include <fmt/format.h>
 
+#include "manifest/artifact/manifest.h"
+#include "manifest/json/json.h"
 #include "manifest/statement/check_statement.h"
 #include "tests/coordinator/farm/farm_fixture.h"
+#include "tests/support/sample_spec.h"
 
 namespace kiln::service {
 namespace {
@@ -198,6 +201,12 @@ TEST_F(Devices, ACheckOfTheProcessorNamesNoGpu) {
       << get(job.id()).error().message();
 }
 
+// What an emulating compile leaves whose program has nothing for the device.
+std::map<std::string, std::string> nothingEmulated(const Manifest& manifest) {
+  return {{"artifact/program.so", "p"},
+          {"artifact/manifest.json", toCanonicalJson(manifest.toJson()).value()}};
+}
+
 TEST_F(Devices, ACheckLeavesItsReportAndAnEmulationSomethingForTheDevice) {
   const auto refused = [&](const std::string& key, v1::ActionKind kind,
                            std::map<std::string, std::string> left) {
@@ -216,8 +225,26 @@ TEST_F(Devices, ACheckLeavesItsReportAndAnEmulationSomethingForTheDevice) {
   const std::string noCode =
       refused("code", v1::ACTION_EMULATE, {{"artifact/program.so", "p"}, {"emulated", "x"}});
   EXPECT_NE(noCode.find("the outputs hold nothing for an emulated device"), std::string::npos) << noCode;
+  const auto deviceManifest =
+      makeManifest(testing_support::deviceSpec(), testing_support::deviceEvidence()).value();
+  const std::string forgotten = refused("forgotten", v1::ACTION_EMULATE, nothingEmulated(deviceManifest));
+  EXPECT_NE(forgotten.find("the outputs hold nothing for an emulated device"), std::string::npos)
+      << forgotten;
   const std::string noReport = refused("report", v1::ACTION_CHECK, {{"log.txt", "passed"}});
   EXPECT_NE(noReport.find("the outputs lack " + std::string(kCheckReport)), std::string::npos) << noReport;
+}
+
+// A program for a GPU may have no kernel for one: then nothing is emulated, and nobody is to blame.
+TEST_F(Devices, AProgramWithoutAKernelForTheDeviceIsCheckedAllTheSame) {
+  const auto hostManifest =
+      makeManifest(testing_support::sampleSpec(), testing_support::sampleEvidence()).value();
+  auto host = checking("w-host", gpu("gpu0", true));
+  host->tamper = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() == v1::ACTION_EMULATE) outcome.files = nothingEmulated(hostManifest);
+  };
+  const v1::Job onHost = submitted(checked("host", true));
+  settle(onHost.id(), {host.get()});
+  EXPECT_EQ(get(onHost.id()).state(), v1::JOB_SUCCEEDED) << get(onHost.id()).error().message();
 }
 
 TEST_F(Devices, EmulationsAreMadeOnceAndReused) {
