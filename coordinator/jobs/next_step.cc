@@ -318,7 +318,7 @@ End finished(const JobSnapshot& snapshot) {
   if (failures.empty()) return {JobState::kSucceeded, {}, {}};
   return failed(jobError(Code::kAborted,
                          "published, but the check failed for " + failures +
-                             "; kiln show ARTIFACT says what did not hold. It is not promoted",
+                             "; kiln show ARTIFACT says what did not hold and what the policy makes of it",
                          kExitCheck));
 }
 
