@@ -72,6 +72,14 @@ bool hasFailed(const index::JobSnapshot& snapshot, const RunRecord& furthestRun,
   });
 }
 
+// Of a run that waits while others of its action have ended: that a further builder is wanted; else "".
+std::string whatElseIsWanted(const index::JobSnapshot& snapshot, const RunRecord& waiting) {
+  const auto ended = std::ranges::count_if(snapshot.runs, [&](const RunRecord& run) {
+    return run.action == waiting.action && run.state == RunState::kDone;
+  });
+  return ended == 0 ? "" : "a further builder is wanted beside " + std::to_string(ended);
+}
+
 void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& action, v1::JobAction& out) {
   out.set_kind(static_cast<v1::ActionKind>(action.kind));
   out.set_target(action.target);
@@ -85,6 +93,7 @@ void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& ac
   }
   out.set_state(hasFailed(snapshot, *run, out) ? stateName(RunState::kFailed) : stateName(run->state));
   out.set_stage(run->stage);
+  if (run->state == RunState::kQueued) out.set_stage(whatElseIsWanted(snapshot, *run));
   out.set_worker(run->worker);
   out.set_attempt(run->attempts);
 }

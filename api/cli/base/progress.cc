@@ -15,7 +15,8 @@ std::string label(const v1::JobAction& action) {
 
 std::string describe(const v1::JobAction& action) {
   std::string text = action.state();
-  if (action.state() == "running" && !action.stage().empty()) text += ", " + action.stage();
+  if ((action.state() == "running" || action.state() == "queued") && !action.stage().empty())
+    text += ", " + action.stage();
   if (!action.worker().empty()) text += fmt::format(" ({})", action.worker());
   if (action.attempt() > 1) text += fmt::format(", attempt {}", action.attempt());
   return text;
