@@ -243,6 +243,9 @@ TEST_F(JobFlow, TwoBuildersAreTwoWorkersAndOneDigest) {
   ASSERT_TRUE(ran);
   ASSERT_TRUE(advance(job.id()));
   EXPECT_NE(get(job.id()).state(), v1::JOB_SUCCEEDED) << "one worker is not two builders";
+  for (const auto& action : get(job.id()).actions())
+    if (action.kind() == v1::ACTION_COMPILE)
+      EXPECT_EQ(action.state() + ", " + action.stage(), "queued, a further builder is wanted beside 1");
   settle(job.id(), {one.get(), two.get()});
   job = get(job.id());
   ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
@@ -320,7 +323,7 @@ TEST_F(JobFlow, TheCompilersReasonAndExitCodeReachTheJob) {
   grpc::ClientContext context;
   ASSERT_TRUE(jobStub_->ListJobs(&context, all, &listed).ok());
   ASSERT_EQ(listed.jobs_size(), 1);
-  for (const v1::Job* view : {&job, &listed.jobs(0)}) {
+  for (const v1::Job* view : std::initializer_list<const v1::Job*>{&job, &listed.jobs(0)}) {
     const auto compile = std::ranges::find(view->actions(), v1::ACTION_COMPILE, &v1::JobAction::kind);
     ASSERT_NE(compile, view->actions().end());
     EXPECT_EQ(compile->state(), "failed");
@@ -369,7 +372,14 @@ TEST_F(JobFlow, AGitSourceIsFetchedThenBuiltAndNamedInTheProvenance) {
   v1::Job job = submitted(git);
   ASSERT_EQ(job.actions_size(), 1);
   EXPECT_EQ(job.actions(0).kind(), v1::ACTION_FETCH);
+  v1::GitSource asked;
+  one->tamper = [&](const v1::Lease& lease, ToolOutcome&) {
+    if (lease.kind() == v1::ACTION_FETCH) asked = lease.git();
+  };
   settle(job.id(), {one.get()});
+  EXPECT_EQ(asked.url(), source->url());
+  EXPECT_EQ(asked.commit(), source->commit());
+  EXPECT_EQ(asked.path(), source->path());
   job = get(job.id());
   ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
   EXPECT_EQ(job.actions_size(), 3);
