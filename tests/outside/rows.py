@@ -38,6 +38,8 @@ CASES = (
     Case("statements are another's", "statements", "UPDATE statements s SET bundle_hash = t.bundle_hash, bundle_size = t.bundle_size "
          "FROM statements t WHERE s.artifact_hash = {X} AND t.artifact_hash = {Y} AND s.predicate_type = t.predicate_type", True),
     Case("no mentions", "mentions", "DELETE FROM mentions", True, ("affected",)),
+    Case("a size is below zero", "artifact_files", "UPDATE artifact_files SET size = -size", True, ("build", "fetch", "show")),
+    Case("a time is infinite", "artifacts", "UPDATE artifacts SET published = 'infinity'", None, ("show",)),
     Case("builders are others", "builders", "UPDATE builders SET operator = 'acme', worker = 'w9'", True, ("provenance",)),
     Case("the verdict is flipped", "verdicts", "UPDATE verdicts SET passed = NOT passed", None, ("show",)),
     Case("materials are others", "materials", "UPDATE materials SET hash = decode(repeat('aa', 32), 'hex')", True, ("provenance",)),

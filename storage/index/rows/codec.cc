@@ -20,7 +20,7 @@ Digest hashAt(const postgres::Row& row, std::string_view hash) {
 
 Digest digestAt(const postgres::Row& row, std::string_view hash, std::string_view size) {
   Digest digest = hashAt(row, hash);
-  digest.size = row.get<std::uint64_t>(size);
+  digest.size = static_cast<std::uint64_t>(std::max(row.get<std::int64_t>(size), std::int64_t{0}));
   return digest;
 }
 

@@ -22,7 +22,9 @@ inline postgres::Param sizeParam(const std::optional<Digest>& digest) {
 }
 postgres::Param hashesParam(const std::vector<Digest>& digests);
 
-// A hash column of another length than 32 bytes, which the schema refuses, would read as zeros.
+// A hash column of another length than 32 bytes, which the schema refuses, would read as zeros, and so does a
+// size below zero: no farm writes either, and whoever holds the row against what is signed finds it, while
+// the list goes on.
 Digest digestAt(const postgres::Row& row, std::string_view hash, std::string_view size);
 std::optional<Digest> optionalDigestAt(const postgres::Row& row, std::string_view hash,
                                        std::string_view size);

@@ -163,6 +163,18 @@ TEST_F(IndexTest, PublishingTwiceChangesNothing) {
   EXPECT_EQ((*loadArtifact(connection_, "default", digestOf("artifact a")))->bundles.size(), 2u);
 }
 
+// Of the database's administrator. Who compares it with what is signed finds it; nobody's list ends there.
+TEST_F(IndexTest, ASizeBelowZeroReadsAsNone) {
+  insert(publication("a"));
+  ASSERT_TRUE(connection_.execute("UPDATE artifact_files SET size = -size"));
+  ASSERT_TRUE(connection_.execute("UPDATE artifacts SET size = -size, config_size = -config_size"));
+  const auto artifact = loadArtifact(connection_, "default", digestOf("artifact a"));
+  ASSERT_TRUE(artifact) << artifact.error().message;
+  EXPECT_EQ((*artifact)->digest.size, 0u);
+  EXPECT_EQ((*artifact)->config.size, 0u);
+  EXPECT_EQ((*artifact)->files[0].digest.size, 0u);
+}
+
 TEST_F(IndexTest, ArtifactsAreFoundByTheBeginningOfTheirDigest) {
   const PublicationRecord a = publication("a");
   PublicationRecord near = publication("b");
