@@ -32,9 +32,10 @@ Result<UniqueFd> Staging::create(const std::string& name) {
 }
 
 Status Staging::write(const std::string& name, Bytes bytes) {
+  const std::string place = path() + "/" + name;
   KILN_ASSIGN(const UniqueFd file, create(name));
-  KILN_TRY(writeAll(file.get(), bytes, name));
-  return syncFile(file.get(), name);
+  KILN_TRY(writeAll(file.get(), bytes, place));
+  return syncFile(file.get(), place);
 }
 
 Status Staging::download(const std::string& name, const Digest& digest, storage::BlobStore& store,
@@ -59,8 +60,10 @@ Status Staging::copy(const std::string& name, const Digest& digest, const std::s
 
 Status Staging::receive(const std::string& name, const Digest& digest, const storage::ByteSink& sink,
                         const std::function<Status(const storage::ByteSink&)>& source) {
+  const std::string place = path() + "/" + name;
   KILN_ASSIGN(const UniqueFd file, create(name));
   Hasher hasher;
+  Status written;  // the fault of this machine's disk, not of the source
   std::uint64_t received = 0;
   const auto read = source([&](Bytes bytes) -> Status {
     if (bytes.size() > digest.size - received) {
@@ -68,9 +71,11 @@ Status Staging::receive(const std::string& name, const Digest& digest, const sto
     }
     received += bytes.size();
     hasher.update(bytes);
-    KILN_TRY(writeAll(file.get(), bytes, name));
+    written = writeAll(file.get(), bytes, place);
+    KILN_TRY(written);
     return sink ? sink(bytes) : Status{};
   });
+  KILN_TRY(written);
   if (!read) return fail(read.error().in(name));
   if (received != digest.size) {
     return damaged(name + ": truncated: " + std::to_string(received) + " of " + std::to_string(digest.size) +
@@ -79,7 +84,7 @@ Status Staging::receive(const std::string& name, const Digest& digest, const sto
   if (hasher.finish().hash != digest.hash) {
     return damaged(name + ": the bytes that arrived are not " + digest.text());
   }
-  return syncFile(file.get(), name);
+  return syncFile(file.get(), place);
 }
 
 Status Staging::commit() {

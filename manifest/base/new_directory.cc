@@ -12,6 +12,10 @@ namespace fs = std::filesystem;
 
 constexpr char kMark[] = ".partial-";
 
+tl::unexpected<Error> taken(const std::string& place) {
+  return fail(Code::kAlreadyExists, place + ": is there already; remove it or choose another directory");
+}
+
 }  // namespace
 
 Result<std::string> NewDirectory::placeOf(const std::string& destination) {
@@ -33,7 +37,7 @@ Result<NewDirectory> NewDirectory::make(const std::string& destination) {
   const auto kind = fs::symlink_status(place, error).type();
   if (kind != fs::file_type::not_found &&
       !(kind == fs::file_type::directory && fs::is_empty(place, error) && !error))
-    return fail(Code::kAlreadyExists, place + ": is there already; remove it or choose another directory");
+    return taken(place);
   const fs::path path(place);
   const auto prefix = path.parent_path() / ("." + path.filename().string() + kMark);
   KILN_ASSIGN(auto directory, ScratchDirectory::make(prefix.string()));
@@ -42,7 +46,12 @@ Result<NewDirectory> NewDirectory::make(const std::string& destination) {
 
 Status NewDirectory::keep(unsigned mode) {
   if (::chmod(path().c_str(), mode) != 0) return fail(errnoError(errno, path()));
-  KILN_TRY(directory_.moveTo(destination_));
+  if (const Status moved = directory_.moveTo(destination_); !moved) {
+    // Somebody else made it meanwhile.
+    std::error_code error;
+    if (fs::exists(fs::symlink_status(destination_, error))) return taken(destination_);
+    return moved;
+  }
   return syncDirectory(fs::path(destination_).parent_path().string());
 }
 

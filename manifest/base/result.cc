@@ -86,7 +86,8 @@ Error errnoError(int number, std::string_view what) {
       code = Code::kPermissionDenied;
       break;
   }
-  return {code, std::string(what) + ": " + std::strerror(number)};
+  const bool isFull = number == ENOSPC || number == EDQUOT;
+  return {code, std::string(what) + ": " + std::strerror(number) + (isFull ? "; free some space there" : "")};
 }
 
 }  // namespace kiln

@@ -1,9 +1,11 @@
 #include "api/node/staging.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #include <cerrno>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
@@ -44,6 +46,31 @@ struct StagingTest : testing::Test {
         << what << ": " << status.error().message;
   }
 };
+
+// A disk that is full is named by the folder that is on it, once, and is no fault of the source.
+TEST_F(StagingTest, WhatCannotBeWrittenIsNamedByItsPlace) {
+  const auto limited = [&](const std::function<Status(Staging&)>& write) -> std::string {
+    rlimit before{};
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before), 0);
+    const auto handler = ::signal(SIGXFSZ, SIG_IGN);
+    const rlimit small{4096, before.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &small), 0);
+    Staging staging = begin();
+    const Status written = write(staging);
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &before), 0);
+    ::signal(SIGXFSZ, handler);
+    if (written) return "written";
+    EXPECT_EQ(written.error().code, Code::kResourceExhausted);
+    EXPECT_TRUE(written.error().message.starts_with(staging.path() + "/folder/blob: "))
+        << written.error().message;
+    return written.error().message.substr(staging.path().size());
+  };
+  EXPECT_EQ(limited([&](Staging& to) { return to.write("folder/blob", asBytes(bytes)); }),
+            "/folder/blob: File too large");
+  EXPECT_EQ(
+      limited([&](Staging& to) { return to.download("folder/blob", digest, honest, "default", nullptr); }),
+      "/folder/blob: File too large");
+}
 
 // Nobody looks at the bytes beside it here: it alone decides what arrived.
 TEST_F(StagingTest, ADownloadIsExactlyTheBlobThatWasAskedFor) {

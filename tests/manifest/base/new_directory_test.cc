@@ -49,6 +49,21 @@ TEST_F(NewDirectoryTest, HasItsNameOnceItIsKept) {
   EXPECT_EQ(entries(home), 0u);
 }
 
+// As two fetches into one place do.
+TEST_F(NewDirectoryTest, WhoComesSecondIsToldSo) {
+  auto first = NewDirectory::make("out"), second = NewDirectory::make("out");
+  ASSERT_TRUE(first && second);
+  std::ofstream(first->path() + "/file") << "first";
+  std::ofstream(second->path() + "/file") << "second";
+  ASSERT_TRUE(first->keep(0755));
+  const Status late = second->keep(0755);
+  ASSERT_FALSE(late);
+  EXPECT_EQ(late.error().code, Code::kAlreadyExists);
+  EXPECT_NE(late.error().message.find("is there already; remove it or choose another directory"),
+            std::string::npos)
+      << late.error().message;
+}
+
 // "link/.." is where the system goes, and not the folder that the link lies in.
 TEST_F(NewDirectoryTest, LinksAreFollowedAsTheSystemFollowsThem) {
   fs::create_directories("far/away");

@@ -31,6 +31,7 @@ TEST(Result, ContextIsPrepended) {
 
 TEST(Result, ErrnoMapsToCanonicalCodes) {
   EXPECT_EQ(errnoError(ENOSPC, "x").code, Code::kResourceExhausted);
+  EXPECT_EQ(errnoError(ENOSPC, "x").message, "x: No space left on device; free some space there");
   EXPECT_EQ(errnoError(ENOENT, "x").code, Code::kNotFound);
   EXPECT_EQ(errnoError(EPERM, "x").code, Code::kPermissionDenied);
   EXPECT_EQ(errnoError(EROFS, "x").code, Code::kPermissionDenied);
