@@ -1,4 +1,5 @@
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -16,9 +17,12 @@
 #include "api/cli/farm/doctor_packages.h"
 #include "api/cli/farm/doctor_processes.h"
 #include "compiler_core/runtime/device/device_info.h"
+#include "compiler_core/runtime/program/cpu_features.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/run_program.h"
+#include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 #include "storage/backup/document.h"
 
 namespace kiln::cli {
@@ -45,16 +49,13 @@ class Report {
 };
 
 void checkProcessor(Report& report) {
-#if defined(__x86_64__)
-  const bool v3 =
-      __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi2");
-  const bool v4 = v3 && __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl");
-  if (v4) return report.ok("processor", "runs cpu:x86-64-v3 and cpu:x86-64-v4");
-  if (v3) return report.ok("processor", "runs cpu:x86-64-v3");
-#elif defined(__aarch64__)
-  return report.ok("processor", "runs cpu:aarch64");
-#endif
-  report.warn("processor", "does not run cpu:x86-64-v3",
+  std::vector<std::string> runs;
+  for (const std::string& name : servedTargets())
+    if (const auto target = parseTarget(name);
+        target && !wantsDevice(name) && runtime::checkHostFeatures(target->features, name))
+      runs.push_back(name);
+  if (!runs.empty()) return report.ok("processor", fmt::format("runs {}", fmt::join(runs, ", ")));
+  report.warn("processor", "runs no target of this release",
               "artifacts can be built and verified here, but not run");
 }
 
@@ -178,11 +179,17 @@ void checkFarm(Report& report, const Context& context, const std::string& farm) 
   const auto workers = (*client)->workers();
   if (!workers) return report.missing("workers", workers.error().message, "see the coordinator's log");
   int live = 0;
-  for (const auto& worker : *workers) live += !worker.lost();
+  std::vector<std::string> lost;
+  for (const auto& worker : *workers)
+    if (worker.lost())
+      lost.push_back(worker.description().name());
+    else
+      ++live;
   if (live == 0)
     return report.missing("workers", "none is live",
                           "start one: " + upCommand(farm) + ", or kiln-worker --help");
-  report.ok("workers", fmt::format("{} live of {}", live, workers->size()));
+  const std::string away = lost.empty() ? "" : fmt::format("; lost: {}", fmt::join(lost, ", "));
+  report.ok("workers", fmt::format("{} live of {}{}", live, workers->size(), away));
   const BlobFinding blobs = checkStoredBlobs(**client);
   if (!blobs.isSound) return report.missing("stored blobs", blobs.detail, blobs.next);
   report.ok("stored blobs", blobs.detail + bucketOf(farm));
