@@ -1,11 +1,15 @@
 #include "compiler_core/runtime/npy/header.h"
 
 #include <array>
+#include <cstring>
 #include <optional>
 
 namespace kiln::npy {
 namespace {
 
+constexpr std::string_view kMagic = "\x93NUMPY";
+constexpr std::size_t kMaxHeader = 64u << 10;
+constexpr std::size_t kHeaderAlignment = 64;
 constexpr std::size_t kMaxRank = 64;
 constexpr std::int64_t kMaxDim = std::int64_t{1} << 53;
 
@@ -149,23 +153,44 @@ std::string_view descrOf(DType type) {
   return {};
 }
 
-Result<Header> parseHeader(std::string_view text, std::optional<DType> wanted) {
+Result<Parts> partsOf(Bytes file) {
+  const auto truncated = [] { return fail(Code::kInvalidArgument, "the .npy file ends inside its header"); };
+  if (file.size() < kMagic.size() || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
+    return fail(Code::kInvalidArgument, "not a .npy file: it does not start with \\x93NUMPY");
+  }
+  if (file.size() < kMagic.size() + 2) return truncated();
+  const int major = file[6], minor = file[7];
+  if (major < 1 || major > 2 || minor != 0) {
+    return fail(Code::kUnimplemented, ".npy format version " + std::to_string(major) + "." +
+                                          std::to_string(minor) + "; versions 1.0 and 2.0 are read");
+  }
+  const std::size_t lengthBytes = major == 1 ? 2 : 4;
+  Bytes rest = file.subspan(kMagic.size() + 2);
+  if (rest.size() < lengthBytes) return truncated();
+  std::size_t length = 0;
+  for (std::size_t i = 0; i < lengthBytes; ++i) length |= static_cast<std::size_t>(rest[i]) << (8 * i);
+  rest = rest.subspan(lengthBytes);
+  if (length > kMaxHeader) return fail(Code::kInvalidArgument, "the .npy header is longer than 64 KiB");
+  if (rest.size() < length) return truncated();
+  return Parts{{reinterpret_cast<const char*>(rest.data()), length}, rest.subspan(length)};
+}
+
+Result<Entries> parseEntries(std::string_view text) {
   Literal literal(text);
   if (!literal.take('{')) return malformed("the header is no dictionary");
-  std::optional<DType> dtype;
+  std::optional<std::string_view> descr;
   std::optional<std::vector<std::int64_t>> shape;
   bool orderSeen = false, separated = true;
   while (!literal.take('}')) {
     if (!separated) return malformed("the header's entries are not separated by commas");
     const auto key = literal.string();
     if (!key || !literal.take(':')) return malformed("the header is no dictionary of named entries");
-    if (*key == "descr" && !dtype) {
-      const auto descr = literal.string();
+    if (*key == "descr" && !descr) {
+      descr = literal.string();
       if (!descr) {
         return fail(Code::kUnimplemented,
                     "'descr' is no plain element type (structured arrays are not supported)");
       }
-      KILN_ASSIGN(dtype, parseDescr(*descr, wanted));
     } else if (*key == "fortran_order" && !orderSeen) {
       orderSeen = true;
       if (literal.takeWord("True")) {
@@ -181,9 +206,32 @@ Result<Header> parseHeader(std::string_view text, std::optional<DType> wanted) {
     separated = literal.take(',');
   }
   if (!literal.atEnd()) return malformed("text after the header's dictionary");
-  if (!dtype || !orderSeen || !shape) return malformed("the header lacks descr, fortran_order or shape");
-  KILN_ASSIGN(const std::size_t bytes, dataBytes(*dtype, *shape));
-  return Header{*dtype, std::move(*shape), bytes};
+  if (!descr || !orderSeen || !shape) return malformed("the header lacks descr, fortran_order or shape");
+  return Entries{std::string(*descr), std::move(*shape)};
+}
+
+Result<Header> parseHeader(std::string_view text, std::optional<DType> wanted) {
+  KILN_ASSIGN(Entries entries, parseEntries(text));
+  KILN_ASSIGN(const DType dtype, parseDescr(entries.descr, wanted));
+  KILN_ASSIGN(const std::size_t bytes, dataBytes(dtype, entries.shape));
+  return Header{dtype, std::move(entries.shape), bytes};
+}
+
+std::string headerFor(std::string_view descr, const std::vector<std::int64_t>& shape) {
+  std::string header = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (";
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i != 0) header += ", ";
+    header += std::to_string(shape[i]);
+  }
+  header += shape.size() == 1 ? ",), }" : "), }";
+  // Version 1.0; 64 dimensions of 2^53 fit its 16-bit length by far. Padded so that the data is aligned.
+  const std::size_t prefix = kMagic.size() + 4;
+  const std::size_t total =
+      (prefix + header.size() + 1 + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment;
+  header.resize(total - prefix - 1, ' ');
+  header += '\n';
+  return std::string(kMagic) + '\1' + '\0' + static_cast<char>(header.size() & 0xff) +
+         static_cast<char>(header.size() >> 8) + header;
 }
 
 }  // namespace kiln::npy

@@ -9,8 +9,28 @@
 #include <vector>
 
 #include "manifest/artifact/dtype.h"
+#include "manifest/base/digest.h"
+#include "manifest/base/result.h"
 
 namespace kiln::npy {
+
+// A file as its header's text and its data, both views of it. Errors as npy::parse.
+struct Parts {
+  std::string_view header;
+  Bytes data;
+};
+Result<Parts> partsOf(Bytes file);
+
+// What a header says: the element type as NumPy calls it, "<f4", and the shape, whose product may be too
+// large.
+struct Entries {
+  std::string descr;
+  std::vector<std::int64_t> shape;
+};
+Result<Entries> parseEntries(std::string_view text);
+
+// The dictionary of a file with that element type and shape, with all that stands before the data.
+std::string headerFor(std::string_view descr, const std::vector<std::int64_t>& shape);
 
 struct Header {
   DType dtype = DType::kF32;

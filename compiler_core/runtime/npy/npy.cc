@@ -1,18 +1,12 @@
 #include "compiler_core/runtime/npy/npy.h"
 
 #include <algorithm>
-#include <cstring>
-#include <string_view>
 
 #include "compiler_core/runtime/element/element.h"
 #include "compiler_core/runtime/npy/header.h"
 
 namespace kiln::npy {
 namespace {
-
-constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr std::size_t kMaxHeader = 64u << 10;
-constexpr std::size_t kHeaderAlignment = 64;
 
 // Bits of a signed type narrower than a byte; 0 for others.
 int narrowBits(DType dtype) {
@@ -30,34 +24,15 @@ void extendSigns(Tensor& tensor) {
 }  // namespace
 
 Result<View> view(Bytes file, std::optional<DType> wanted) {
-  const auto truncated = [] { return fail(Code::kInvalidArgument, "the .npy file ends inside its header"); };
-  if (file.size() < kMagic.size() || std::memcmp(file.data(), kMagic.data(), kMagic.size()) != 0) {
-    return fail(Code::kInvalidArgument, "not a .npy file: it does not start with \\x93NUMPY");
-  }
-  if (file.size() < kMagic.size() + 2) return truncated();
-  const int major = file[6], minor = file[7];
-  if (major < 1 || major > 2 || minor != 0) {
-    return fail(Code::kUnimplemented, ".npy format version " + std::to_string(major) + "." +
-                                          std::to_string(minor) + "; versions 1.0 and 2.0 are read");
-  }
-  const std::size_t lengthBytes = major == 1 ? 2 : 4;
-  Bytes rest = file.subspan(kMagic.size() + 2);
-  if (rest.size() < lengthBytes) return truncated();
-  std::size_t length = 0;
-  for (std::size_t i = 0; i < lengthBytes; ++i) length |= static_cast<std::size_t>(rest[i]) << (8 * i);
-  rest = rest.subspan(lengthBytes);
-  if (length > kMaxHeader) return fail(Code::kInvalidArgument, "the .npy header is longer than 64 KiB");
-  if (rest.size() < length) return truncated();
-  const std::string_view text(reinterpret_cast<const char*>(rest.data()), length);
-  KILN_ASSIGN(Header header, parseHeader(text, wanted));
-  rest = rest.subspan(length);
-  if (rest.size() != header.dataBytes) {
-    return fail(Code::kInvalidArgument, "the .npy file holds " + std::to_string(rest.size()) +
+  KILN_ASSIGN(const Parts parts, partsOf(file));
+  KILN_ASSIGN(Header header, parseHeader(parts.header, wanted));
+  if (parts.data.size() != header.dataBytes) {
+    return fail(Code::kInvalidArgument, "the .npy file holds " + std::to_string(parts.data.size()) +
                                             " bytes of data, its header announces " +
                                             std::to_string(header.dataBytes) +
                                             "; the file is truncated or has bytes to spare");
   }
-  return View{header.dtype, std::move(header.shape), rest};
+  return View{header.dtype, std::move(header.shape), parts.data};
 }
 
 Result<Tensor> parse(Bytes file, std::optional<DType> wanted) {
@@ -72,21 +47,7 @@ Result<Tensor> parse(Bytes file, std::optional<DType> wanted) {
 }
 
 std::vector<std::uint8_t> serialise(const Tensor& tensor) {
-  std::string header =
-      "{'descr': '" + std::string(descrOf(tensor.dtype)) + "', 'fortran_order': False, 'shape': (";
-  for (std::size_t i = 0; i < tensor.shape.size(); ++i) {
-    if (i != 0) header += ", ";
-    header += std::to_string(tensor.shape[i]);
-  }
-  header += tensor.shape.size() == 1 ? ",), }" : "), }";
-  // Version 1.0; 64 dimensions of 2^53 fit its 16-bit length by far. Padded so that the data is aligned.
-  const std::size_t prefix = kMagic.size() + 4;
-  const std::size_t total =
-      (prefix + header.size() + 1 + kHeaderAlignment - 1) / kHeaderAlignment * kHeaderAlignment;
-  header.resize(total - prefix - 1, ' ');
-  header += '\n';
-  header = std::string(kMagic) + '\1' + '\0' + static_cast<char>(header.size() & 0xff) +
-           static_cast<char>(header.size() >> 8) + header;
+  const std::string header = headerFor(descrOf(tensor.dtype), tensor.shape);
   std::vector<std::uint8_t> file(header.size() + tensor.data.size());
   std::copy(header.begin(), header.end(), file.begin());
   const int bits = narrowBits(tensor.dtype);
