@@ -28,6 +28,7 @@ CompileResult resultOf(Analysed analysed, Joined joined) {
   result.symbols = std::move(analysed.symbols);
   result.inputs = std::move(common.inputs);
   result.outputs = std::move(common.outputs);
+  result.strings = std::move(common.strings);
   result.indexChecks = std::move(analysed.indexChecks);
   result.probes = std::move(analysed.probes);
   result.capture = std::move(common.capture);

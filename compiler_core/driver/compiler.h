@@ -71,6 +71,7 @@ struct CompileResult {
   std::string form;                     // what the model was taken for: "ONNX", "StableHLO text"
   std::vector<SymbolEvidence> symbols;  // in the order of kiln_run's
   std::vector<ir::Signature> inputs, outputs;
+  std::vector<std::string> strings;      // the texts that elements of tensors with `isText` stand for
   std::vector<std::string> indexChecks;  // nodes whose indices the program counts, behind its outputs
   Digest program;                        // of program.so
   std::vector<DeviceEvidence> devices;   // images of the kernels that it launches, in order of their spaces

@@ -18,6 +18,7 @@ struct Signature {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;
   std::vector<std::string> dimNames;
+  bool isText = false;  // its elements are numbers of texts
 };
 
 // A node the compiler cannot serve, and why. For inputs and initializers `op` is "(input)" or

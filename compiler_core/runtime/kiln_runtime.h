@@ -64,13 +64,18 @@ typedef struct kiln_tensor_info {
   const int64_t* shape;    /* -1 where a dimension may differ between runs */
   const char* const* dims; /* each dimension as text: "8", "N", "(N + 1) floordiv 2", "? <= 64" */
   size_t rank;
-  size_t bytes; /* dense, row-major, little-endian; 0 where the shape varies */
+  size_t bytes;    /* dense, row-major, little-endian; 0 where the shape varies */
+  int32_t is_text; /* not 0: of i64, places in kiln_artifact_strings; any other number is a text not there */
 } kiln_tensor_info;
 size_t kiln_artifact_input_count(const kiln_artifact* artifact);
 size_t kiln_artifact_output_count(const kiln_artifact* artifact);
 /* NULL when the index is out of range. */
 const kiln_tensor_info* kiln_artifact_input(const kiln_artifact* artifact, size_t index);
 const kiln_tensor_info* kiln_artifact_output(const kiln_artifact* artifact, size_t index);
+
+/* Fills at most `capacity` of the texts that tensors with is_text hold places of, in the order of their
+ * bytes; returns how many there are. */
+size_t kiln_artifact_strings(const kiln_artifact* artifact, const char** texts, size_t capacity);
 
 typedef struct kiln_session_options {
   uint32_t threads; /* running tasks, the caller's included; 0: one per processor this process may use */

@@ -25,8 +25,11 @@ Status statusOf(kiln_status* status) {
 
 Result<TensorSpec> specOf(const kiln_tensor_info& info) {
   KILN_ASSIGN(const DType dtype, parseDType(info.dtype));
-  return TensorSpec{
-      info.name, dtype, {info.shape, info.shape + info.rank}, {info.dims, info.dims + info.rank}};
+  return TensorSpec{info.name,
+                    dtype,
+                    {info.shape, info.shape + info.rank},
+                    {info.dims, info.dims + info.rank},
+                    info.is_text != 0};
 }
 
 }  // namespace
@@ -65,6 +68,12 @@ std::vector<TensorSpec> Artifact::outputs() const {
     specs.push_back(*specOf(*kiln_artifact_output(handle(), i)));
   }
   return specs;
+}
+
+std::vector<std::string> Artifact::strings() const {
+  std::vector<const char*> texts(kiln_artifact_strings(handle(), nullptr, 0));
+  kiln_artifact_strings(handle(), texts.data(), texts.size());
+  return {texts.begin(), texts.end()};
 }
 
 Result<Session> Session::open(const Artifact& artifact, kiln_session_options options) {

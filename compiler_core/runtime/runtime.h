@@ -30,6 +30,7 @@ struct TensorSpec {
   DType dtype = DType::kF32;
   std::vector<std::int64_t> shape;  // -1 where a dimension may differ between runs
   std::vector<std::string> dims;    // each as text
+  bool isText = false;              // its elements are places in Artifact::strings()
 };
 
 // An open artifact. Thread safe. Movable.
@@ -38,6 +39,7 @@ class Artifact {
   static Result<Artifact> open(const std::string& directory);
   std::vector<TensorSpec> inputs() const;
   std::vector<TensorSpec> outputs() const;
+  std::vector<std::string> strings() const;
   kiln_artifact* handle() const { return handle_.get(); }
 
  private:

@@ -1,6 +1,7 @@
 #include "manifest/artifact/manifest.h"
 
 #include <algorithm>
+#include <functional>
 #include <set>
 
 #include "manifest/artifact/media_types.h"
@@ -14,7 +15,7 @@ namespace {
 
 constexpr std::size_t kMaxTensors = 4096, kMaxRank = 64, kMaxWeights = 16384, kMaxSymbols = 4096,
                       kMaxExpression = 1024, kMaxDevices = 16, kMaxKernels = 65536, kMaxName = 256,
-                      kMaxIndexChecks = 4096;
+                      kMaxIndexChecks = 4096, kMaxStrings = 16384, kMaxStringBytes = 4096;
 constexpr std::int64_t kDeviceAbi = 3;
 constexpr std::string_view kStages[] = {"capture",  "analyse", "rewrite", "partition",
                                         "schedule", "codegen", "plan",    "package"};
@@ -39,6 +40,7 @@ Json tensorJson(const TensorInfo& tensor, bool withNames) {
   for (const Dim& dim : tensor.shape) shape.push_back(dimJson(dim));
   Json json{{"name", tensor.name}, {"dtype", dtypeName(tensor.dtype)}, {"shape", std::move(shape)}};
   if (withNames) json["dimNames"] = tensor.dimNames;
+  if (tensor.isText) json["text"] = true;
   return json;
 }
 
@@ -87,6 +89,7 @@ Json programJson(const Manifest& manifest) {
   } else {
     json["symbols"] = listJson(manifest.symbols, symbolJson);
     json["profiles"] = listJson(manifest.profiles, profileJson);
+    if (!manifest.strings.empty()) json["strings"] = manifest.strings;
     if (!manifest.indexChecks.empty()) json["indexChecks"] = manifest.indexChecks;
   }
   if (manifest.devices.empty()) return json;
@@ -141,6 +144,11 @@ Result<TensorInfo> readTensor(const Json& json, bool first, const std::string& p
     KILN_ASSIGN(tensor.dimNames, reader.strings("dimNames"));
     if (tensor.dimNames.size() != tensor.shape.size())
       return badMember(reader.path("dimNames"), "must have one name per dimension (\"\" where static)");
+  }
+  if (reader.has("text")) {
+    KILN_ASSIGN(tensor.isText, reader.boolean("text"));
+    if (!tensor.isText) return badMember(reader.path("text"), "must be left out where it is false");
+    if (first || tensor.dtype != DType::kI64) return badMember(reader.path("text"), "is for tensors of i64");
   }
   KILN_TRY(reader.finish());
   return tensor;
@@ -347,6 +355,22 @@ Status readFiles(ObjectReader& program, bool withDevices, Manifest& manifest) {
   return {};
 }
 
+Status readStrings(ObjectReader& program, Manifest& manifest) {
+  if (!program.has("strings")) return {};
+  KILN_ASSIGN(manifest.strings, program.strings("strings"));
+  const std::string place = program.path("strings");
+  const auto& strings = manifest.strings;
+  if (strings.empty()) return badMember(place, "must be left out where there are none");
+  if (strings.size() > kMaxStrings) return badMember(place, "too many texts");
+  if (std::ranges::any_of(strings, [](const std::string& text) {
+        return text.size() > kMaxStringBytes || text.find('\0') != text.npos;
+      }))
+    return badMember(place, "must have texts of at most 4096 bytes without a NUL");
+  if (std::ranges::adjacent_find(strings, std::greater_equal()) != strings.end())
+    return badMember(place, "must be in the order of their bytes, each once");
+  return {};
+}
+
 Status readIndexChecks(ObjectReader& program, Manifest& manifest) {
   if (!program.has("indexChecks")) return {};
   KILN_ASSIGN(manifest.indexChecks, program.strings("indexChecks"));
@@ -374,6 +398,7 @@ Status readProgram(ObjectReader& program, Manifest& manifest) {
   } else {
     KILN_TRY(readSymbols(program, manifest));
     KILN_TRY(readProfiles(program, withDevices, manifest));
+    KILN_TRY(readStrings(program, manifest));
     KILN_TRY(readIndexChecks(program, manifest));
   }
   KILN_TRY(readFiles(program, withDevices, manifest));

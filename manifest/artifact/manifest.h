@@ -34,6 +34,8 @@ struct TensorInfo {
   DType dtype = DType::kF32;
   std::vector<Dim> shape;
   std::vector<std::string> dimNames;  // ABI 1 only: the symbolic name per dimension, "" where there is none
+  bool isText = false;  // of type i64: its elements are places in Manifest::strings, or any other number for
+                        // a text that is not there
   bool operator==(const TensorInfo&) const = default;
 };
 
@@ -84,6 +86,9 @@ struct Manifest {
   std::uint32_t programAbi = 0;
   std::vector<Symbol> symbols;  // in the order of kiln_run's `symbols`
   std::vector<TensorInfo> inputs, outputs;
+  // The texts of tensors that hold such, in the order of their bytes, each once; left out of the JSON where
+  // there are none. Not of ABI 1.
+  std::vector<std::string> strings;
   // Nodes whose indices outside their dimension the program counts, in one more output behind these; left out
   // of the JSON where there are none. Not of ABI 1.
   std::vector<std::string> indexChecks;

@@ -111,6 +111,15 @@ TEST(Golden, CountingManifest) {
   keepsItsForm("manifest-indices.json", makeManifest(testing_support::dynamicSpec(), evidence).value());
 }
 
+// Categories that a caller gives, and labels that the program gives back.
+TEST(Golden, ManifestWithStrings) {
+  Json evidence = testing_support::dynamicEvidence();
+  evidence["program"]["strings"] = {"", "Zürich", "no", "yes"};
+  evidence["program"]["inputs"][1]["text"] = true;
+  evidence["program"]["outputs"][1]["text"] = true;
+  keepsItsForm("manifest-strings.json", makeManifest(testing_support::dynamicSpec(), evidence).value());
+}
+
 TEST(Golden, DeviceManifest) {
   const Json evidence = testing_support::deviceEvidence();
   const Manifest manifest = makeManifest(testing_support::deviceSpec(), evidence).value();

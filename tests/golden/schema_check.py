@@ -38,6 +38,7 @@ DOCUMENTS = {
     "manifest-abi2.json": "manifest",
     "manifest-abi3.json": "manifest",
     "manifest-indices.json": "manifest",
+    "manifest-strings.json": "manifest",
     "provenance.json": "provenance",
     "quotas.json": "quotas",
     "receipt.json": "receipt",
@@ -79,7 +80,8 @@ OPTIONAL = [["partition"], ["parameters"], ["profiles", 0, "dims", 0, "multiple"
             *([*where, name] for where in (["default"], ["instances", "team-a"], ["instances", "team-b"]) for name in
               ("weight", "queued", "running", "storedBytes", "uploadedBytesPerHour", "logEntriesPerDay", "gpuMinutesPerDay",
                "workerSecondsPerJob")),
-            ["devices"], ["program", "profiles", 0, "transferBytes"], ["program", "indexChecks"]]
+            ["devices"], ["program", "profiles", 0, "transferBytes"], ["program", "indexChecks"], ["program", "strings"],
+            *(["program", list_, i, "text"] for list_ in ("inputs", "outputs") for i in (0, 1))]
 
 # What people read, and may grow: its members are free.
 OPEN = [["report", "measured"], ["report", "device"]]

@@ -20,7 +20,7 @@ std::string tensorText(const TensorInfo& tensor) {
     dims += fmt::format("{}{}{}", i == 0 ? "" : ",", named ? tensor.dimNames[i] + "=" : "",
                         tensor.shape[i].text());
   }
-  return fmt::format("{} {} [{}]", tensor.name, dtypeName(tensor.dtype), dims);
+  return fmt::format("{} {} [{}]", tensor.name, tensor.isText ? "text" : dtypeName(tensor.dtype), dims);
 }
 
 void printManifest(const signing::Verdict& verdict) {

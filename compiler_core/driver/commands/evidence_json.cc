@@ -26,6 +26,7 @@ Json tensors(const std::vector<ir::Signature>& signatures) {
     for (std::size_t i = 0; i < tensor.shape.size(); ++i)
       shape.push_back(tensor.dimNames[i].empty() ? Json(tensor.shape[i]) : Json(tensor.dimNames[i]));
     list.push_back({{"name", tensor.name}, {"dtype", dtypeName(tensor.dtype)}, {"shape", std::move(shape)}});
+    if (tensor.isText) list.back()["text"] = true;
   }
   return list;
 }
@@ -207,6 +208,7 @@ Json evidenceJson(const CompileResult& result) {
              {stageName(Stage::kCodegen), toJson(result.codegen, result.schedule.kernels.size())},
              {stageName(Stage::kPlan), {{"profiles", plans}}},
              {stageName(Stage::kPackage), {{"abi", abi}, {"weights", layout}}}}}};
+  if (!result.strings.empty()) out["program"]["strings"] = result.strings;
   if (!result.indexChecks.empty()) out["program"]["indexChecks"] = result.indexChecks;
   for (const DeviceEvidence& device : result.devices) out["program"]["devices"].push_back(toJson(device));
   return out;

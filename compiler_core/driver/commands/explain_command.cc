@@ -22,7 +22,7 @@ std::string tensorText(const ir::Signature& tensor) {
     else
       shape += tensor.shape[i] == analysis::kSymbolic ? name : fmt::format("{}={}", name, tensor.shape[i]);
   }
-  return fmt::format("{} {}[{}]", tensor.name, dtypeName(tensor.dtype), shape);
+  return fmt::format("{} {}[{}]", tensor.name, tensor.isText ? "text" : dtypeName(tensor.dtype), shape);
 }
 
 void printPartition(const partition::PartitionEvidence& evidence) {

@@ -21,6 +21,8 @@ struct Captured {
   ir::WeightTable weights;                   // keeps the mapped files alive
   // Symbolic extents are analysis::kSymbolic, with their expression as name.
   std::vector<ir::Signature> inputs, outputs;
+  // The texts that elements of the tensors with `isText` stand for, by their number, in ascending order.
+  std::vector<std::string> strings;
   std::map<std::string, std::string> operators;  // "Conv", "com.example:Op", by the name in locations
   std::vector<ir::Symbol> symbols;               // those that the caller gives, in the order of their numbers
   ir::CaptureEvidence capture;

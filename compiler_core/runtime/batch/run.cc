@@ -53,7 +53,7 @@ Result<Tensors> runEach(Session& session, const std::vector<TensorSpec>& specs, 
 std::vector<TensorSpec> specsOf(const std::vector<TensorInfo>& tensors) {
   std::vector<TensorSpec> specs;
   for (const TensorInfo& info : tensors) {
-    TensorSpec spec{info.name, info.dtype, {}, {}};
+    TensorSpec spec{info.name, info.dtype, {}, {}, info.isText};
     for (const Dim& dim : info.shape) {
       spec.shape.push_back(dim.isStatic() ? dim.value : -1);
       spec.dims.push_back(dim.text());

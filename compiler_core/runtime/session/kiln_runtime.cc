@@ -27,10 +27,10 @@ class TensorInfos {
         texts_[i].push_back(dim.text());
       }
       for (const std::string& text : texts_[i]) pointers_[i].push_back(text.c_str());
-      infos_.push_back(
-          {tensor.name.c_str(), kiln::dtypeName(tensor.dtype).data(), shapes_[i].data(), pointers_[i].data(),
-           tensor.shape.size(),
-           static_cast<size_t>(kiln::runtime::tensorBytes(tensor.dtype, shapes_[i]).value_or(0))});
+      infos_.push_back({tensor.name.c_str(), kiln::dtypeName(tensor.dtype).data(), shapes_[i].data(),
+                        pointers_[i].data(), tensor.shape.size(),
+                        static_cast<size_t>(kiln::runtime::tensorBytes(tensor.dtype, shapes_[i]).value_or(0)),
+                        tensor.isText ? 1 : 0});
     }
   }
   size_t size() const { return infos_.size(); }
@@ -162,6 +162,12 @@ const kiln_tensor_info* kiln_artifact_input(const kiln_artifact* artifact, size_
 }
 const kiln_tensor_info* kiln_artifact_output(const kiln_artifact* artifact, size_t index) {
   return artifact->outputs.at(index);
+}
+
+size_t kiln_artifact_strings(const kiln_artifact* artifact, const char** texts, size_t capacity) {
+  const std::vector<std::string>& strings = artifact->loaded->manifest.strings;
+  for (size_t i = 0; i < std::min(capacity, strings.size()); ++i) texts[i] = strings[i].c_str();
+  return strings.size();
 }
 
 kiln_status* kiln_session_open(kiln_artifact* artifact, const kiln_session_options* options,

@@ -117,6 +117,37 @@ TEST(Manifest, IndexChecksStandWhereThereAreAny) {
   }
 }
 
+TEST(Manifest, StringsAreATableThatTensorsOfIntegersPointInto) {
+  Json evidence = dynamicEvidence();
+  const Json plain = makeManifest(dynamicSpec(), evidence)->toJson();
+  EXPECT_FALSE(plain["program"].contains("strings"));
+  EXPECT_FALSE(plain["program"]["inputs"][1].contains("text"));
+  evidence["program"]["strings"] = {"", "no", "yes"};
+  evidence["program"]["inputs"][1]["text"] = true;
+  const auto manifest = makeManifest(dynamicSpec(), evidence);
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->strings, (std::vector<std::string>{"", "no", "yes"}));
+  EXPECT_FALSE(manifest->inputs[0].isText);
+  EXPECT_TRUE(manifest->inputs[1].isText);
+  const auto again = Manifest::fromJson(manifest->toJson());
+  ASSERT_TRUE(again) << again.error().message;
+  EXPECT_EQ(again->strings, manifest->strings);
+  EXPECT_EQ(again->inputs, manifest->inputs);
+  for (const Json& wrong : {Json::array(), Json{"b", "a"}, Json{"a", "a"}, Json{1}, Json("a"),
+                            Json{std::string(4097, 'a')}, Json{std::string("a\0", 2)}}) {
+    Json bad = evidence;
+    bad["program"]["strings"] = wrong;
+    const auto refused = makeManifest(dynamicSpec(), bad);
+    ASSERT_FALSE(refused) << wrong;
+    EXPECT_NE(refused.error().message.find("strings"), std::string::npos) << refused.error().message;
+  }
+  for (const auto& [input, value] : {std::pair{0, Json(true)}, {1, Json(false)}, {1, Json("yes")}}) {
+    Json bad = evidence;
+    bad["program"]["inputs"][static_cast<std::size_t>(input)]["text"] = value;
+    EXPECT_NE(makeManifest(dynamicSpec(), bad).error().message.find("text"), std::string::npos) << value;
+  }
+}
+
 TEST(Manifest, OfDevices) {
   const auto manifest = makeManifest(deviceSpec(), deviceEvidence());
   ASSERT_TRUE(manifest) << manifest.error().message;
