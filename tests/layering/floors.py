@@ -88,11 +88,12 @@ FLOORS = {
     },
     "compiler_core/frontend/onnx": {
         "reader": "",
+        "strings": "reader",
         "graph": "reader",
-        "served": "reader",
+        "served": "reader strings",
         "formula": "graph",
         "operators": "formula graph reader served",
-        "import": "graph operators reader",
+        "import": "graph operators reader strings",
     },
     "compiler_core/frontend/stablehlo": {
         "program": "",

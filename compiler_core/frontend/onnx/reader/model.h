@@ -43,6 +43,7 @@ struct Tensor {
   std::vector<std::int64_t> dims;
   std::optional<Bytes> raw;
   TypedPayload floats, ints32, ints64, doubles, uints64;
+  std::vector<std::string_view> strings;                                // any bytes
   std::vector<std::pair<std::string_view, std::string_view>> external;  // key, value
   bool isExternal = false;
 };

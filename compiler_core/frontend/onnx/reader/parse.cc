@@ -157,6 +157,11 @@ Result<Tensor> Parser::tensor(Bytes bytes) {
       case 5:
         KILN_TRY(typed(field, WireType::kVarint, tensor.ints32));
         break;
+      case 6:
+        KILN_TRY(expectType(field, WireType::kBytes));
+        KILN_TRY(count());
+        tensor.strings.emplace_back(reinterpret_cast<const char*>(field.bytes.data()), field.bytes.size());
+        break;
       case 7:
         KILN_TRY(typed(field, WireType::kVarint, tensor.ints64));
         break;

@@ -9,6 +9,7 @@
 #include "compiler_core/frontend/onnx/reader/node_name.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "compiler_core/frontend/onnx/served/served_operators.h"
+#include "compiler_core/frontend/onnx/strings/intern.h"
 #include "manifest/spec/pin.h"
 
 namespace kiln::onnx {
@@ -256,7 +257,13 @@ class Finder {
 }  // namespace
 
 Requirements requirementsOf(const Model& model) {
-  return Finder(model).find();
+  Model numbers = model;
+  auto strings = internStrings(numbers);  // an error is the importer's to tell
+  Requirements found = Finder(numbers).find();
+  if (strings)
+    found.unserved.insert(found.unserved.end(), std::make_move_iterator(strings->unserved.begin()),
+                          std::make_move_iterator(strings->unserved.end()));
+  return found;
 }
 
 }  // namespace kiln::onnx

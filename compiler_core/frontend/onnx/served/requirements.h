@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "compiler_core/frontend/onnx/reader/model.h"
+#include "compiler_core/frontend/onnx/reader/unserved_node.h"
 
 namespace kiln::onnx {
 
@@ -23,11 +24,6 @@ struct DecidingInput {
   std::int64_t example = 1;  // for each element: what the model compares it with, if that is an integer
   std::string node;          // one that it decides
   bool certain = true;       // false: only where the branches of an If differ, or not all of them can run
-};
-
-// An operator of the graph, or as the importer has it in the place of one: an input, an initializer.
-struct UnservedNode {
-  std::string node, op, reason;  // op with its domain; "(input)", "(initializer)"
 };
 
 struct Requirements {

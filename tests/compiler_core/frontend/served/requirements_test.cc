@@ -171,20 +171,38 @@ TEST(Requirements, UnservedOperatorsWithReasonsAlsoInsideBodiesAndFunctions) {
 }
 
 TEST(Requirements, InputsAndInitializersOfTypesThatNoBuildServes) {
+  constexpr int kComplex = 14;
   OnnxBuilder model;
-  model.input("words", {1}, kOnnxString).input("x", {2}).output("y");
-  model.initializer(onnxTensor("unused", {0}, Longs{}).varint(2, kOnnxString))
-      .initializer(onnxTensor("labels", {0}, Longs{}).varint(2, kOnnxString))
-      .initializer(onnxTensor("words of old", {0}, Longs{}).varint(2, kOnnxString))
-      .input("words of old", {0}, kOnnxString)  // with a default: a constant that nothing uses
+  model.input("numbers", {1}, kComplex).input("x", {2}).output("y");
+  model.initializer(onnxTensor("unused", {0}, Longs{}).varint(2, kComplex))
+      .initializer(onnxTensor("labels", {0}, Longs{}).varint(2, kComplex))
+      .initializer(onnxTensor("words of old", {0}, Longs{}).varint(2, kComplex))
+      .input("words of old", {0}, kComplex)  // with a default: a constant that nothing uses
       .node("Identity", {"labels"}, {"l"})
       .node("Neg", {"x"}, {"y"});
   std::vector<std::string> places;
   for (const UnservedNode& node : of(model).unserved)
     places.push_back(node.node + " " + node.op + ": " + node.reason);
-  EXPECT_THAT(places,
-              ElementsAre("words (input): element type string is not served; tensors of numbers and bool are",
-                          HasSubstr("labels (initializer): element type string")));
+  EXPECT_THAT(
+      places,
+      ElementsAre("numbers (input): element type complex64 is not served; tensors of numbers and bool are",
+                  HasSubstr("labels (initializer): element type complex64")));
+}
+
+TEST(Requirements, StringsThatCannotBecomeNumbers) {
+  OnnxBuilder model;
+  model.input("words", {1}, kOnnxString)
+      .output("y")
+      .node("Cast", {"words"}, {"y"}, {onnxInt("to", 1)}, "number");
+  const auto unserved = of(model).unserved;
+  ASSERT_EQ(unserved.size(), 2u) << "the place, and the input that stays what it is";
+  EXPECT_EQ(unserved[1].node, "number");
+  OnnxBuilder served;
+  served.input("words", {1}, kOnnxString)
+      .initializer(onnxTensor("none", {0}, Longs{}).varint(2, kOnnxString))
+      .output("y", kOnnxBool);
+  served.node("Equal", {"words", "none"}, {"y"});
+  EXPECT_THAT(of(served).unserved, IsEmpty());
 }
 
 TEST(Requirements, InputsThatAreNoTensorsOfKnownRank) {

@@ -28,8 +28,7 @@ Result<Values> oneHotEncoder(NodeContext& node) {
   KILN_ASSIGN(const std::int64_t zeros, node.integer("zeros", 1));
   if (node.hasAttribute("cats_strings"))
     return unserved(
-        "attribute 'cats_strings': categories that are strings are not served; number them before the "
-        "model sees them, and export with cats_int64s");
+        "attribute 'cats_strings' is served in the graph of the model alone, not in bodies and functions");
   if (categories.empty()) return invalid("attribute 'cats_int64s' is missing");
   if (categories.size() > kMostKeys) return unserved("more than 2^20 categories are not served");
   if (std::set<std::int64_t>(categories.begin(), categories.end()).size() != categories.size())
@@ -64,8 +63,7 @@ Result<mlir::Type> sideOf(NodeContext& node, std::string_view side, std::vector<
   const std::string name(side);
   if (node.hasAttribute(name + "_strings"))
     return unserved("attribute '" + name +
-                    "_strings': strings are not served; map them before the model sees them, or export with "
-                    "integer labels");
+                    "_strings' is served in the graph of the model alone, not in bodies and functions");
   KILN_ASSIGN(const Dims integers, node.integers(name + "_int64s", {}));
   KILN_ASSIGN(const std::vector<float> reals, node.reals(name + "_floats", {}));
   const Attribute* tensor = node.attribute(name + "_tensor");
@@ -83,8 +81,9 @@ Result<mlir::Type> sideOf(NodeContext& node, std::string_view side, std::vector<
 }
 
 Result<Mapping> mappingOf(NodeContext& node) {
-  if (node.opset() < 2 || node.hasAttribute("classes_strings"))
-    return unserved("a LabelEncoder of strings is not served; map them before the model sees them");
+  if (node.hasAttribute("classes_strings"))
+    return unserved(
+        "attribute 'classes_strings' is served in the graph of the model alone, not in bodies and functions");
   Mapping mapping;
   KILN_ASSIGN(mapping.key, sideOf(node, "keys", mapping.keys));
   KILN_ASSIGN(mapping.value, sideOf(node, "values", mapping.values));

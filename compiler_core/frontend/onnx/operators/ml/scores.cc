@@ -90,8 +90,9 @@ Result<Dims> classLabels(NodeContext& node, std::string_view integers) {
   if (!labels.empty()) return invalid("the classes are named twice, by integers and by strings");
   if (node.wantsOutput(0))
     return unserved(
-        "attribute 'classlabels_strings': labels that are strings are not served; train or export "
-        "with integer labels, or take the scores alone");
+        "attribute 'classlabels_strings' is served in the graph of the model alone, not in bodies and "
+        "functions; take "
+        "the scores alone there");
   for (std::size_t i = 0; i < names.size(); ++i) labels.push_back(static_cast<std::int64_t>(i));
   return labels;
 }
