@@ -4,8 +4,8 @@ import json
 import sys
 import unittest
 
-from farm import MODELS, FarmCase, artifact_of, json_of
-from tensor_files import npy, read_npy, safetensors, write_npz
+from farm import MODELS, ROOT, FarmCase, artifact_of, json_of
+from tensor_files import npy, read_npy, read_text_npy, safetensors, text_npy, write_npz
 from tiny_onnx import model, node, value_info
 
 # relu(x W + b), its weights as arguments that have names, as JAX writes it; W and B lie beside it.
@@ -52,6 +52,27 @@ class FormatsTest(FarmCase):
         self.assertEqual(self.run_artifact(placed), Y)
         manifest = json_of(self.kiln("show", named, "--json"))
         self.assertIn("params/0", json.dumps(manifest))
+
+    def test_a_pipeline_takes_texts_and_gives_texts(self):
+        home, folder = self.farm.home, ROOT / "tests/conformance/strings/table_of_texts_and_numbers"
+        case = json.loads((folder / "case.json").read_text())
+        rows = len(case["inputs"]["a"])
+        inputs = []
+        for name, column in case["inputs"].items():
+            values = [row[0] for row in column]
+            write = text_npy if isinstance(values[0], str) else npy
+            (home / f"{name}.npy").write_bytes(write((rows, 1), values))
+            inputs += ["--input", f"{name}={home / name}.npy"]
+        profile = ",".join(f"{dim}={rows}" for dim in case["dims"])
+        artifact = artifact_of(self.kiln("build", folder / "model.onnx", "--target", "cpu:x86-64-v3", "--profile", profile))
+        self.kiln("verify", artifact)
+        self.assertIn("colour text", self.kiln("show", artifact).stdout)
+        out = home / "texts"
+        said = json_of(self.kiln("run", artifact, *inputs, "--output-dir", out, "--json"))
+        self.assertEqual(said["outputs"][0]["texts"], case["outputs"]["label"])
+        self.assertEqual(read_text_npy((out / "label.npy").read_bytes()), case["outputs"]["label"])
+        self.assertIn('"buy"', self.kiln("run", artifact, *inputs).stdout)
+        self.assertIn('"buy"', self.kiln("run", artifact, *inputs, "--isolated").stdout)
 
     def test_an_onnx_model_takes_them_too(self):
         self.assertEqual(self.run_artifact(artifact_of(self.build("affine.onnx", "weights.safetensors"))), Y)

@@ -12,6 +12,22 @@ def npy(shape, values):
     return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + struct.pack(f"<{len(values)}f", *values)
 
 
+def text_npy(shape, texts):
+    """As NumPy saves an array of str."""
+    width = max(map(len, texts), default=1) or 1
+    header = repr({"descr": f"<U{width}", "fortran_order": False, "shape": tuple(shape)}).encode()
+    header += b" " * (-(10 + len(header) + 1) % 64) + b"\n"
+    body = b"".join(text.encode("utf-32-le").ljust(4 * width, b"\0") for text in texts)
+    return b"\x93NUMPY\x01\x00" + struct.pack("<H", len(header)) + header + body
+
+
+def read_text_npy(data):
+    length = struct.unpack("<H", data[8:10])[0]
+    descr = ast.literal_eval(data[10:10 + length].decode())["descr"]
+    width, body = 4 * int(descr[2:]), data[10 + length:]
+    return [body[at:at + width].decode("utf-32-le").rstrip("\0") for at in range(0, len(body), width)]
+
+
 def read_npy(data):
     """(shape, values)"""
     length = struct.unpack("<H", data[8:10])[0]

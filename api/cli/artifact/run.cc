@@ -15,8 +15,11 @@
 #include "api/node/load.h"
 #include "compiler_core/runtime/batch/batch.h"
 #include "compiler_core/runtime/batch/run.h"
+#include "compiler_core/runtime/batch/texts.h"
 #include "manifest/base/counted.h"
+#include "manifest/base/mapped_file.h"
 #include "manifest/base/output_directory.h"
+#include "manifest/base/printable.h"
 
 namespace kiln::cli {
 namespace {
@@ -35,9 +38,24 @@ struct Options {
   DeviceOptions device;
 };
 
+// Of an input that takes texts: those of the file, or their numbers in `strings`.
+Result<npy::Tensor> readInput(const std::string& path, const runtime::TensorSpec& spec,
+                              const std::vector<std::string>& strings) {
+  if (spec.isText) {
+    KILN_ASSIGN(const auto file, MappedFile::open(path));
+    if (npy::holdsTexts(file->bytes())) {
+      auto texts = npy::parseTexts(file->bytes());
+      if (!texts) return fail(texts.error().in(path));
+      return runtime::numbersOf(*texts, strings);
+    }
+  }
+  return npy::read(path, spec.dtype);
+}
+
 // name=file.npy, once for each of the artifact's inputs.
 Result<Tensors> readInputs(const std::vector<std::string>& arguments,
-                           const std::vector<runtime::TensorSpec>& specs) {
+                           const std::vector<runtime::TensorSpec>& specs,
+                           const std::vector<std::string>& strings) {
   Tensors tensors;
   for (const auto& argument : arguments) {
     const auto equals = argument.find('=');
@@ -55,7 +73,7 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
                     [&](const auto& tensor) { return tensor.name == spec->name; })) {
       return fail(Code::kInvalidArgument, "input \"" + spec->name + "\" is given twice");
     }
-    KILN_ASSIGN(auto tensor, npy::read(argument.substr(spec->name.size() + 1), spec->dtype));
+    KILN_ASSIGN(auto tensor, readInput(argument.substr(spec->name.size() + 1), *spec, strings));
     tensors.push_back({spec->name, std::move(tensor)});
   }
   for (const auto& spec : specs) {
@@ -69,15 +87,28 @@ Result<Tensors> readInputs(const std::vector<std::string>& arguments,
   return tensors;
 }
 
+// The texts of each output that gives such; nothing for the others.
+using OutputTexts = std::vector<std::optional<npy::TextArray>>;
+Result<OutputTexts> textsOf(const Tensors& outputs, const Manifest& manifest) {
+  OutputTexts texts(outputs.size());
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto info = std::ranges::find(manifest.outputs, outputs[i].name, &TensorInfo::name);
+    if (info == manifest.outputs.end() || !info->isText) continue;
+    KILN_ASSIGN(texts[i], runtime::textsOf(outputs[i].tensor, manifest.strings));
+  }
+  return texts;
+}
+
 // The files, in the order of the outputs.
 Result<std::vector<std::string>> writeOutputs(const std::string& directory, const Tensors& outputs,
-                                              bool quiet) {
+                                              const OutputTexts& texts, bool quiet) {
   KILN_ASSIGN(const auto folder, OutputDirectory::open(directory));
   std::vector<std::string> names;
   for (const auto& output : outputs) names.push_back(output.name);
   names = outputFileNames(names);
   for (std::size_t i = 0; i < outputs.size(); ++i) {
-    KILN_TRY(folder.write(names[i], npy::serialise(outputs[i].tensor)));
+    KILN_TRY(
+        folder.write(names[i], texts[i] ? npy::serialise(*texts[i]) : npy::serialise(outputs[i].tensor)));
     const bool renamed = names[i] != outputs[i].name + ".npy";
     names[i] = (std::filesystem::path(directory) / names[i]).string();
     if (!quiet) note("wrote " + names[i] + (renamed ? ", the output \"" + outputs[i].name + "\"" : ""));
@@ -127,6 +158,14 @@ std::string summary(const npy::Tensor& tensor) {
   return text + (count > 8 ? " ..." : "");
 }
 
+std::string summary(const npy::TextArray& array) {
+  constexpr std::size_t kShown = 8;
+  std::string text;
+  for (std::size_t i = 0; i < std::min(array.texts.size(), kShown); ++i)
+    text += " " + inQuotes(array.texts[i]);
+  return text + (array.texts.size() > kShown ? " ..." : "");
+}
+
 // The nodes that were given indices outside their dimension.
 Json outOfRangeJson(const runtime::Session& session) {
   Json nodes = Json::array();
@@ -154,9 +193,10 @@ Status report(const Context& context, const Options& options, const node::Verifi
     if (outputs.empty()) return fail(Code::kInvalidArgument, "--labels: the artifact has no output");
     KILN_ASSIGN(scored, score(outputs.front().tensor, options.labels));
   }
+  KILN_ASSIGN(const OutputTexts texts, textsOf(outputs, verified.manifest()));
   std::vector<std::string> files;
   if (!options.outputDirectory.empty()) {
-    KILN_ASSIGN(files, writeOutputs(options.outputDirectory, outputs, context.json));
+    KILN_ASSIGN(files, writeOutputs(options.outputDirectory, outputs, texts, context.json));
   }
   const bool profile = options.profile && session != nullptr;
   if (context.json) {
@@ -167,6 +207,7 @@ Status report(const Context& context, const Options& options, const node::Verifi
                       {"shape", output.tensor.shape},
                       {"digest", digestOf(Bytes(output.tensor.data)).text()}});
       if (!files.empty()) list.back()["file"] = files[list.size() - 1];
+      if (const auto& held = texts[list.size() - 1]) list.back()["texts"] = held->texts;
     }
     Json out{{"artifact", verified.verdict.artifact.text()}, {"outputs", std::move(list)}};
     if (session != nullptr) {
@@ -186,10 +227,10 @@ Status report(const Context& context, const Options& options, const node::Verifi
   if (scored) {
     printScore(*scored);
   } else {
-    for (const auto& output : outputs) {
-      const auto values = summary(output.tensor);
-      printLine(
-          fmt::format("{} {}{}", output.name, describe(output.tensor.dtype, output.tensor.shape), values));
+    for (std::size_t i = 0; i < outputs.size(); ++i) {
+      const auto& [name, tensor] = outputs[i];
+      printLine(fmt::format("{} {}{}", name, describe(tensor.dtype, tensor.shape),
+                            texts[i] ? summary(*texts[i]) : summary(tensor)));
     }
   }
   return {};
@@ -204,7 +245,8 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
   KILN_TRY(options.device.checkFor(verified.manifest()));
   if (options.isolated) {
-    KILN_ASSIGN(const auto inputs, readInputs(options.inputs, runtime::specsOf(verified.manifest().inputs)));
+    KILN_ASSIGN(const auto inputs, readInputs(options.inputs, runtime::specsOf(verified.manifest().inputs),
+                                              verified.manifest().strings));
     KILN_ASSIGN(const auto outputs,
                 runIsolated(verified, inputs,
                             {.each = options.each, .checked = options.checked, .threads = options.threads})
@@ -213,7 +255,7 @@ Status run(const Context& context, const Options& options) {
   }
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
   const auto specs = loaded.artifact.inputs();
-  KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs));
+  KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs, loaded.artifact.strings()));
   kiln_session_options how{
       .threads = options.threads, .run_before_ready = 1, .measure_kernels = options.profile ? 1 : 0};
   how.check_indices = options.checked ? 1 : 0;
