@@ -133,6 +133,8 @@ Result<Node> readNode(const Json& json, int depth) {
   KILN_ASSIGN(const Json* inputs, arrayOf(json, "inputs"));
   for (const Json& input : *inputs) {
     KILN_ASSIGN(std::string name, textOf(input, "name"));
+    // Operators that take graphs have no names of arguments.
+    if (name.empty()) name = std::to_string(node.inputs.size());
     const Json* given = find(input, "arg");
     auto value = given ? readArgument(*given, depth) : malformed("it has no value");
     if (!value) return fail(value.error().in("argument " + inQuotes(name)));
