@@ -83,7 +83,8 @@ FLOORS = {
         "graph": "parameters",
         "onnx": "graph parameters rules",
         "stablehlo": "graph parameters rules",
-        ".": "graph onnx parameters stablehlo",
+        "torch": "archive graph parameters rules",
+        ".": "graph onnx parameters stablehlo torch",
     },
     "compiler_core/frontend/onnx": {
         "reader": "",
@@ -100,6 +101,12 @@ FLOORS = {
         ".": "bytecode program text",
         "operations": "program",
         "import": ". operations program",
+    },
+    "compiler_core/frontend/torch": {
+        "program": "",
+        "reader": "program",
+        "operators": "program",
+        "import": "operators program reader",
     },
     "compiler_core/runtime": {
         "element": "",

@@ -9,7 +9,8 @@ constexpr std::size_t kMaxLabel = 1024;
 template <class F>
 bool anyTensor(const Node& node, F holds) {
   for (const NamedArgument& input : node.inputs) {
-    if (const auto* tensor = std::get_if<TensorName>(&input.value); tensor && holds(tensor->name)) return true;
+    if (const auto* tensor = std::get_if<TensorName>(&input.value); tensor && holds(tensor->name))
+      return true;
     const auto* list = std::get_if<std::vector<std::optional<TensorName>>>(&input.value);
     if (!list) continue;
     for (const auto& tensor : *list)
@@ -74,8 +75,8 @@ Result<Values> GraphImporter::made(const Node& node, const Row& row) {
   if (const std::string_view rest = context.unread(); !rest.empty())
     return unserved("argument " + std::string(rest) + " is not served");
   if (results.size() < node.outputs.size())
-    return invalid("the program takes " + std::to_string(node.outputs.size()) + " results of an operator with " +
-                   std::to_string(results.size()));
+    return invalid("the program takes " + std::to_string(node.outputs.size()) +
+                   " results of an operator with " + std::to_string(results.size()));
   results.resize(node.outputs.size());
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (!results[i] || node.outputs[i].empty()) continue;
@@ -91,7 +92,8 @@ Result<Value> GraphImporter::look(const Node& node, std::size_t index) {
 
 Result<Value> GraphImporter::written(const Node& node, std::size_t index, Value base, Value part) {
   const Row& row = *findOperator(node.target)->row;
-  if (!row.write) return unserved("writing in place through " + node.target + " is not served; clone() it first");
+  if (!row.write)
+    return unserved("writing in place through " + node.target + " is not served; clone() it first");
   NodeContext context = contextOf(node, row);
   return row.write(context, base, part, index);
 }
@@ -117,8 +119,9 @@ Status GraphImporter::define(const Node& node, const Operator& found, Values res
   for (std::size_t i = 0; i < results.size(); ++i) {
     if (node.outputs[i].empty()) continue;
     const std::string base = found.row->alias == Alias::kNone ? std::string() : baseOf(node);
-    const Status done = base.empty() ? tensors.define(node.outputs[i], results[i])
-                                     : tensors.define(node.outputs[i], results[i], {base, &node, i, found.row->alias});
+    const Status done = base.empty()
+                            ? tensors.define(node.outputs[i], results[i])
+                            : tensors.define(node.outputs[i], results[i], {base, &node, i, found.row->alias});
     if (!done) return done;
   }
   return {};
@@ -140,7 +143,8 @@ Status GraphImporter::node(const Node& node) {
   }
   const std::string place = "node " + scope_->path + node.name;
   // Within a graph the node around it is what is not served.
-  if (done.error().code != Code::kUnimplemented) return fail(done.error().in(place + " (" + node.target + ")"));
+  if (done.error().code != Code::kUnimplemented)
+    return fail(done.error().in(place + " (" + node.target + ")"));
   captured_.capture.unsupported.push_back({place, node.target, "", 0, done.error().message});
   for (const std::string& name : node.outputs)
     if (!name.empty() && !scope_->tensors.isDefined(name)) KILN_TRY(scope_->tensors.poison(name));
@@ -164,7 +168,8 @@ Result<std::optional<Values>> GraphImporter::body(const Graph& graph, const Valu
                    std::to_string(arguments.size()));
   Scope own{&graph, TensorsByName(*this), scope_->path + "graph/"};
   for (std::size_t i = 0; i < arguments.size(); ++i)
-    if (const auto* name = std::get_if<TensorName>(&graph.inputs[i])) KILN_TRY(own.tensors.define(name->name, arguments[i]));
+    if (const auto* name = std::get_if<TensorName>(&graph.inputs[i]))
+      KILN_TRY(own.tensors.define(name->name, arguments[i]));
   Scope* outer = std::exchange(scope_, &own);
   ++depth_;
   const std::size_t notes = captured_.capture.unsupported.size();

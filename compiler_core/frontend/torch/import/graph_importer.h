@@ -11,7 +11,10 @@ namespace kiln::torch {
 class GraphImporter : public Environment, private Views {
  public:
   GraphImporter(mlir::OpBuilder& builder, const Symbols& symbols, frontend::Captured& captured)
-      : builder_(builder), symbols_(symbols), captured_(captured), outermost_{nullptr, TensorsByName(*this), {}} {}
+      : builder_(builder),
+        symbols_(symbols),
+        captured_(captured),
+        outermost_{nullptr, TensorsByName(*this), {}} {}
 
   // The program's graph: tensors are defined for its inputs, then its nodes imported.
   TensorsByName& tensors() { return outermost_.tensors; }

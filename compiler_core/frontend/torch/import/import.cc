@@ -25,7 +25,7 @@ std::string quoted(std::string_view text) {
 
 // An input of the graph that a run is given.
 struct Given {
-  std::string name;  // outside
+  std::string name;    // outside
   std::string tensor;  // in the graph
   bool isWritten = false;
 };
@@ -38,7 +38,8 @@ std::vector<Given> givenInputs(const Program& program, const Survey& found) {
     if (!tensor) continue;
     const bool isWritten = found.written.contains(tensor->name);
     if (input.kind == InputSpec::Kind::kUser) users.push_back({tensor->name, tensor->name, isWritten});
-    if (input.kind == InputSpec::Kind::kBuffer && isWritten) buffers.push_back({input.target, tensor->name, true});
+    if (input.kind == InputSpec::Kind::kBuffer && isWritten)
+      buffers.push_back({input.target, tensor->name, true});
   }
   users.insert(users.end(), buffers.begin(), buffers.end());
   return users;
@@ -108,7 +109,8 @@ void Importer::refuseSignature() {
       refuse(place, "(input)", "an input of kind " + input.target + " is not served");
     const auto* integer = std::get_if<IntegerArgument>(&input.argument);
     if (integer && !integer->name.empty())
-      refuse(place, "(input)", "an integer that sizes depend on is not served as an input; export it as a constant");
+      refuse(place, "(input)",
+             "an integer that sizes depend on is not served as an input; export it as a constant");
     const auto* tensor = std::get_if<TensorName>(&input.argument);
     const auto meta = tensor ? program_.graph.tensors.find(tensor->name) : program_.graph.tensors.end();
     if (!tensor || meta == program_.graph.tensors.end()) continue;
@@ -124,7 +126,8 @@ void Importer::refuseSignature() {
       refuse(place, "(output)", "an output of kind " + output.target + " is not served");
     else if (!std::holds_alternative<TensorName>(output.argument) &&
              !std::holds_alternative<std::monostate>(output.argument))
-      refuse(place, "(output)", "an output that is no tensor is not served; leave it out or make it a tensor");
+      refuse(place, "(output)",
+             "an output that is no tensor is not served; leave it out or make it a tensor");
   }
 }
 
@@ -234,7 +237,8 @@ Status Importer::weights() {
       return invalid("the archive's tensor " + quoted(input.target) + " is not what the program declares");
     for (std::size_t i = 0; i < given.shape.size(); ++i)
       if (meta->second.sizes[i] != number(given.shape[i]))
-        return invalid("the archive's tensor " + quoted(input.target) + " has another shape than the program declares");
+        return invalid("the archive's tensor " + quoted(input.target) +
+                       " has another shape than the program declares");
     KILN_TRY(graph_.tensors().define(tensor->name, value));
   }
   return {};

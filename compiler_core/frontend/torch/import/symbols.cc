@@ -89,7 +89,8 @@ Result<ir::Dim> Symbols::extent(const Expression& expression) const {
       return result;
     case Kind::kPow: {
       constexpr std::int64_t kMostFactors = 16;
-      if (!operands[1].isStatic() || operands[1].value() < 0 || operands[1].value() > kMostFactors) return undecided();
+      if (!operands[1].isStatic() || operands[1].value() < 0 || operands[1].value() > kMostFactors)
+        return undecided();
       result = ir::Dim(1);
       for (std::int64_t i = 0; i < operands[1].value(); ++i) result = result * operands[0];
       return result;
@@ -100,7 +101,8 @@ Result<ir::Dim> Symbols::extent(const Expression& expression) const {
         if (const auto exact = ir::exactDiv(operands[0], operands[1])) return *exact;
       if (!operands[1].isStatic() || operands[1].value() < 1) return undecided();
       const std::int64_t by = operands[1].value();
-      const auto made = expression.kind == Kind::kFloorDiv ? ir::floorDiv(operands[0], by) : ir::modulo(operands[0], by);
+      const auto made =
+          expression.kind == Kind::kFloorDiv ? ir::floorDiv(operands[0], by) : ir::modulo(operands[0], by);
       return made ? Result<ir::Dim>(*made) : undecided();
     }
     default: {  // the largest or the smallest, where ranges tell
@@ -131,18 +133,20 @@ Result<Symbols::Definition> Symbols::definitionOf(const std::string& input, std:
                           size.operands[1].kind == Kind::kSymbol;
   const std::string place = "input " + quoted(input) + ", dimension " + std::to_string(index);
   if (!isMultiple)
-    return unserved(place + ": a size of " + textOf(size) + " is not served; a symbol or a multiple of one is");
+    return unserved(place + ": a size of " + textOf(size) +
+                    " is not served; a symbol or a multiple of one is");
   out.symbol = size.operands[1].text;
   out.factor = size.operands[0].value;
-  const auto [known, isNew] =
-      multiples_.try_emplace(textOf(size), input + "." + std::to_string(index));
+  const auto [known, isNew] = multiples_.try_emplace(textOf(size), input + "." + std::to_string(index));
   if (isNew && values_.contains(out.symbol))
-    return unserved(place + ": a size of " + textOf(size) + " beside one of another multiple of the symbol is not served");
+    return unserved(place + ": a size of " + textOf(size) +
+                    " beside one of another multiple of the symbol is not served");
   out.dim.name = known->second;
   return out;
 }
 
-Status Symbols::checkRange(const Definition& definition, const std::string& name, analysis::DimBounds bounds) const {
+Status Symbols::checkRange(const Definition& definition, const std::string& name,
+                           analysis::DimBounds bounds) const {
   const auto found = program_.ranges.find(definition.symbol);
   if (found == program_.ranges.end()) return {};
   const auto& [min, max] = found->second;
@@ -153,8 +157,9 @@ Status Symbols::checkRange(const Definition& definition, const std::string& name
     return bound >= kUnbounded / definition.factor ? "any size" : std::to_string(bound * definition.factor);
   };
   return fail(Code::kFailedPrecondition, "the profiles let dimension " + quoted(name) + " be " +
-                                             std::to_string(bounds.min) + " to " + std::to_string(bounds.max) +
-                                             "; the program was exported for " + size(least) + " to " + size(most));
+                                             std::to_string(bounds.min) + " to " +
+                                             std::to_string(bounds.max) + "; the program was exported for " +
+                                             size(least) + " to " + size(most));
 }
 
 Result<ir::Dim> Symbols::define(const Definition& definition, const std::string& input, std::size_t index,

@@ -50,9 +50,10 @@ class Symbols {
   mlir::MLIRContext* context_;
   const Program& program_;
   analysis::DimBinder binder_;
-  std::map<std::string, ir::Dim, std::less<>> values_;         // by symbol
-  std::map<std::string, std::string, std::less<>> multiples_;  // name of the dimension by what it is: "32*s77"
-  std::map<std::string, ir::Dim, std::less<>> named_;          // size by the dimension's name
+  std::map<std::string, ir::Dim, std::less<>> values_;  // by symbol
+  std::map<std::string, std::string, std::less<>>
+      multiples_;                                      // name of the dimension by what it is: "32*s77"
+  std::map<std::string, ir::Dim, std::less<>> named_;  // size by the dimension's name
   std::vector<ir::Symbol> all_;
   llvm::SmallVector<ir::Range> limits_;
 };

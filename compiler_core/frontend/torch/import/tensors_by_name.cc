@@ -7,8 +7,9 @@ namespace {
 constexpr int kMaxChain = 256;
 
 tl::unexpected<Error> uncertain(std::string_view name) {
-  return unserved("tensor " + std::string(name) +
-                  " may lie in the memory of one that is written in place, which depends on strides; clone() it");
+  return unserved(
+      "tensor " + std::string(name) +
+      " may lie in the memory of one that is written in place, which depends on strides; clone() it");
 }
 
 }  // namespace
@@ -59,7 +60,8 @@ bool TensorsByName::isPoisoned(std::string_view name) const {
 Result<TensorsByName::Tensor*> TensorsByName::find(std::string_view name) {
   for (int i = 0; i < kMaxChain; ++i) {
     const auto found = tensors_.find(name);
-    if (found == tensors_.end()) return invalid("tensor " + std::string(name) + " is used where it is not defined");
+    if (found == tensors_.end())
+      return invalid("tensor " + std::string(name) + " is used where it is not defined");
     if (found->second.same.empty()) return &found->second;
     name = found->second.same;
   }

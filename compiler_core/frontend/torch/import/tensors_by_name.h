@@ -56,8 +56,8 @@ class TensorsByName {
   struct Tensor {
     Value value;  // null: poisoned, or a result that nobody may read
     bool isPoisoned = false;
-    std::string same;  // another name that this one stands for
-    ViewOf view;       // base "": it is none
+    std::string same;                    // another name that this one stands for
+    ViewOf view;                         // base "": it is none
     std::int64_t version = 0, seen = 0;  // its own, and of its base when `value` was made
     bool isUncertain = false;            // something that may lie in its memory was written
   };

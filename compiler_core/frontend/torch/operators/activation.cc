@@ -177,7 +177,8 @@ Result<Values> logSoftmax(NodeContext& node) {
 
 // Without training dropout changes nothing.
 Result<Values> dropout(NodeContext& node) {
-  KILN_ASSIGN(const Value x, node.tensor("input"));
+  // In place it is "self".
+  KILN_ASSIGN(const Value x, node.tensor(node.has("self") ? "self" : "input"));
   KILN_ASSIGN(const bool trains, node.flag("train", false));
   KILN_ASSIGN(const double probability, node.real("p", 0.5));
   if (trains && probability != 0)

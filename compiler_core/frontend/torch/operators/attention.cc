@@ -10,9 +10,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 struct Operands {
-  Term query, key, value;        // [B, H, L, E], [B, G, S, E], [B, G, S, F]
-  Shape outer;                   // what stood before the last two dimensions of the query
-  std::optional<Term> mask;      // broadcasts to [B, H, L, S]
+  Term query, key, value;    // [B, H, L, E], [B, G, S, E], [B, G, S, F]
+  Shape outer;               // what stood before the last two dimensions of the query
+  std::optional<Term> mask;  // broadcasts to [B, H, L, S]
 };
 
 // Rank 3 has no heads, rank 4 has; more dimensions of batch are one.
@@ -39,7 +39,8 @@ Result<Operands> read(NodeContext& node) {
   const std::string_view name = node.has("attn_bias") ? "attn_bias" : "attn_mask";
   KILN_ASSIGN(const Value mask, node.optionalTensor(name));
   if (mask) {
-    if (rankOf(mask) > 4 && rankOf(mask) != rankOf(query)) return unserved("a mask of this rank is not served");
+    if (rankOf(mask) > 4 && rankOf(mask) != rankOf(query))
+      return unserved("a mask of this rank is not served");
     const bool isBool = elementOf(mask).isInteger(1);
     Term bias(node, mask);
     const mlir::Type type = elementOf(query);
@@ -94,7 +95,8 @@ Result<Values> attention(NodeContext& node) {
     KILN_ASSIGN(mask, whole.reshape({q[0], k[1], rows, k[2]}).value());
   }
   KILN_ASSIGN(const Value query, given.query.reshape({q[0], k[1], rows, q[3]}).value());
-  KILN_ASSIGN(const Value result, node.attention(query, *given.key.value(), *given.value.value(), mask, scale));
+  KILN_ASSIGN(const Value result,
+              node.attention(query, *given.key.value(), *given.value.value(), mask, scale));
   Shape shape = given.outer;
   shape.append({q[2], v[3]});
   KILN_ASSIGN(const Value out, node.reshape(result, shape));

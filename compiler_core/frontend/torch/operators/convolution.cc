@@ -10,9 +10,11 @@ struct Window {
 };
 
 Status checkWindow(const Window& window, std::size_t rank) {
-  if (rank < 1 || rank > 3) return unserved("windows of " + std::to_string(rank) + " dimensions are not served");
+  if (rank < 1 || rank > 3)
+    return unserved("windows of " + std::to_string(rank) + " dimensions are not served");
   for (std::size_t i = 0; i < rank; ++i)
-    if (window.strides[i] < 1 || window.dilations[i] < 1) return invalid("strides and dilations are positive");
+    if (window.strides[i] < 1 || window.dilations[i] < 1)
+      return invalid("strides and dilations are positive");
   if (window.groups < 1) return invalid("groups are positive");
   return {};
 }

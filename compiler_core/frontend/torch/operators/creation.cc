@@ -49,8 +49,8 @@ Result<Values> arange(NodeContext& node) {
   KILN_ASSIGN(const mlir::Type type, node.outputType());
   KILN_ASSIGN(const Shape shape, node.outputShape());
   if (shape.size() != 1) return invalid("the result has one dimension");
-  const mlir::Type wide = llvm::isa<mlir::FloatType>(type) ? mlir::Type(mlir::Float64Type::get(node.context()))
-                                                           : node.i64();
+  const mlir::Type wide =
+      llvm::isa<mlir::FloatType>(type) ? mlir::Type(mlir::Float64Type::get(node.context())) : node.i64();
   KILN_ASSIGN(const Value index, node.iota(wide, shape, 0));
   Term result(node, index);
   if (node.has("step")) {
@@ -76,7 +76,9 @@ Result<Values> linspace(NodeContext& node) {
   KILN_ASSIGN(const Value index, node.iota(wide, Shape{Dim(steps)}, 0));
   const double step = steps > 1 ? (end - start) / static_cast<double>(steps - 1) : 0.0;
   const Term i(node, index), fromEnd = (static_cast<double>(steps - 1) - i) * -step + end;
-  return one((i < static_cast<double>(steps / 2)).select(i * step + start, steps > 1 ? fromEnd : i + start).cast(type));
+  return one((i < static_cast<double>(steps / 2))
+                 .select(i * step + start, steps > 1 ? fromEnd : i + start)
+                 .cast(type));
 }
 
 Result<Values> eye(NodeContext& node) {
@@ -101,7 +103,8 @@ Result<Values> triangle(NodeContext& node) {
   KILN_ASSIGN(const Value row, frontend::coordinate(node, matrix, 0));
   KILN_ASSIGN(const Value column, frontend::coordinate(node, matrix, 1));
   const Term distance = Term(node, column) - Term(node, row);
-  const Term keeps = lower ? distance <= static_cast<double>(diagonal) : distance >= static_cast<double>(diagonal);
+  const Term keeps =
+      lower ? distance <= static_cast<double>(diagonal) : distance >= static_cast<double>(diagonal);
   return one(keeps.select(Term(node, self), 0.0));
 }
 

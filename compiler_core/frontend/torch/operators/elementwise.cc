@@ -34,7 +34,8 @@ Result<Values> sum(NodeContext& node) {
     KILN_ASSIGN(const Value alpha, node.operand("alpha", elementOf(*pair.left.value())));
     (swapped ? pair.left : pair.right) = (swapped ? pair.left : pair.right) * Term(node, alpha);
   }
-  if (kind == BinaryKind::Add && elementOf(*pair.left.value()).isInteger(1)) return one(pair.left | pair.right);
+  if (kind == BinaryKind::Add && elementOf(*pair.left.value()).isInteger(1))
+    return one(pair.left | pair.right);
   return one(pair.left.binary(kind, pair.right));
 }
 

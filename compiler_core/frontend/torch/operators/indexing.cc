@@ -50,9 +50,12 @@ Result<Value> positionsOf(NodeContext& node, const Along& a) {
   Values coordinates;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const auto dim = static_cast<std::int64_t>(i);
-    if (dim != a.axis && shape[i].isStatic() && indexShape[i].isStatic() && indexShape[i].value() > shape[i].value())
-      return invalid("indices of shape " + node.describe(indexShape) + " exceed data of shape " + node.describe(shape));
-    KILN_ASSIGN(const Value at, dim == a.axis ? Result<Value>(a.index) : frontend::coordinate(node, indexShape, dim));
+    if (dim != a.axis && shape[i].isStatic() && indexShape[i].isStatic() &&
+        indexShape[i].value() > shape[i].value())
+      return invalid("indices of shape " + node.describe(indexShape) + " exceed data of shape " +
+                     node.describe(shape));
+    KILN_ASSIGN(const Value at,
+                dim == a.axis ? Result<Value>(a.index) : frontend::coordinate(node, indexShape, dim));
     coordinates.push_back(at);
   }
   return frontend::flatPosition(node, coordinates, shape);
@@ -140,13 +143,13 @@ Result<Values> indexWritten(NodeContext& node) {
 
 // Advanced indexing: tensors of indices for some dimensions, which broadcast together.
 struct Indices {
-  Value self;                    // with the indexed dimensions first
-  Dims permutation;              // that brought them there
-  std::size_t count = 0;         // of indexed dimensions
-  Value row;                     // positions in the flattened indexed dimensions
+  Value self;             // with the indexed dimensions first
+  Dims permutation;       // that brought them there
+  std::size_t count = 0;  // of indexed dimensions
+  Value row;              // positions in the flattened indexed dimensions
   Value isInside;
-  Shape shape;                   // of the indices, broadcast
-  std::optional<std::size_t> at; // where the result has that shape; none: at the front
+  Shape shape;                    // of the indices, broadcast
+  std::optional<std::size_t> at;  // where the result has that shape; none: at the front
 };
 
 Result<Indices> readIndices(NodeContext& node) {
@@ -164,7 +167,8 @@ Result<Indices> readIndices(NodeContext& node) {
   for (std::int64_t dim : indexed) {
     Value index = given[static_cast<std::size_t>(dim)];
     if (elementOf(index).isInteger(1))
-      return unserved("indexing by a mask is not served, since the size of its result depends on values; use where()");
+      return unserved(
+          "indexing by a mask is not served, since the size of its result depends on values; use where()");
     const Dim extent = shape[static_cast<std::size_t>(dim)];
     KILN_TRY(node.checkIndices(index, extent));
     KILN_ASSIGN(index, frontend::countFromEnd(node, index, extent));
@@ -237,8 +241,8 @@ Result<Values> indexPut(NodeContext& node) {
   KILN_ASSIGN(values, node.broadcast(values, placed));
   KILN_ASSIGN(values, node.transpose(values, inverse(permutation)));
   KILN_ASSIGN(const Value positions, frontend::orNowhere(node, i.isInside, i.row));
-  KILN_ASSIGN(const Value result,
-              scatterRows(node, accumulates ? ScatterKind::Add : ScatterKind::Set, i.self, i.count, positions, values));
+  KILN_ASSIGN(const Value result, scatterRows(node, accumulates ? ScatterKind::Add : ScatterKind::Set, i.self,
+                                              i.count, positions, values));
   return one(node.transpose(result, inverse(i.permutation)));
 }
 

@@ -19,7 +19,8 @@ Status isInference(NodeContext& node, std::string_view flag) {
   return {};
 }
 
-Result<Value> orFilled(NodeContext& node, std::string_view name, const Shape& shape, mlir::Type type, double value) {
+Result<Value> orFilled(NodeContext& node, std::string_view name, const Shape& shape, mlir::Type type,
+                       double value) {
   KILN_ASSIGN(const Value given, node.optionalTensor(name));
   return given ? node.cast(given, type) : node.filled(type, shape, value);
 }
@@ -35,8 +36,8 @@ Result<Value> batchNormOf(NodeContext& node) {
   if (!node.has("running_mean") || !node.has("running_var"))
     return unserved("statistics of the batch are not served; export the model after .eval()");
   Values operands{x};
-  for (const auto& [name, fallback] :
-       {std::pair("weight", 1.0), std::pair("bias", 0.0), std::pair("running_mean", 0.0), std::pair("running_var", 1.0)}) {
+  for (const auto& [name, fallback] : {std::pair("weight", 1.0), std::pair("bias", 0.0),
+                                       std::pair("running_mean", 0.0), std::pair("running_var", 1.0)}) {
     KILN_ASSIGN(const Value operand, orFilled(node, name, channels, elementOf(x), fallback));
     operands.push_back(operand);
   }
@@ -145,16 +146,11 @@ Result<Values> instanceNorm(NodeContext& node) {
 
 constexpr auto kWide = Precision::kWidened;
 constexpr Row kRows[] = {
-    {"_fused_rms_norm", rmsNorm, kWide},
-    {"_native_batch_norm_legit_no_training", batchNorm, kWide},
-    {"batch_norm", batchNorm, kWide},
-    {"group_norm", groupNorm, kWide},
-    {"instance_norm", instanceNorm, kWide},
-    {"layer_norm", layerNorm, kWide},
-    {"native_batch_norm", batchNorm, kWide},
-    {"native_group_norm", groupNorm, kWide},
-    {"native_layer_norm", layerNorm, kWide},
-    {"rms_norm", rmsNorm, kWide},
+    {"_fused_rms_norm", rmsNorm, kWide},     {"_native_batch_norm_legit_no_training", batchNorm, kWide},
+    {"batch_norm", batchNorm, kWide},        {"group_norm", groupNorm, kWide},
+    {"instance_norm", instanceNorm, kWide},  {"layer_norm", layerNorm, kWide},
+    {"native_batch_norm", batchNorm, kWide}, {"native_group_norm", groupNorm, kWide},
+    {"native_layer_norm", layerNorm, kWide}, {"rms_norm", rmsNorm, kWide},
 };
 
 }  // namespace

@@ -7,8 +7,9 @@ namespace kiln::torch {
 namespace {
 
 constexpr std::span<const Row> (*kFamilies[])() = {
-    elementwiseRows, comparisonRows,  activationRows, creationRows,      viewRows,      partRows,   indexingRows, reductionRows,
-    productRows,     convolutionRows, poolingRows,    normalizationRows, attentionRows, resizeRows, paddingRows,  controlRows};
+    elementwiseRows, comparisonRows, activationRows, creationRows,    viewRows,    partRows,
+    indexingRows,    reductionRows,  productRows,    convolutionRows, poolingRows, normalizationRows,
+    attentionRows,   resizeRows,     paddingRows,    controlRows};
 
 const Row* findRow(std::string_view name) {
   for (const auto& family : kFamilies)
@@ -18,12 +19,18 @@ const Row* findRow(std::string_view name) {
 }
 
 constexpr std::string_view kAten = "aten.", kHigherOrder = "higher_order.";
-constexpr std::array<std::string_view, 9> kOfIntegers = {
-    "aten.sym_size.",          "aten.sym_numel.",         "aten.sym_stride.",
-    "aten.sym_storage_offset.", "aten._assert_scalar.",    "aten.sym_constrain_range",
-    "aten._assert_tensor_metadata.", "_operator.",         "torch.sym_"};
+constexpr std::array<std::string_view, 9> kOfIntegers = {"aten.sym_size.",
+                                                         "aten.sym_numel.",
+                                                         "aten.sym_stride.",
+                                                         "aten.sym_storage_offset.",
+                                                         "aten._assert_scalar.",
+                                                         "aten.sym_constrain_range",
+                                                         "aten._assert_tensor_metadata.",
+                                                         "_operator.",
+                                                         "torch.sym_"};
 
-constexpr std::string_view kRandom = "random numbers have no agreed values; make them an input of the program";
+constexpr std::string_view kRandom =
+    "random numbers have no agreed values; make them an input of the program";
 struct Missing {
   std::string_view name, why;
 };

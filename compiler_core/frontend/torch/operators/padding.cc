@@ -9,7 +9,8 @@ namespace {
 Result<Value> padded(NodeContext& node, Value input, ir::PadMode mode, double value) {
   KILN_ASSIGN(const Dims amounts, node.integers(node.has("pad") ? "pad" : "padding"));
   const auto rank = static_cast<std::size_t>(rankOf(input));
-  if (amounts.size() % 2 != 0 || amounts.size() / 2 > rank) return invalid("padding does not fit the input's rank");
+  if (amounts.size() % 2 != 0 || amounts.size() / 2 > rank)
+    return invalid("padding does not fit the input's rank");
   Dims low(rank, 0), high(rank, 0), offsets(rank, 0);
   Shape sizes = dimsOf(input);
   bool isCut = false;
@@ -17,7 +18,8 @@ Result<Value> padded(NodeContext& node, Value input, ir::PadMode mode, double va
     const std::size_t dim = rank - 1 - i;
     constexpr std::int64_t kMost = std::int64_t{1} << 31;
     const std::int64_t before = amounts[2 * i], after = amounts[2 * i + 1];
-    if (before < -kMost || before > kMost || after < -kMost || after > kMost) return invalid("absurd padding");
+    if (before < -kMost || before > kMost || after < -kMost || after > kMost)
+      return invalid("absurd padding");
     low[dim] = std::max<std::int64_t>(before, 0);
     high[dim] = std::max<std::int64_t>(after, 0);
     offsets[dim] = std::max<std::int64_t>(-before, 0);
@@ -109,7 +111,8 @@ Result<Values> roll(NodeContext& node) {
   KILN_ASSIGN(const Dims axes, node.integers("dims", Dims()));
   const Shape shape = dimsOf(self);
   const bool isFlat = axes.empty();
-  if (isFlat ? shifts.size() != 1 : shifts.size() != axes.size()) return invalid("shifts and dims differ in length");
+  if (isFlat ? shifts.size() != 1 : shifts.size() != axes.size())
+    return invalid("shifts and dims differ in length");
   if (isFlat) {
     KILN_ASSIGN(self, node.reshape(self, Shape{ir::product(shape)}));
   }
@@ -119,7 +122,8 @@ Result<Values> roll(NodeContext& node) {
       KILN_ASSIGN(axis, normalAxis(axes[i], rankOf(self)));
     }
     const Dim extent = dimsOf(self)[static_cast<std::size_t>(axis)];
-    if (!extent.isStatic()) return unserved("rolling a dimension that is known at run time only is not served");
+    if (!extent.isStatic())
+      return unserved("rolling a dimension that is known at run time only is not served");
     if (extent.value() == 0) continue;
     const std::int64_t shift = ((shifts[i] % extent.value()) + extent.value()) % extent.value();
     if (shift == 0) continue;
@@ -169,7 +173,8 @@ Result<Values> channelShuffle(NodeContext& node) {
   const auto part = ir::exactDiv(shape[1], Dim(groups));
   if (!part) return invalid("the groups do not divide the channels");
   const Dim rest = ir::product(llvm::ArrayRef(shape).drop_front(2));
-  return one(Term(node, self).reshape({shape[0], Dim(groups), *part, rest}).transpose({0, 2, 1, 3}).reshape(shape));
+  return one(
+      Term(node, self).reshape({shape[0], Dim(groups), *part, rest}).transpose({0, 2, 1, 3}).reshape(shape));
 }
 
 constexpr Row kRows[] = {

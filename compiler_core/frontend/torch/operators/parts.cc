@@ -8,7 +8,8 @@ Result<bool> isAtLeast(const NodeContext& node, const Dim& a, const Dim& b) {
   const auto difference = node.rangeOf(a - b);
   if (difference && difference->min >= 0) return true;
   if (difference && difference->max <= 0) return false;
-  return node.undecided("which of " + node.describe(a) + " and " + node.describe(b) + " is larger, when slicing,");
+  return node.undecided("which of " + node.describe(a) + " and " + node.describe(b) +
+                        " is larger, when slicing,");
 }
 
 Result<Dim> position(const NodeContext& node, Dim at, const Dim& extent) {
@@ -43,8 +44,8 @@ Result<Spread> spread(NodeContext& node, Value replacement, std::int64_t axis, c
   interior[at] = part.step - 1;
   high[at] = extent - offset - (size - 1) * part.step - 1;
   Spread out;
-  KILN_ASSIGN(out.value, node.pad(ir::PadMode::Constant, replacement, node.scalar(elementOf(replacement), 0), low,
-                                  high, interior));
+  KILN_ASSIGN(out.value, node.pad(ir::PadMode::Constant, replacement, node.scalar(elementOf(replacement), 0),
+                                  low, high, interior));
   const Term index = frontend::countAlong(node, node.i64(), Dim(extent), axis, rank);
   const auto first = static_cast<double>(offset), step = static_cast<double>(part.step);
   KILN_ASSIGN(out.isThere, ((index >= first) & (index <= first + static_cast<double>(size - 1) * step) &
@@ -77,7 +78,8 @@ Result<Value> partOf(NodeContext& node, Value value, std::int64_t axis, const Pa
   return node.symbolicSlice(value, offsets, strides, sizes);
 }
 
-Result<Value> withPart(NodeContext& node, Value value, std::int64_t axis, const Part& part, Value replacement) {
+Result<Value> withPart(NodeContext& node, Value value, std::int64_t axis, const Part& part,
+                       Value replacement) {
   const auto at = static_cast<std::size_t>(axis);
   Shape shape = dimsOf(value);
   const Dim extent = shape[at];
@@ -88,8 +90,8 @@ Result<Value> withPart(NodeContext& node, Value value, std::int64_t axis, const 
   if (part.size == extent) return replacement;
   if (part.step != 1) {
     if (!extent.isStatic() || !part.offset.isStatic() || !part.size.isStatic())
-      return unserved("writing every " + std::to_string(part.step) + "th element of " + node.describe(extent) +
-                      " is not served; give its profile one number");
+      return unserved("writing every " + std::to_string(part.step) + "th element of " +
+                      node.describe(extent) + " is not served; give its profile one number");
     KILN_ASSIGN(const Spread made, spread(node, replacement, axis, part, extent.value()));
     return node.select(made.isThere, made.value, value);
   }

@@ -18,6 +18,7 @@ Result<Part> sliced(const NodeContext& node, const Dim& extent, const Dim& start
 // `axis` is normal. The part must lie inside.
 Result<Value> partOf(NodeContext& node, Value value, std::int64_t axis, const Part& part);
 // `value` with `replacement` in the place of the part.
-Result<Value> withPart(NodeContext& node, Value value, std::int64_t axis, const Part& part, Value replacement);
+Result<Value> withPart(NodeContext& node, Value value, std::int64_t axis, const Part& part,
+                       Value replacement);
 
 }  // namespace kiln::torch

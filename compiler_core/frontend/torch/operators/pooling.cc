@@ -139,7 +139,8 @@ Result<Values> adaptiveAverage(NodeContext& node) {
     if (!turned.ok()) return fail(turned.value().error());
     const mlir::Type element = elementOf(*turned.value());
     Shape wide = turned.shape();
-    const Term flat = turned.cast(node.f32()).reshape({ir::product(llvm::ArrayRef(wide).drop_back(1)), wide.back()});
+    const Term flat =
+        turned.cast(node.f32()).reshape({ir::product(llvm::ArrayRef(wide).drop_back(1)), wide.back()});
     wide.back() = Dim(m);
     result = flat.matmul(matrix).cast(element).reshape(wide).transpose(permutation);
   }

@@ -19,7 +19,8 @@ Result<Value> matmulOf(NodeContext& node, Value left, Value right) {
   const Dim rows = from[from.size() - 2], depth = from.back(), columns = with.back();
   Value product;
   if (with.size() == 2 && from.size() > 2) {
-    KILN_ASSIGN(const Value flat, node.reshape(left, Shape{ir::product(llvm::ArrayRef(from).drop_back(1)), depth}));
+    KILN_ASSIGN(const Value flat,
+                node.reshape(left, Shape{ir::product(llvm::ArrayRef(from).drop_back(1)), depth}));
     KILN_ASSIGN(product, node.matmul(flat, right));
   } else {
     Shape lefts = shape, rights = shape;
@@ -95,9 +96,9 @@ Result<Values> outer(NodeContext& node) {
 
 constexpr auto kWide = Precision::kWidened;
 constexpr Row kRows[] = {
-    {"addmm", addmm, kWide}, {"baddbmm", baddbmm, kWide}, {"bmm", matrices, kWide}, {"dot", dot, kWide},
-    {"linear", linear, kWide}, {"matmul", matmul, kWide},   {"mm", matrices, kWide},  {"mv", matrixByVector, kWide},
-    {"outer", outer},
+    {"addmm", addmm, kWide}, {"baddbmm", baddbmm, kWide},   {"bmm", matrices, kWide},
+    {"dot", dot, kWide},     {"linear", linear, kWide},     {"matmul", matmul, kWide},
+    {"mm", matrices, kWide}, {"mv", matrixByVector, kWide}, {"outer", outer},
 };
 
 }  // namespace

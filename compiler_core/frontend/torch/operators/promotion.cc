@@ -21,7 +21,8 @@ mlir::Type wider(mlir::Type a, mlir::Type b) {
   const unsigned wa = a.getIntOrFloatBitWidth(), wb = b.getIntOrFloatBitWidth();
   // f16 and bf16, u8 and i8: neither holds the other.
   if (wa == wb && categoryOf(a) == 2) return mlir::Float32Type::get(a.getContext());
-  if (wa == wb || (isUnsigned(a) && !isUnsigned(b) && wa > wb) || (isUnsigned(b) && !isUnsigned(a) && wb > wa))
+  if (wa == wb || (isUnsigned(a) && !isUnsigned(b) && wa > wb) ||
+      (isUnsigned(b) && !isUnsigned(a) && wb > wa))
     return mlir::IntegerType::get(a.getContext(), std::min(2 * std::max(wa, wb), 64u));
   return wa > wb ? a : b;
 }
@@ -41,7 +42,8 @@ Result<mlir::Type> promotedType(NodeContext& node, llvm::ArrayRef<std::string_vi
     } else {
       type = node.isReal(name) ? node.f32() : node.isBoolean(name) ? node.i1() : node.i64();
     }
-    if (!best || categoryOf(type) > categoryOf(best) || (categoryOf(type) == categoryOf(best) && own > rank)) {
+    if (!best || categoryOf(type) > categoryOf(best) ||
+        (categoryOf(type) == categoryOf(best) && own > rank)) {
       // A number of a higher category than all tensors brings its default type; f64 tensors cannot be below.
       best = type;
       rank = own;

@@ -153,7 +153,8 @@ Result<Values> logSumExp(NodeContext& node) {
   const Term most = r.input.reduce(ReduceKind::Max, r.axes, true);
   const Term shift = (most.abs() == std::numeric_limits<double>::infinity()).select(most.number(0), most);
   Term result =
-      (r.input - shift).unary(UnaryKind::Exp).reduce(ReduceKind::Sum, r.axes, true).unary(UnaryKind::Log) + shift;
+      (r.input - shift).unary(UnaryKind::Exp).reduce(ReduceKind::Sum, r.axes, true).unary(UnaryKind::Log) +
+      shift;
   if (!r.keep) {
     KILN_ASSIGN(const Shape shape, node.outputShape());
     result = result.reshape(shape);
@@ -161,7 +162,8 @@ Result<Values> logSumExp(NodeContext& node) {
   return one(result);
 }
 
-// The p-norm: (sum |x|^p)^(1/p), largest or smallest for p infinite, the number of elements that are not 0 for 0.
+// The p-norm: (sum |x|^p)^(1/p), largest or smallest for p infinite, the number of elements that are not 0
+// for 0.
 Result<Values> norm(NodeContext& node) {
   KILN_ASSIGN(const double p, node.real(node.has("ord") ? "ord" : "p", 2.0));
   KILN_ASSIGN(const Reduction r, read(node, true));

@@ -18,9 +18,11 @@ struct Axis {
 
 // Elements of the input for each result, as f32 calculates it in torch.
 Term ratio(NodeContext& node, const Axis& axis) {
-  if (axis.scale) return {node, node.scalar(f64(node), static_cast<double>(static_cast<float>(1.0 / *axis.scale)))};
+  if (axis.scale)
+    return {node, node.scalar(f64(node), static_cast<double>(static_cast<float>(1.0 / *axis.scale)))};
   const mlir::Type f32 = node.f32();
-  return (frontend::extentOf(node, f32, axis.input) / frontend::extentOf(node, f32, axis.output)).cast(f64(node));
+  return (frontend::extentOf(node, f32, axis.input) / frontend::extentOf(node, f32, axis.output))
+      .cast(f64(node));
 }
 
 Term nearest(NodeContext& node, const Term& data, const Axis& axis, double shift) {

@@ -47,13 +47,16 @@ Result<Values> sliceScatter(NodeContext& node) {
 Result<Part> selectPart(NodeContext& node, const Dim& extent) {
   KILN_ASSIGN(Dim index, node.extent("index"));
   const auto range = node.rangeOf(index);
-  if (!range || (range->min < 0 && range->max >= 0)) return node.undecided("whether an index counts from the end");
+  if (!range || (range->min < 0 && range->max >= 0))
+    return node.undecided("whether an index counts from the end");
   if (range->max < 0) index = index + extent;
   const auto low = node.rangeOf(index), high = node.rangeOf(extent - Dim(1) - index);
   if (!low || !high || low->min < 0 || high->min < 0) {
     if (index.isStatic() && extent.isStatic())
-      return invalid("index " + node.describe(index) + " is outside the dimension of " + node.describe(extent));
-    return node.undecided("whether index " + node.describe(index) + " lies inside of " + node.describe(extent));
+      return invalid("index " + node.describe(index) + " is outside the dimension of " +
+                     node.describe(extent));
+    return node.undecided("whether index " + node.describe(index) + " lies inside of " +
+                          node.describe(extent));
   }
   return Part{index, Dim(1), 1};
 }
@@ -158,7 +161,8 @@ Result<Values> unbind(NodeContext& node) {
     return invalid("there are other results than elements of the dimension");
   Values results;
   for (std::size_t i = 0; i < node.outputCount(); ++i) {
-    KILN_ASSIGN(const Value taken, partOf(node, self, at.axis, {Dim(static_cast<std::int64_t>(i)), Dim(1), 1}));
+    KILN_ASSIGN(const Value taken,
+                partOf(node, self, at.axis, {Dim(static_cast<std::int64_t>(i)), Dim(1), 1}));
     KILN_ASSIGN(const Value result, withoutAxis(node, taken, at.axis));
     results.push_back(result);
   }

@@ -9,8 +9,10 @@ Result<Value> reshaped(NodeContext& node, Value value, const Shape& shape) {
   const Dim have = ir::product(dimsOf(value)), want = ir::product(shape);
   if (!(have == want)) {
     if (have.isStatic() && want.isStatic())
-      return invalid("a tensor of shape " + node.describe(dimsOf(value)) + " cannot become " + node.describe(shape));
-    return node.undecided("whether shape " + node.describe(dimsOf(value)) + " can become " + node.describe(shape));
+      return invalid("a tensor of shape " + node.describe(dimsOf(value)) + " cannot become " +
+                     node.describe(shape));
+    return node.undecided("whether shape " + node.describe(dimsOf(value)) + " can become " +
+                          node.describe(shape));
   }
   return node.reshape(value, shape);
 }
@@ -39,7 +41,8 @@ Result<Values> squeeze(NodeContext& node) {
   }
   Shape kept;
   for (std::size_t i = 0; i < shape.size(); ++i)
-    if (!(shape[i] == Dim(1)) || !llvm::is_contained(axes, static_cast<std::int64_t>(i))) kept.push_back(shape[i]);
+    if (!(shape[i] == Dim(1)) || !llvm::is_contained(axes, static_cast<std::int64_t>(i)))
+      kept.push_back(shape[i]);
   return one(node.reshape(self, kept));
 }
 
@@ -52,7 +55,8 @@ Result<Values> unsqueeze(NodeContext& node) {
   return one(node.reshape(self, shape));
 }
 
-Result<Dims> exchanged(NodeContext& node, std::int64_t rank, std::string_view first, std::string_view second) {
+Result<Dims> exchanged(NodeContext& node, std::int64_t rank, std::string_view first,
+                       std::string_view second) {
   KILN_ASSIGN(std::int64_t a, node.integer(first));
   KILN_ASSIGN(std::int64_t b, node.integer(second));
   KILN_ASSIGN(a, normalAxis(a, std::max<std::int64_t>(rank, 1)));

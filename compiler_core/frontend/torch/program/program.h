@@ -106,12 +106,12 @@ struct Tensor {
 };
 
 struct Program {
-  std::string form;           // "torch.export 8.20"
-  std::string torchVersion;   // as the file states it: "2.15.0+cpu"
-  std::int64_t opset = 0;     // of aten
+  std::string form;          // "torch.export 8.20"
+  std::string torchVersion;  // as the file states it: "2.15.0+cpu"
+  std::int64_t opset = 0;    // of aten
   Graph graph;
-  std::vector<InputSpec> inputs;    // as many as graph.inputs
-  std::vector<OutputSpec> outputs;  // as many as graph.outputs
+  std::vector<InputSpec> inputs;                           // as many as graph.inputs
+  std::vector<OutputSpec> outputs;                         // as many as graph.outputs
   std::map<std::string, SymbolRange, std::less<>> ranges;  // by symbol
   std::map<std::string, Tensor, std::less<>> tensors;      // of parameters, buffers and constants
 };

@@ -74,7 +74,8 @@ class Parser {
   Result<std::string> quoted() {
     if (!takes('\'')) return malformed("a name in quotes");
     const std::size_t end = text_.find('\'', at_);
-    if (end == std::string_view::npos || end == at_ || text_.substr(at_, end - at_).find('\\') != std::string_view::npos)
+    if (end == std::string_view::npos || end == at_ ||
+        text_.substr(at_, end - at_).find('\\') != std::string_view::npos)
       return malformed("a name in quotes");
     std::string name(text_.substr(at_, end - at_));
     at_ = end + 1;
@@ -85,7 +86,8 @@ class Parser {
   Result<Expression> symbol() {
     KILN_ASSIGN(std::string name, quoted());
     while (takes(',')) {
-      if (word().empty() || !takes('=') || word().empty()) return malformed("an assumption such as integer=True");
+      if (word().empty() || !takes('=') || word().empty())
+        return malformed("an assumption such as integer=True");
     }
     if (!takes(')')) return malformed("')'");
     return Expression{Kind::kSymbol, 0, std::move(name), {}};
@@ -127,8 +129,7 @@ class Parser {
 }  // namespace
 
 Result<Expression> parseExpression(std::string_view text) {
-  if (text.size() > kMaxText)
-    return fail(Code::kInvalidArgument, "an expression of more than 64 KiB");
+  if (text.size() > kMaxText) return fail(Code::kInvalidArgument, "an expression of more than 64 KiB");
   return Parser(text).whole();
 }
 

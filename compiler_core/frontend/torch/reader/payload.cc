@@ -127,7 +127,8 @@ Result<Tensor> readTensor(const Json& entry, const PayloadFiles& files) {
   KILN_ASSIGN(const Json* meta, objectOf(entry, "tensor_meta"));
   KILN_ASSIGN(const Layout layout, readLayout(*meta));
   const auto dtype = dtypeOf(layout.type);
-  if (!dtype) return fail(Code::kUnimplemented, "element type " + scalarTypeName(layout.type) + " is not served");
+  if (!dtype)
+    return fail(Code::kUnimplemented, "element type " + scalarTypeName(layout.type) + " is not served");
   KILN_ASSIGN(const Reach reach, reachOf(layout));
   KILN_ASSIGN(const PayloadFile file, files(path));
   const std::size_t width = dtypeBytes(*dtype);

@@ -24,6 +24,7 @@ using PayloadFiles = std::function<Result<PayloadFile>(const std::string& name)>
 // other a copy, at most as large as the file. Errors name the tensor: kInvalidArgument where it leaves its
 // file, its numbers are no tensor's or its name stands there already; kUnimplemented for pickled ones,
 // elements that are not served and strides under which elements share bytes.
-Status readPayload(const Json& table, const PayloadFiles& files, std::map<std::string, Tensor, std::less<>>& out);
+Status readPayload(const Json& table, const PayloadFiles& files,
+                   std::map<std::string, Tensor, std::less<>>& out);
 
 }  // namespace kiln::torch

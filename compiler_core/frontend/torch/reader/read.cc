@@ -50,7 +50,8 @@ class Archive {
     std::vector<std::string> names;
     for (auto at = members_.lower_bound(begin); at != members_.end() && at->first.starts_with(begin); ++at) {
       std::string_view rest = at->first.substr(begin.size());
-      if (rest.size() > end.size() && rest.ends_with(end)) names.emplace_back(rest.substr(0, rest.size() - end.size()));
+      if (rest.size() > end.size() && rest.ends_with(end))
+        names.emplace_back(rest.substr(0, rest.size() - end.size()));
     }
     return names;
   }
@@ -60,7 +61,8 @@ class Archive {
       return fail(Code::kInvalidArgument, "the archive has no member " + inQuotes(name));
     // Raw tensors are as large as memory: those are mapped, and torch never compresses.
     if (found->second.deflated)
-      return unserved("member " + inQuotes(name) + " is compressed; torch.export.save() stores without compression");
+      return unserved("member " + inQuotes(name) +
+                      " is compressed; torch.export.save() stores without compression");
     KILN_ASSIGN(archive::ZipContents contents, archive::contentsOf(found->second, owner_));
     return PayloadFile{contents.bytes, std::move(contents.owner)};
   }
@@ -81,13 +83,15 @@ class Archive {
 Result<std::string> programName(const Archive& archive) {
   if (archive.has(kOldProgram) || archive.has("version"))
     return unserved(
-        "an archive of an older torch.export, whose tensors are pickled; save the program again with a newer torch "
+        "an archive of an older torch.export, whose tensors are pickled; save the program again with a newer "
+        "torch "
         "(2.15's is read)");
   std::vector<std::string> names = archive.between(kModels, kJson);
   if (names.size() == 1) return std::move(names.front());
   if (names.empty() && !archive.between("data/aotinductor/", "").empty())
-    return unserved("an archive of AOTInductor, which has compiled code and no program; save the program with "
-                    "torch.export.save()");
+    return unserved(
+        "an archive of AOTInductor, which has compiled code and no program; save the program with "
+        "torch.export.save()");
   if (names.empty()) return malformed("the archive has no program: no member models/NAME.json");
   std::string list;
   for (const std::string& name : names) list += (list.empty() ? "" : ", ") + inQuotes(name);
@@ -108,7 +112,8 @@ Result<std::string> checkVersion(const Json& exported) {
 Status checkByteOrder(const Archive& archive) {
   if (!archive.has("byteorder")) return {};
   KILN_ASSIGN(const PayloadFile order, archive.file("byteorder"));
-  if (std::string_view(reinterpret_cast<const char*>(order.bytes.data()), order.bytes.size()) == "little") return {};
+  if (std::string_view(reinterpret_cast<const char*>(order.bytes.data()), order.bytes.size()) == "little")
+    return {};
   return unserved("its tensors are not little-endian; save it again on a little-endian machine");
 }
 
@@ -116,9 +121,10 @@ Status checkByteOrder(const Archive& archive) {
 Status readTensors(const Archive& archive, const std::string& program, const std::string& folder,
                    const std::string& kind, Program& out) {
   if (archive.has(folder + program + ".pt"))
-    return unserved(folder + program +
-                    ".pt: the tensors are pickled, which are never unpickled here; save the program again with a "
-                    "newer torch (2.15's is read)");
+    return unserved(
+        folder + program +
+        ".pt: the tensors are pickled, which are never unpickled here; save the program again with a "
+        "newer torch (2.15's is read)");
   const std::string table = folder + program + "_" + kind + "_config.json";
   KILN_ASSIGN(const Json json, archive.json(table));
   std::map<std::string, PayloadFile> opened;  // each is checked once, however many tensors lie in it
@@ -169,7 +175,8 @@ bool recognises(Bytes bytes) {
   if (opened->has(kOldProgram) || !opened->between(kModels, kJson).empty()) return true;
   const auto format = opened->has("archive_format") ? opened->file("archive_format")
                                                     : Result<PayloadFile>(malformed("no format"));
-  return format && std::string_view(reinterpret_cast<const char*>(format->bytes.data()), format->bytes.size()) == "pt2";
+  return format &&
+         std::string_view(reinterpret_cast<const char*>(format->bytes.data()), format->bytes.size()) == "pt2";
 }
 
 Result<Program> readProgram(Bytes bytes, const std::string& name, const std::shared_ptr<const void>& owner) {

@@ -55,7 +55,8 @@ template <class Spec, class Rows>
 Status readSpecs(const Json& list, const Rows& rows, std::string_view what, std::vector<Spec>& out) {
   for (std::size_t i = 0; i < list.size(); ++i) {
     auto spec = readSpec<Spec>(list[i], rows);
-    if (!spec) return fail(spec.error().in(std::string(what) + " " + std::to_string(i) + " of the signature"));
+    if (!spec)
+      return fail(spec.error().in(std::string(what) + " " + std::to_string(i) + " of the signature"));
     out.push_back(std::move(*spec));
   }
   return {};
@@ -77,8 +78,8 @@ Status readRanges(const Json& json, Program& program) {
 
 Status checkCount(std::string_view what, std::size_t signature, std::size_t graph) {
   if (signature == graph) return {};
-  return malformed("the signature has " + std::to_string(signature) + " " + std::string(what) + ", the graph " +
-                   std::to_string(graph));
+  return malformed("the signature has " + std::to_string(signature) + " " + std::string(what) +
+                   ", the graph " + std::to_string(graph));
 }
 
 }  // namespace

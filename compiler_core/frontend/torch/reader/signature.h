@@ -7,8 +7,9 @@
 
 namespace kiln::torch {
 
-// Fills inputs, outputs and ranges of `program`, whose graph has been read, from the schema's ExportedProgram.
-// kInvalidArgument, which names the entry; also where the graph has another number of inputs or outputs.
+// Fills inputs, outputs and ranges of `program`, whose graph has been read, from the schema's
+// ExportedProgram. kInvalidArgument, which names the entry; also where the graph has another number of inputs
+// or outputs.
 Status readSignature(const Json& exported, Program& program);
 
 }  // namespace kiln::torch
