@@ -4,6 +4,7 @@ import math
 import torch
 import torch.nn.functional as F
 from torch import nn
+from torch._higher_order_ops.while_loop import while_loop
 
 
 class Case:
@@ -158,7 +159,9 @@ class Writes(nn.Module):
         z.transpose(0, 1)[0] = 7.0
         z[:, ::2] += 1
         y.add_(1)
-        return z, right.sum(dim=0), torch.where(z > 0, z, -z).amax(1)
+        flat = y.clone().flatten()
+        flat.mul_(3)
+        return flat * 2, z, right.sum(dim=0), torch.where(z > 0, z, -z).amax(1)
 
 
 class Branches(nn.Module):
@@ -166,6 +169,19 @@ class Branches(nn.Module):
 
     def forward(self, x):
         return torch.cond(x.sum() > 0, lambda v: v.sin() + 1, lambda v: v.cos() * 2, (x,)) * 3
+
+
+class Loop(nn.Module):
+    """while_loop of torch, which has no place of its own yet, and einsum."""
+
+    def forward(self, x, count):
+        def goes_on(i, y):
+            return i < count
+
+        def step(i, y):
+            return i + 1, torch.einsum("ij,jk->ki", y, y) / 4
+
+        return while_loop(goes_on, step, (torch.zeros((), dtype=torch.long), x))
 
 
 class Indices(nn.Module):
@@ -177,6 +193,62 @@ class Indices(nn.Module):
         counted = x.cumsum(1), x.std(1), x.var(0, unbiased=False), torch.logsumexp(x, 1), x.argmax(1), x.norm(dim=1)
         ordered = x.sort(1, descending=True).values, x.roll(1, 1), x.flip(0), x.repeat(2, 1), torch.tril(x)
         return *taken, *counted, *ordered, x.masked_fill(x > 0.5, 0.0), F.pad(x, (1, 2), value=3.0)
+
+
+class Activations(nn.Module):
+    """Functions of single elements."""
+
+    def forward(self, x, y):
+        smooth = F.silu(x), F.gelu(x), F.gelu(x, approximate="tanh"), F.mish(x), F.softplus(x, 2.0), F.logsigmoid(x)
+        kinked = F.elu(x), F.selu(x), F.celu(x, 0.5), F.leaky_relu(x, 0.1), F.hardswish(x), F.hardsigmoid(x), F.relu6(x), F.glu(x)
+        exact = x.abs().sqrt(), x.abs().rsqrt(), x.exp(), x.expm1(), x.abs().log1p(), x.sin(), x.erf(), x.sigmoid(), x.atan()
+        rounded = x.floor(), x.ceil(), (3 * x).round(), (3 * x).trunc(), x.sign(), x.clamp(-0.5, 0.5), x.clamp(min=y)
+        divided = x / y, x // y, x % y, torch.fmod(x, y), torch.div(x, y, rounding_mode="trunc"), x ** 3, x.abs() ** y
+        compared = x > y, x != y, x == x, torch.logical_and(x > 0, y > 0), torch.isnan(x), torch.maximum(x, y), ~(x < y)
+        return *smooth, *kinked, *exact, *rounded, *divided, *compared, F.threshold(x, 0.1, 2.0), F.log_softmax(x, 0), torch.lerp(x, y, 0.3)
+
+
+class Types(nn.Module):
+    """Where types meet: integers, booleans, numbers."""
+
+    def forward(self, i, j, x):
+        whole = i + 2, i * j, i - j, i // j, i % j, torch.div(i, j, rounding_mode="trunc"), i.clamp(max=3), i & j, i ^ 1, -i
+        mixed = i + 0.5, i / j, i * x, x * 3, i > 1.5, (i > 0) + j, i.float().mean(), i.sum(), (i > 0).sum(), (i > 0).any(1)
+        made = torch.full_like(x, 2), torch.arange(3, 9, 2), torch.linspace(0, 1, 7), torch.eye(3), i.to(torch.uint8), x.long()
+        return *whole, *mixed, *made, torch.where(i > j, x, 0.0), torch.pow(i, 2), 2 - i, x.new_zeros(2, 3), x.bool(), i.amax(), x.max(1)
+
+
+class Windows(nn.Module):
+    """Convolutions and pools in all their ways."""
+
+    def __init__(self):
+        super().__init__()
+        self.grouped = nn.Conv2d(4, 8, 3, stride=2, padding=2, dilation=2, groups=2)
+        self.same, self.line, self.solid = nn.Conv2d(4, 4, 4, padding="same"), nn.Conv1d(4, 6, 3), nn.Conv3d(1, 2, 2)
+        self.up = nn.ConvTranspose2d(4, 6, 3, stride=2, padding=1, output_padding=1, groups=2)
+        self.wide = nn.ConvTranspose1d(4, 2, 2, stride=3, dilation=2)
+
+    def forward(self, x):
+        convolved = self.grouped(x), self.same(x), self.line(x[:, :, 0]), self.up(x), self.wide(x[:, :, 0]), self.solid(x[:, None])
+        means = F.avg_pool2d(x, 3, 2, 1), F.avg_pool2d(x, 2, 3, ceil_mode=True), F.avg_pool2d(x, 3, 1, 1, count_include_pad=False)
+        most = F.max_pool2d(x, 3, 2, 1), F.max_pool2d(x, 2, 3, ceil_mode=True), F.max_pool2d(x, 2, dilation=2), F.max_pool1d(x[0], 2)
+        adapted = F.adaptive_avg_pool2d(x, (3, 5)), F.adaptive_avg_pool2d(x, (11, 1)), F.adaptive_max_pool2d(x, 1)
+        return *convolved, *means, *most, *adapted
+
+
+class Resizes(nn.Module):
+    """Resizing, padding and elements in another order."""
+
+    def forward(self, x):
+        nearest = (F.interpolate(x, scale_factor=2.0), F.interpolate(x, size=(5, 17)), F.interpolate(x, scale_factor=0.7),
+                   F.interpolate(x, size=(7, 9), mode="nearest-exact"))
+        linear = (F.interpolate(x, scale_factor=2.0, mode="bilinear"), F.interpolate(x, size=(5, 7), mode="bilinear"),
+                  F.interpolate(x, size=(13, 6), mode="bilinear", align_corners=True), F.interpolate(x[0], size=9, mode="linear"))
+        padded = (F.pad(x, (1, 2, 3, 0)), F.pad(x[0], (2, 1), mode="reflect"), F.pad(x, (2, 1, 0, 3), mode="replicate"),
+                  F.pad(x, (-1, 2)), F.pad(x, (1, 1, 1, 1), mode="circular"))
+        moved = (F.pixel_shuffle(x, 2), F.pixel_unshuffle(x, 2), F.channel_shuffle(x, 2), x.roll((1, -2), (2, 3)), x.flip(2, 3),
+                 x.repeat_interleave(2, 1), x.tile(2, 1, 1, 1))
+        return *nearest, *linear, *padded, *moved
 
 
 def torchvision_cases():
@@ -244,7 +316,13 @@ def cases():
         "fully_convolutional": fully_convolutional,
         "writes": lambda: Case(Writes(), torch.randn(3, 6), torch.randn(2, 6)),
         "branches": lambda: Case(Branches(), torch.randn(4)),
+        "loop": lambda: Case(Loop(), torch.randn(3, 3), torch.tensor(3)),
         "indices": lambda: Case(Indices(), torch.randn(6, 6), torch.tensor([0, 2, 5])),
+        "activations": lambda: Case(Activations(), torch.randn(6, 4), torch.randn(6, 4)),
+        "types": lambda: Case(Types(), torch.randint(-5, 6, (3, 4)), torch.randint(1, 4, (3, 4)), torch.randn(3, 4)),
+        "windows": lambda: Case(Windows(), image(10, 2, 4)),
+        "resizes": lambda: Case(Resizes(), image(8, 1, 4)),
+        "encoder_layer": lambda: Case(nn.TransformerEncoderLayer(16, 2, 32, batch_first=True), torch.randn(2, 5, 16)),
         "bfloat16": lambda: Case(nn.Sequential(nn.Linear(16, 32), nn.GELU(), nn.LayerNorm(32)).bfloat16(),
                                  torch.randn(3, 16).bfloat16()),
     }

@@ -30,6 +30,7 @@ Status TensorsByName::define(const std::string& name, Value value, ViewOf view) 
   Tensor tensor;
   tensor.value = value;
   tensor.seen = base->version;
+  tensor.doubtsKnown = base->doubts;
   tensor.view = std::move(view);
   return add(name, std::move(tensor));
 }
@@ -78,11 +79,11 @@ Result<Value> TensorsByName::read(std::string_view name) {
     if (tensor->view.base.empty()) break;
     at = tensor->view.base;
   }
-  for (std::size_t i = chain.size(); i-- > 0;) {
+  if (chain[0].second->doubts > 0) return uncertain(name);
+  for (std::size_t i = chain.size() - 1; i-- > 0;) {
     auto& [own, tensor] = chain[i];
-    if (tensor->isUncertain) return uncertain(own);
-    if (i + 1 == chain.size()) continue;
     const Tensor& base = *chain[i + 1].second;
+    if (tensor->doubtsKnown != base.doubts) return uncertain(own);
     if (tensor->seen == base.version) continue;
     if (tensor->view.alias == Alias::kMaybe) return uncertain(own);
     KILN_ASSIGN(tensor->value, views_.look(*tensor->view.node, tensor->view.index));
@@ -106,11 +107,8 @@ Status TensorsByName::write(const std::string& name, Value value) {
     tensor->value = value;
     ++tensor->version;
     if (view.base.empty()) return {};
-    KILN_ASSIGN(Tensor * under, find(view.base));
-    if (view.alias == Alias::kMaybe) {
-      under->isUncertain = true;
-      return {};
-    }
+    if (view.alias == Alias::kMaybe) return doubtBases(*tensor);
+    KILN_ASSIGN(const Tensor* under, find(view.base));
     tensor->seen = under->version + 1;
     at = view.base;
     value = base;
@@ -118,9 +116,23 @@ Status TensorsByName::write(const std::string& name, Value value) {
   return unserved("views of views are nested too deeply");
 }
 
+Status TensorsByName::doubtBases(Tensor& tensor) {
+  Tensor* at = &tensor;
+  for (int i = 0; !at->view.base.empty(); ++i) {
+    if (i >= kMaxChain) return unserved("views of views are nested too deeply");
+    KILN_ASSIGN(Tensor * base, find(at->view.base));
+    // What was known here stays known: the write came from here.
+    const bool isKnown = at->doubtsKnown == base->doubts;
+    ++base->doubts;
+    if (isKnown) at->doubtsKnown = base->doubts;
+    at = base;
+  }
+  return {};
+}
+
 bool TensorsByName::isWritten(std::string_view name) const {
   const auto found = tensors_.find(name);
-  return found != tensors_.end() && (found->second.version > 0 || found->second.isUncertain);
+  return found != tensors_.end() && (found->second.version > 0 || found->second.doubts > 0);
 }
 
 }  // namespace kiln::torch

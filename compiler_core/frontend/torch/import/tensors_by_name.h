@@ -59,11 +59,14 @@ class TensorsByName {
     std::string same;                    // another name that this one stands for
     ViewOf view;                         // base "": it is none
     std::int64_t version = 0, seen = 0;  // its own, and of its base when `value` was made
-    bool isUncertain = false;            // something that may lie in its memory was written
+    // How often something was written that may lie in its memory; of its base, how often that was known here.
+    std::int64_t doubts = 0, doubtsKnown = 0;
   };
   Status add(const std::string& name, Tensor tensor);
   // Follows `same`.
   Result<Tensor*> find(std::string_view name);
+  // All that `tensor` lies in may have been written through it.
+  Status doubtBases(Tensor& tensor);
 
   std::map<std::string, Tensor, std::less<>> tensors_;
   Views& views_;

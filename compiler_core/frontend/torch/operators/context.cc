@@ -67,6 +67,20 @@ Result<Value> NodeContext::optionalTensor(std::string_view name) {
   return has(name) ? tensor(name) : Result<Value>(Value());
 }
 
+Result<Dims> NodeContext::strides(std::string_view name) {
+  const Argument* found = find(name);
+  const auto* tensor = found ? std::get_if<TensorName>(found) : nullptr;
+  const auto meta = tensor ? use_.graph.tensors.find(tensor->name) : use_.graph.tensors.end();
+  if (meta == use_.graph.tensors.end()) return wrongKind(name, "a tensor that is declared");
+  Dims strides;
+  for (const Expression& stride : meta->second.strides) {
+    if (stride.kind != Expression::Kind::kInteger)
+      return unserved("strides over symbolic sizes are not served");
+    strides.push_back(stride.value);
+  }
+  return strides;
+}
+
 Result<Values> NodeContext::tensors(std::string_view name) {
   const Argument* found = find(name);
   if (found && std::holds_alternative<std::vector<IntegerArgument>>(*found) &&

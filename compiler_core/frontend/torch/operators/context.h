@@ -78,6 +78,8 @@ class NodeContext : public frontend::GraphBuilder {
   Result<double> real(std::string_view name, std::optional<double> fallback = std::nullopt);
   // Numbers of a list, per dimension; empty where it is absent.
   Result<std::vector<double>> reals(std::string_view name);
+  // How the program says that the tensor lies in memory: strides in elements, one per dimension.
+  Result<Dims> strides(std::string_view name);
   Result<bool> flag(std::string_view name, std::optional<bool> fallback = std::nullopt);
   Result<std::string> text(std::string_view name, std::string_view fallback);
   Result<const Graph*> graph(std::string_view name);

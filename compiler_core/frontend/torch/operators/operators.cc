@@ -19,15 +19,15 @@ const Row* findRow(std::string_view name) {
 }
 
 constexpr std::string_view kAten = "aten.", kHigherOrder = "higher_order.";
-constexpr std::array<std::string_view, 9> kOfIntegers = {"aten.sym_size.",
-                                                         "aten.sym_numel.",
-                                                         "aten.sym_stride.",
-                                                         "aten.sym_storage_offset.",
-                                                         "aten._assert_scalar.",
-                                                         "aten.sym_constrain_range",
-                                                         "aten._assert_tensor_metadata.",
-                                                         "_operator.",
-                                                         "torch.sym_"};
+constexpr std::array<std::string_view, 10> kOfIntegers = {"aten.sym_size.",
+                                                          "aten.sym_numel.",
+                                                          "aten.sym_stride.",
+                                                          "aten.sym_storage_offset.",
+                                                          "aten._assert_scalar.",
+                                                          "aten.sym_constrain_range",
+                                                          "aten._assert_tensor_metadata.",
+                                                          "_operator.",
+                                                          "torch.sym_"};
 
 constexpr std::string_view kRandom =
     "random numbers have no agreed values; make them an input of the program";

@@ -120,6 +120,32 @@ Result<Values> expand(NodeContext& node) {
   return one(node.broadcast(self, shape));
 }
 
+// Sizes and strides without dimensions of 1, which say nothing.
+using Layout = llvm::SmallVector<std::pair<std::int64_t, std::int64_t>>;
+Result<Layout> layoutOf(const Shape& shape, const Dims& strides) {
+  if (!ir::isStatic(shape))
+    return unserved("strides of sizes that are known at run time only are not served");
+  if (shape.size() != strides.size()) return invalid("sizes and strides differ in number");
+  Layout out;
+  for (std::size_t i = 0; i < shape.size(); ++i)
+    if (!(shape[i] == Dim(1))) out.emplace_back(shape[i].value(), strides[i]);
+  return out;
+}
+
+// Served where it changes dimensions of 1 alone, as decompositions write it.
+Result<Values> asStrided(NodeContext& node) {
+  KILN_ASSIGN(const Value self, node.tensor("self"));
+  KILN_ASSIGN(const Dims before, node.strides("self"));
+  KILN_ASSIGN(const Shape sizes, node.extents("size"));
+  KILN_ASSIGN(const Dims after, node.integers("stride"));
+  KILN_ASSIGN(const std::int64_t offset, node.integer("storage_offset", 0));
+  KILN_ASSIGN(const Layout from, layoutOf(dimsOf(self), before));
+  KILN_ASSIGN(const Layout to, layoutOf(sizes, after));
+  if (offset != 0 || from != to)
+    return unserved("as_strided that changes more than dimensions of 1 is not served; use view() or slices");
+  return one(node.reshape(self, sizes));
+}
+
 Result<Values> same(NodeContext& node) {
   KILN_ASSIGN(const Value self, node.tensor("self"));
   return Values{self};
@@ -135,6 +161,7 @@ constexpr Row kRows[] = {
     {"_unsafe_view", reshape},
     {"adjoint", transpose, kPlain, Alias::kView, writeTransposed},
     {"alias", same, kPlain, Alias::kView, writeSame},
+    {"as_strided", asStrided, kPlain, Alias::kView, writeReshaped},
     {"broadcast_to", expand, kPlain, Alias::kView},
     {"detach", same, kPlain, Alias::kView, writeSame},
     {"expand", expand, kPlain, Alias::kView},

@@ -66,8 +66,8 @@ struct Node {
 
 struct TensorMeta {
   ScalarType type = 0;
-  std::vector<Expression> sizes;
-  bool isStrided = true;  // else sparse or of a library's own layout
+  std::vector<Expression> sizes, strides;  // as many of both
+  bool isStrided = true;                   // else sparse or of a library's own layout
 };
 
 struct Graph {

@@ -158,6 +158,9 @@ Result<TensorMeta> readMeta(const Json& json) {
   KILN_ASSIGN(const Json* sizes, arrayOf(json, "sizes"));
   if (sizes->size() > kMaxRank) return malformed("more than 64 dimensions");
   KILN_ASSIGN(meta.sizes, each<Expression>(*sizes, asSymInt));
+  KILN_ASSIGN(const Json* strides, arrayOf(json, "strides"));
+  if (strides->size() != sizes->size()) return malformed("it has other strides than sizes");
+  KILN_ASSIGN(meta.strides, each<Expression>(*strides, asSymInt));
   if (find(json, "layout")) {
     KILN_ASSIGN(const std::int64_t layout, integerOf(json, "layout"));
     meta.isStrided = layout == kStrided;

@@ -13,9 +13,9 @@ constexpr char kProgram[] = R"json({"graph_module":{"graph":{
   {"name":"other","arg":{"as_tensor":{"name":"p_w"}},"kind":1}],
   "outputs":[{"as_tensor":{"name":"add"}}],"metadata":{"stack_trace":"of the author"},"name":"add"}],
 "tensor_values":{
-  "p_w":{"dtype":7,"sizes":[{"as_int":2}],"layout":7},
-  "x":{"dtype":7,"sizes":[{"as_expr":{"expr_str":"Symbol('s0', positive=True, integer=True)"}},{"as_int":2}],"layout":7},
-  "add":{"dtype":7,"sizes":[{"as_expr":{"expr_str":"Symbol('s0', positive=True, integer=True)"}},{"as_int":2}],"layout":7}},
+  "p_w":{"dtype":7,"sizes":[{"as_int":2}],"strides":[{"as_int":1}],"layout":7},
+  "x":{"dtype":7,"sizes":[{"as_expr":{"expr_str":"Symbol('s0', positive=True, integer=True)"}},{"as_int":2}],"strides":[{"as_int":2},{"as_int":1}],"layout":7},
+  "add":{"dtype":7,"sizes":[{"as_expr":{"expr_str":"Symbol('s0', positive=True, integer=True)"}},{"as_int":2}],"strides":[{"as_int":2},{"as_int":1}],"layout":7}},
 "sym_int_values":{},"sym_bool_values":{},"is_single_tensor_return":false},
 "signature":{"input_specs":[{"parameter":{"arg":{"name":"p_w"},"parameter_name":"layer.w"}},
   {"user_input":{"arg":{"as_tensor":{"name":"x"}}}}],
