@@ -5,6 +5,8 @@ namespace {
 
 using Kind = Expression::Kind;
 
+constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
+
 tl::unexpected<Error> unserved(std::string message) {
   return fail(Code::kUnimplemented, std::move(message));
 }
@@ -60,8 +62,15 @@ std::optional<ir::Range> Symbols::rangeOf(const ir::Dim& dim) const {
   return ir::rangeOf(dim, limits_);
 }
 
+// Within what extents can be, so that products of a few stay in 64 bits.
+Result<ir::Dim> Symbols::bounded(const Expression& expression, const ir::Dim& made) const {
+  const auto range = rangeOf(made);
+  if (range && range->min >= -kMaxExtent && range->max <= kMaxExtent) return made;
+  return fail(Code::kInvalidArgument, "the size " + textOf(expression) + " is absurd");
+}
+
 Result<ir::Dim> Symbols::extent(const Expression& expression) const {
-  if (expression.kind == Kind::kInteger) return ir::Dim(expression.value);
+  if (expression.kind == Kind::kInteger) return bounded(expression, ir::Dim(expression.value));
   if (expression.kind == Kind::kSymbol) {
     const auto found = values_.find(expression.text);
     if (found != values_.end()) return found->second;
@@ -75,6 +84,7 @@ Result<ir::Dim> Symbols::extent(const Expression& expression) const {
     KILN_ASSIGN(const ir::Dim one, extent(operand));
     operands.push_back(one);
   }
+  if (operands.empty()) return unserved("an expression without operands");
   auto undecided = [&] {
     return unserved("the size " + textOf(expression) +
                     " is not served for these profiles; give the dimensions one number each");
@@ -82,17 +92,23 @@ Result<ir::Dim> Symbols::extent(const Expression& expression) const {
   ir::Dim result = operands[0];
   switch (expression.kind) {
     case Kind::kAdd:
-      for (std::size_t i = 1; i < operands.size(); ++i) result = result + operands[i];
+      for (std::size_t i = 1; i < operands.size(); ++i) {
+        KILN_ASSIGN(result, bounded(expression, result + operands[i]));
+      }
       return result;
     case Kind::kMul:
-      for (std::size_t i = 1; i < operands.size(); ++i) result = result * operands[i];
+      for (std::size_t i = 1; i < operands.size(); ++i) {
+        KILN_ASSIGN(result, bounded(expression, result * operands[i]));
+      }
       return result;
     case Kind::kPow: {
       constexpr std::int64_t kMostFactors = 16;
       if (!operands[1].isStatic() || operands[1].value() < 0 || operands[1].value() > kMostFactors)
         return undecided();
       result = ir::Dim(1);
-      for (std::int64_t i = 0; i < operands[1].value(); ++i) result = result * operands[0];
+      for (std::int64_t i = 0; i < operands[1].value(); ++i) {
+        KILN_ASSIGN(result, bounded(expression, result * operands[0]));
+      }
       return result;
     }
     case Kind::kFloorDiv:

@@ -46,6 +46,7 @@ class Symbols {
   Result<ir::Dim> define(const Definition& definition, const std::string& input, std::size_t index,
                          const std::string& name, std::int64_t bound);
   std::optional<ir::Range> rangeOf(const ir::Dim& dim) const;
+  Result<ir::Dim> bounded(const Expression& expression, const ir::Dim& made) const;
 
   mlir::MLIRContext* context_;
   const Program& program_;

@@ -1,5 +1,7 @@
 #include "compiler_core/frontend/torch/operators/context.h"
 
+#include <algorithm>
+
 #include "compiler_core/ir/types.h"
 
 namespace kiln::torch {
@@ -109,7 +111,9 @@ Result<Dim> NodeContext::extent(std::string_view name, std::optional<std::int64_
   if (!found && fallback) return Dim(*fallback);
   const auto* value = found ? std::get_if<IntegerArgument>(found) : nullptr;
   if (!value) return wrongKind(name, "an integer");
-  return extentOf(*value);
+  KILN_ASSIGN(const Dim made, extentOf(*value));
+  constexpr std::int64_t kFar = std::int64_t{1} << 48;
+  return made.isStatic() ? Dim(std::clamp(made.value(), -kFar, kFar)) : made;
 }
 
 Result<std::int64_t> NodeContext::integer(std::string_view name, std::optional<std::int64_t> fallback) {
@@ -122,15 +126,18 @@ Result<std::int64_t> NodeContext::integer(std::string_view name, std::optional<s
 
 Result<Shape> NodeContext::extents(std::string_view name) {
   const Argument* found = find(name);
-  if (found && std::holds_alternative<IntegerArgument>(*found)) {
-    KILN_ASSIGN(const Dim only, extentOf(std::get<IntegerArgument>(*found)));
-    return Shape{only};
-  }
-  const auto* list = found ? std::get_if<std::vector<IntegerArgument>>(found) : nullptr;
-  if (!list) return wrongKind(name, "a list of integers");
+  std::vector<IntegerArgument> given;
+  if (const auto* only = found ? std::get_if<IntegerArgument>(found) : nullptr)
+    given.push_back(*only);
+  else if (const auto* list = found ? std::get_if<std::vector<IntegerArgument>>(found) : nullptr)
+    given = *list;
+  else
+    return wrongKind(name, "a list of integers");
   Shape values;
-  for (const IntegerArgument& argument : *list) {
+  for (const IntegerArgument& argument : given) {
     KILN_ASSIGN(const Dim value, extentOf(argument));
+    if (value.isStatic() && (value.value() > kMaxExtent || value.value() < -kMaxExtent))
+      return invalid("argument " + std::string(name) + " has an absurd entry");
     values.push_back(value);
   }
   return values;
@@ -152,9 +159,8 @@ Result<Dims> NodeContext::perDimension(std::string_view name, std::size_t count,
   if (values.size() != count)
     return invalid("argument " + std::string(name) + " has " + std::to_string(values.size()) +
                    " entries for " + std::to_string(count) + " dimensions");
-  constexpr std::int64_t kMost = std::int64_t{1} << 31;
   for (std::int64_t value : values)
-    if (value < 0 || value > kMost) return invalid("argument " + std::string(name) + " has an absurd entry");
+    if (value < 0) return invalid("argument " + std::string(name) + " has an absurd entry");
   return values;
 }
 
@@ -252,9 +258,13 @@ Result<mlir::Type> NodeContext::outputType(std::size_t index) const {
 Result<Shape> NodeContext::outputShape(std::size_t index) const {
   KILN_ASSIGN(const TensorMeta* meta, declared(index));
   Shape shape;
+  std::int64_t most = 1;
   for (const Expression& size : meta->sizes) {
     KILN_ASSIGN(const Dim extent, environment_.extent(size));
     if (extent.isStatic() && extent.value() < 0) return invalid("a declared extent is negative");
+    const auto range = rangeOf(extent);
+    if (!range || (range->max > 0 && __builtin_mul_overflow(most, range->max, &most)) || most > kMaxElements)
+      return invalid("a declared shape is absurdly large");
     shape.push_back(extent);
   }
   return shape;

@@ -67,9 +67,10 @@ class NodeContext : public frontend::GraphBuilder {
   Result<Value> optionalTensor(std::string_view name);
   // Null for None in the list.
   Result<Values> tensors(std::string_view name);
+  // A number beyond +-2^48 is that: Python's slices say "to the end" so.
   Result<Dim> extent(std::string_view name, std::optional<std::int64_t> fallback = std::nullopt);
   Result<std::int64_t> integer(std::string_view name, std::optional<std::int64_t> fallback = std::nullopt);
-  // One integer counts as a list of one.
+  // One integer counts as a list of one; numbers beyond kMaxExtent are refused.
   Result<Shape> extents(std::string_view name);
   Result<Dims> integers(std::string_view name, std::optional<Dims> fallback = std::nullopt);
   // A list with `count` entries; one entry stands for all, no entry is `fallback`.
@@ -121,6 +122,10 @@ class NodeContext : public frontend::GraphBuilder {
   Environment& environment_;
   mutable std::set<std::string_view> read_;
 };
+
+// No extent is larger, so that sums and products of a few stay in 64 bits.
+inline constexpr std::int64_t kMaxExtent = std::int64_t{1} << 31;
+inline constexpr std::int64_t kMaxElements = std::int64_t{1} << 40;
 
 inline tl::unexpected<Error> invalid(std::string message) {
   return fail(Code::kInvalidArgument, std::move(message));

@@ -32,7 +32,7 @@ Result<Values> sum(NodeContext& node) {
   if (swapped) std::swap(pair.left, pair.right);
   if (node.has("alpha")) {
     KILN_ASSIGN(const Value alpha, node.operand("alpha", elementOf(*pair.left.value())));
-    (swapped ? pair.left : pair.right) = (swapped ? pair.left : pair.right) * Term(node, alpha);
+    pair.right = pair.right * Term(node, alpha);
   }
   if (kind == BinaryKind::Add && elementOf(*pair.left.value()).isInteger(1))
     return one(pair.left | pair.right);

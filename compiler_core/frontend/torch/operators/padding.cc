@@ -74,7 +74,9 @@ Result<Values> repeatInterleaved(NodeContext& node) {
   node.ignore({"output_size"});
   KILN_ASSIGN(Value self, node.tensor("self"));
   if (node.isTensor("repeats")) return unserved("repeats that are a tensor are not served");
-  KILN_ASSIGN(const Dim times, node.extent("repeats"));
+  KILN_ASSIGN(const Shape given, node.extents("repeats"));
+  if (given.size() != 1) return invalid("repeats are one number");
+  const Dim times = given[0];
   std::int64_t axis = 0;
   if (node.has("dim")) {
     KILN_ASSIGN(axis, node.integer("dim"));
