@@ -1,7 +1,6 @@
 #include "compiler_core/frontend/torch/operators/operators.h"
 
 #include <algorithm>
-#include <array>
 
 namespace kiln::torch {
 namespace {
@@ -19,22 +18,23 @@ const Row* findRow(std::string_view name) {
 }
 
 constexpr std::string_view kAten = "aten.", kHigherOrder = "higher_order.";
-constexpr std::array<std::string_view, 10> kOfIntegers = {"aten.sym_size.",
-                                                          "aten.sym_numel.",
-                                                          "aten.sym_stride.",
-                                                          "aten.sym_storage_offset.",
-                                                          "aten._assert_scalar.",
-                                                          "aten.sym_constrain_range",
-                                                          "aten._assert_tensor_metadata.",
-                                                          "_operator.",
-                                                          "torch.sym_"};
+constexpr std::string_view kOfIntegers[] = {"aten.sym_size.",
+                                            "aten.sym_numel.",
+                                            "aten.sym_stride.",
+                                            "aten.sym_storage_offset.",
+                                            "aten._assert_async.",
+                                            "aten._assert_scalar.",
+                                            "aten._assert_tensor_metadata.",
+                                            "aten.sym_constrain_range",
+                                            "_operator.",
+                                            "torch.sym_"};
 
 constexpr std::string_view kRandom =
     "random numbers have no agreed values; make them an input of the program";
 struct Missing {
   std::string_view name, why;
 };
-constexpr std::array<Missing, 12> kMissing = {{
+constexpr Missing kMissing[] = {
     {"aten.rand.", kRandom},
     {"aten.randn.", kRandom},
     {"aten.rand_like.", kRandom},
@@ -47,7 +47,7 @@ constexpr std::array<Missing, 12> kMissing = {{
     {"aten.item.", "a number that depends on values is not served; keep it a tensor"},
     {"aten._local_scalar_dense.", "a number that depends on values is not served; keep it a tensor"},
     {"higher_order.", "this operator that takes graphs is not served"},
-}};
+};
 
 }  // namespace
 
@@ -72,7 +72,7 @@ bool isOfIntegers(std::string_view target) {
 std::string_view whyMissing(std::string_view target) {
   const auto* found =
       std::ranges::find_if(kMissing, [&](const Missing& one) { return target.starts_with(one.name); });
-  return found == kMissing.end() ? std::string_view() : found->why;
+  return found == std::end(kMissing) ? std::string_view() : found->why;
 }
 
 std::vector<Row> allRows() {

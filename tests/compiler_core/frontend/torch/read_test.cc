@@ -132,9 +132,9 @@ TEST(TorchRead, StridedTensorsAreLaidOut) {
 TEST(TorchRead, MalformedProgramsAreRefusedWithTheirPlace) {
   expectRefused(withProgram(R"("target":"torch.ops.aten.add.Tensor",)", ""), Code::kInvalidArgument,
                 AllOf(HasSubstr("node 0"), HasSubstr("target")));
-  expectRefused(withProgram(R"({"as_int":2}],"layout":7},
+  expectRefused(withProgram(R"({"as_int":2}],"strides":[{"as_int":1}],"layout":7},
   "x")",
-                            R"({"as_int":1e300}],"layout":7},
+                            R"({"as_int":1e300}],"strides":[{"as_int":1}],"layout":7},
   "x")"),
                 Code::kInvalidArgument, HasSubstr("p_w"));
   expectRefused(withProgram("Symbol('s0', positive=True, integer=True)", "Symbol("), Code::kInvalidArgument,
