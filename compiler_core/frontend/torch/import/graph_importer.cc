@@ -141,10 +141,10 @@ Status GraphImporter::node(const Node& node) {
     if (depth_ == 0) ++captured_.capture.served;
     return {};
   }
-  const std::string place = "node " + scope_->path + node.name;
+  const std::string place = scope_->path + node.name;
   // Within a graph the node around it is what is not served.
   if (done.error().code != Code::kUnimplemented)
-    return fail(done.error().in(place + " (" + node.target + ")"));
+    return fail(done.error().in("node " + place + " (" + node.target + ")"));
   captured_.capture.unsupported.push_back({place, node.target, "", 0, done.error().message});
   for (const std::string& name : node.outputs)
     if (!name.empty() && !scope_->tensors.isDefined(name)) KILN_TRY(scope_->tensors.poison(name));

@@ -12,8 +12,7 @@ void look(const Graph& graph, const std::string& path, Survey& out) {
     ++out.byName[node.target];
     if (!findOperator(node.target) && !isOfIntegers(node.target)) {
       const std::string_view why = whyMissing(node.target);
-      out.unsupported.push_back({"node " + path + node.name, node.target, "", 0,
-                                 why.empty() ? "the operator is not served" : std::string(why)});
+      out.unsupported.push_back({path + node.name, node.target, "", 0, std::string(why)});
     }
     for (const NamedArgument& input : node.inputs)
       if (const auto* inner = std::get_if<std::shared_ptr<const Graph>>(&input.value))

@@ -31,6 +31,8 @@ constexpr std::string_view kOfIntegers[] = {"aten.sym_size.",
 
 constexpr std::string_view kRandom =
     "random numbers have no agreed values; make them an input of the program";
+constexpr std::string_view kOfOthers =
+    "the operator is not served; after run_decompositions() the program may do with others";
 struct Missing {
   std::string_view name, why;
 };
@@ -72,7 +74,7 @@ bool isOfIntegers(std::string_view target) {
 std::string_view whyMissing(std::string_view target) {
   const auto* found =
       std::ranges::find_if(kMissing, [&](const Missing& one) { return target.starts_with(one.name); });
-  return found == std::end(kMissing) ? std::string_view() : found->why;
+  return found == std::end(kMissing) ? kOfOthers : found->why;
 }
 
 std::vector<Row> allRows() {

@@ -41,7 +41,7 @@ std::optional<Operator> findOperator(std::string_view target);
 // Whether a node of this target calculates with integers only, which Graph::integers has, or says again what
 // ranges say: nothing is made of it.
 bool isOfIntegers(std::string_view target);
-// Why a target that is not served is not; "" where nothing special is known of it.
+// Why a target that is not served is not, and what to do.
 std::string_view whyMissing(std::string_view target);
 // Every row, for support tables.
 std::vector<Row> allRows();
