@@ -161,7 +161,9 @@ class Writes(nn.Module):
         y.add_(1)
         flat = y.clone().flatten()
         flat.mul_(3)
-        return flat * 2, z, right.sum(dim=0), torch.where(z > 0, z, -z).amax(1)
+        kept = y * 2
+        F.dropout(kept, 0.5, training=False).add_(1)
+        return flat * 2, kept, z, right.sum(dim=0), torch.where(z > 0, z, -z).amax(1)
 
 
 class Branches(nn.Module):

@@ -29,7 +29,8 @@ std::string tensorNamed(const Node& node, std::string_view argument) {
 }
 
 std::string baseOf(const Node& node) {
-  return tensorNamed(node, "self");
+  const std::string self = tensorNamed(node, "self");
+  return self.empty() ? tensorNamed(node, "input") : self;
 }
 
 Result<Value> GraphImporter::tensor(std::string_view name) {

@@ -56,7 +56,7 @@ class GraphImporter : public Environment, private Views {
 
 // The name of the tensor that a node's argument is; "" for anything else.
 std::string tensorNamed(const Node& node, std::string_view argument);
-// The argument in whose memory a view's results lie: "self" where it has one.
+// The argument in whose memory a view's results lie: "self", else "input".
 std::string baseOf(const Node& node);
 
 }  // namespace kiln::torch

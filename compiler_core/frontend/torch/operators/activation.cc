@@ -175,7 +175,7 @@ Result<Values> logSoftmax(NodeContext& node) {
              shifted.unary(UnaryKind::Exp).reduce(ir::ReduceKind::Sum, {axis}, true).unary(UnaryKind::Log));
 }
 
-// Without training dropout changes nothing.
+// Without training dropout gives its input itself, in place or not.
 Result<Values> dropout(NodeContext& node) {
   // In place it is "self".
   KILN_ASSIGN(const Value x, node.tensor(node.has("self") ? "self" : "input"));
@@ -186,15 +186,22 @@ Result<Values> dropout(NodeContext& node) {
   return Values{x};
 }
 
+Result<Value> writeSame(NodeContext&, Value, Value part, std::size_t) {
+  return part;
+}
+
 constexpr auto kWide = Precision::kWidened;
 constexpr Row kRows[] = {
     {"_log_softmax", logSoftmax, kWide},
     {"_softmax", softmax, kWide},
-    {"alpha_dropout", dropout},
+    {"alpha_dropout", dropout, Precision::kAsDeclared, Alias::kView, writeSame},
+    {"alpha_dropout_", dropout, Precision::kAsDeclared, Alias::kView, writeSame},
     {"celu", celu, kWide},
-    {"dropout", dropout},
+    {"dropout", dropout, Precision::kAsDeclared, Alias::kView, writeSame},
+    {"dropout_", dropout, Precision::kAsDeclared, Alias::kView, writeSame},
     {"elu", elu, kWide},
-    {"feature_dropout", dropout},
+    {"feature_dropout", dropout, Precision::kAsDeclared, Alias::kView, writeSame},
+    {"feature_dropout_", dropout, Precision::kAsDeclared, Alias::kView, writeSame},
     {"gelu", gelu, kWide},
     {"glu", glu, kWide},
     {"hardsigmoid", hardSigmoid, kWide},
