@@ -121,7 +121,7 @@ Result<ModelReport> inspectModel(const std::string& given, const std::vector<std
   if (!isOnnx(file->bytes()))
     return fail(Code::kUnimplemented,
                 printable(path) +
-                    ": StableHLO, and inspect shows ONNX models; kiln-cc explain shows this one, and "
+                    ": no ONNX, and inspect shows ONNX models; kiln-cc explain shows this one, and "
                     "kiln build takes it as it is");
   KILN_ASSIGN(const onnx::Model model, readModel(file->bytes(), path, externalSizes(report.files)));
   report.producer = printable(model.producer);

@@ -7,12 +7,15 @@
 #include "compiler_core/frontend/outline.h"
 #include "compiler_core/frontend/stablehlo/import/model.h"
 #include "compiler_core/frontend/stablehlo/read.h"
+#include "compiler_core/frontend/torch/import/model.h"
+#include "compiler_core/frontend/torch/reader/read.h"
 #include "manifest/base/mapped_file.h"
 
 namespace kiln::frontend {
 namespace {
 
-constexpr std::array<Frontend, 2> kFrontends = {{
+constexpr std::array<Frontend, 3> kFrontends = {{
+    {"torch.export", torch::recognises, torch::loadAsModel},
     {"StableHLO", stablehlo::recognises, stablehlo::loadAsModel},
     {"ONNX", nullptr, onnx::loadAsModel},
 }};

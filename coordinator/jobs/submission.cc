@@ -42,9 +42,9 @@ Status checkKey(const std::string& key) {
 }
 
 std::string normalisedModelName(std::string_view path) {
-  // What exporters of StableHLO call its text, its bytecode and JAX's exports. The compiler looks at the
-  // bytes.
-  for (const std::string_view ending : {".mlir", ".mlirbc", ".stablehlo", ".vhlo", ".jax_export"})
+  // What exporters of StableHLO call its text, its bytecode and JAX's exports, and what torch.export calls
+  // its archives. The compiler looks at the bytes.
+  for (const std::string_view ending : {".mlir", ".mlirbc", ".stablehlo", ".vhlo", ".jax_export", ".pt2"})
     if (path.ends_with(ending)) return "model.mlir";
   return "model.onnx";
 }

@@ -83,8 +83,9 @@ FLOORS = {
         "graph": "parameters",
         "onnx": "graph parameters rules",
         "stablehlo": "graph parameters rules",
+        "torch": "archive graph parameters rules",
         "folder": "stablehlo",
-        ".": "graph onnx parameters stablehlo",
+        ".": "graph onnx parameters stablehlo torch",
     },
     "compiler_core/frontend/onnx": {
         "reader": "",
@@ -102,6 +103,12 @@ FLOORS = {
         ".": "bytecode program text",
         "operations": "program",
         "import": ". operations program",
+    },
+    "compiler_core/frontend/torch": {
+        "program": "",
+        "reader": "program",
+        "operators": "program",
+        "import": "operators program reader",
     },
     "compiler_core/runtime": {
         "element": "",

@@ -4,7 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "mlir/IR/Value.h"
+#include "compiler_core/ir/ir.h"
+#include "manifest/base/result.h"
 
 namespace kiln::frontend {
 
@@ -17,5 +18,10 @@ struct IndexChecks {
   std::string node;           // the one that is being imported
   std::vector<Count> counts;  // of the block that is being built
 };
+
+// What the nodes of the model's graph counted, as one more result of @main, which ends with its return
+// already. Nothing where there are no counts.
+Status addIndexChecks(mlir::OpBuilder& builder, mlir::func::FuncOp main,
+                      const std::vector<IndexChecks::Count>& counted);
 
 }  // namespace kiln::frontend

@@ -9,6 +9,7 @@
 #include "api/client/model_report.h"
 #include "manifest/spec/profile_option.h"
 #include "tests/api/client/onnx_bytes.h"
+#include "tests/compiler_core/frontend/torch/archive_builder.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::client {
@@ -182,6 +183,7 @@ TEST(ModelCheck, OnlyOnnxIsLookedInto) {
       "tensor<f32>\n}\n";
   EXPECT_TRUE(checkModel(asBytes(kProgram), "net.mlir", {}));
   EXPECT_TRUE(checkModel(asBytes(kProgram), "net.onnx", {}));  // whatever it is called
+  EXPECT_TRUE(checkModel(asBytes(testing_support::TorchArchive().build()), "net.onnx", {}));
   EXPECT_FALSE(checkModel(asBytes("no model"), "net.mlir", {}));
   EXPECT_FALSE(checkModel(asBytes("no model"), "net.onnx", {}));
   EXPECT_FALSE(checkModelFile(directory / "missing.mlir", {}));

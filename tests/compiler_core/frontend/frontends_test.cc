@@ -9,6 +9,7 @@
 #include "manifest/base/file.h"
 #include "tests/compiler_core/frontend/parameters/file_writers.h"
 #include "tests/compiler_core/frontend/run_model.h"
+#include "tests/compiler_core/frontend/torch/archive_builder.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::frontend {
@@ -83,6 +84,9 @@ TEST_F(Frontends, AFileIsWhatItsBytesAreAndNotWhatItIsCalled) {
   EXPECT_THAT(program.form, HasSubstr("StableHLO text"));
   EXPECT_THAT(program.inputs, ElementsAre("p['a']", "p['b']", "x"));
   EXPECT_TRUE(program.externalFiles.empty());
+  const Outline archive = outlineOf(write("b.onnx", testing_support::TorchArchive().build())).value();
+  EXPECT_EQ(archive.form, "torch.export 8.20");
+  EXPECT_THAT(archive.inputs, ElementsAre("x"));
 }
 
 TEST_F(Frontends, WhatNoFrontendKnowsIsNamedForWhatItIs) {

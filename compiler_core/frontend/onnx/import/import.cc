@@ -9,7 +9,6 @@
 #include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/frontend/onnx/import/graph_importer.h"
 #include "compiler_core/ir/attributes.h"
-#include "compiler_core/ir/index_checks.h"
 #include "compiler_core/ir/types.h"
 #include "mlir/IR/Verifier.h"
 
@@ -67,7 +66,6 @@ class Importer {
   Status output(const std::string& name, Value value, const ValueInfo& declared);
   llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
   Status outputs();
-  Status indexChecks();
 
   const Model& model_;
   Captured captured_;
@@ -382,36 +380,7 @@ Status Importer::outputs() {
   main_.setFunctionType(
       builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results_))));
   main_.setAllResultAttrs(namesOf(captured_.outputs));
-  return indexChecks();
-}
-
-// What the nodes of the model's graph counted, as one more result.
-Status Importer::indexChecks() {
-  if (graph_.indexCounts().empty()) return {};
-  mlir::OpBuilder::InsertionGuard guard(builder_);
-  builder_.setInsertionPoint(main_.front().getTerminator());
-  GraphBuilder build(builder_, builder_.getUnknownLoc());
-  std::vector<std::string> nodes;
-  std::map<std::string, std::size_t> places;
-  Values counts;
-  for (const IndexChecks::Count& one : graph_.indexCounts()) {
-    // Those beyond what a manifest holds count with the last one.
-    const std::size_t next = std::min(nodes.size(), ir::kMaxIndexChecks - 1);
-    const auto [place, isNew] = places.try_emplace(one.node, next);
-    if (isNew && next == nodes.size()) {
-      nodes.push_back(one.node);
-      counts.push_back(one.count);
-      continue;
-    }
-    Value& count = counts[place->second];
-    KILN_ASSIGN(count, build.binary(ir::BinaryKind::Add, count, one.count));
-  }
-  for (Value& count : counts) {
-    KILN_ASSIGN(count, build.reshape(count, Dims{1}));
-  }
-  KILN_ASSIGN(Value together, counts.size() == 1 ? Result<Value>(counts.front()) : build.concat(counts, 0));
-  ir::addIndexChecks(main_, together, nodes);
-  return {};
+  return frontend::addIndexChecks(builder_, main_, graph_.indexCounts());
 }
 
 Result<Captured> Importer::run() {
