@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler_core/frontend/dialects/import/model.h"
+#include "compiler_core/frontend/dialects/read/form.h"
 #include "compiler_core/frontend/onnx/import/model.h"
 #include "compiler_core/frontend/outline.h"
 #include "compiler_core/frontend/stablehlo/import/model.h"
@@ -12,8 +14,9 @@
 namespace kiln::frontend {
 namespace {
 
-constexpr std::array<Frontend, 2> kFrontends = {{
+constexpr std::array<Frontend, 3> kFrontends = {{
     {"StableHLO", stablehlo::recognises, stablehlo::loadAsModel},
+    {"TOSA and linalg", dialects::recognises, dialects::loadAsModel},
     {"ONNX", nullptr, onnx::loadAsModel},
 }};
 

@@ -78,12 +78,21 @@ FLOORS = {
     },
     "compiler_core/frontend": {
         "archive": "",
+        "text": "",
         "parameters": "archive",
         "rules": "",
         "graph": "parameters",
+        "dialects": "graph parameters rules text",
         "onnx": "graph parameters rules",
-        "stablehlo": "graph parameters rules",
-        ".": "graph onnx parameters stablehlo",
+        "stablehlo": "graph parameters rules text",
+        ".": "dialects graph onnx parameters stablehlo",
+    },
+    "compiler_core/frontend/dialects": {
+        "read": "",
+        "operations": "",
+        "tosa": "operations",
+        "linalg": "operations",
+        "import": "linalg operations read tosa",
     },
     "compiler_core/frontend/onnx": {
         "reader": "",

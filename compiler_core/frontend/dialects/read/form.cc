@@ -42,6 +42,10 @@ Form formOf(Bytes bytes) {
   return isText(text) ? Form::kText : Form::kNone;
 }
 
+bool recognises(Bytes bytes) {
+  return formOf(bytes) != Form::kNone;
+}
+
 std::string_view producerOf(Bytes bytes) {
   constexpr std::size_t kMost = 256;
   std::string_view text = textOf(bytes);

@@ -79,10 +79,6 @@ std::string formName(mlir::ModuleOp module, Form form) {
 
 }  // namespace
 
-bool recognises(Bytes bytes) {
-  return formOf(bytes) != Form::kNone;
-}
-
 Result<Program> readProgram(Bytes bytes, const std::string& name) {
   const Form form = formOf(bytes);
   if (form == Form::kNone)

@@ -21,9 +21,6 @@ struct Program {
   std::string producer;  // of bytecode: "MLIR22.1.8"; "" for text
 };
 
-// Whether readProgram() takes them; StableHLO's programs are asked for before.
-bool recognises(Bytes bytes);
-
 // `name`: of the file, for errors. kInvalidArgument: what MLIR's parser or verifiers object to, with line and
 // column, or bytes on which they crash; kUnimplemented: what is beyond the bounds of text_bounds.h, and
 // bytecode of another MLIR than 22, since these dialects have no versions there and would be read wrong.
