@@ -83,8 +83,10 @@ int run(const Options& options) {
 
 int main(int argc, char** argv) {
   CLI::App app(
-      "Runs the cases of TOSA and linalg: each is compiled with kiln-cc, loaded in the runtime, run and compared; with "
-      "--evaluate the reference evaluator runs it, from text and from bytecode, before and after the rewrite stage.",
+      "Runs the cases of TOSA and linalg: each is compiled with kiln-cc, loaded in the runtime, run and "
+      "compared; with "
+      "--evaluate the reference evaluator runs it, from text and from bytecode, before and after the rewrite "
+      "stage.",
       "dialects_suite");
   app.footer("Example: make_cases.py cases && dialects_suite --suite cases --evaluate --json report.json");
   Options options;

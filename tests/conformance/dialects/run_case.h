@@ -7,8 +7,8 @@
 namespace kiln::conformance {
 
 // Reads the case's program as text and as bytecode, imports each, evaluates it in the reference evaluator as
-// imported and again after the rewrite stage, and compares with what is expected. Skipped is what Kiln says it
-// does not serve.
+// imported and again after the rewrite stage, and compares with what is expected. Skipped is what Kiln says
+// it does not serve.
 CaseResult evaluateDialects(const DialectsCase& one);
 
 // Compiles the bytecode with kiln-cc, runs it on two threads and compares.

@@ -36,7 +36,8 @@ frontend::ModelNames modelNames(mlir::ModuleOp module) {
     const std::string name = nodeName(operation, own);
     names.operators.insert(operation.getName().getStringRef().str());
     names.nodes.push_back(name);
-    if (llvm::isa<mlir::func::CallOp>(operation) || operation.getNumRegions() > 0) names.outer.push_back(name);
+    if (llvm::isa<mlir::func::CallOp>(operation) || operation.getNumRegions() > 0)
+      names.outer.push_back(name);
     for (mlir::Region& inside : operation.getRegions()) addInner(inside, index, names);
   }
   return names;

@@ -9,9 +9,11 @@ namespace kiln::dialects {
 namespace {
 
 constexpr std::array kFamilies = {
-    tosa::arithmeticRows,  tosa::unaryRows,       tosa::integerRows,   tosa::reductionRows,  tosa::shapeRows,
-    tosa::shapeValueRows,  tosa::indexingRows,    tosa::convolutionRows, tosa::poolingRows,  tosa::resizeRows,
-    tosa::controlRows,     linalg::arithRows, linalg::conversionRows, linalg::mathRows,    linalg::structuredRows, linalg::tensorRows, linalg::sliceRows,
+    tosa::arithmeticRows,   tosa::unaryRows,      tosa::integerRows,      tosa::reductionRows,
+    tosa::shapeRows,        tosa::shapeValueRows, tosa::indexingRows,     tosa::convolutionRows,
+    tosa::poolingRows,      tosa::resizeRows,     tosa::controlRows,      linalg::arithRows,
+    linalg::conversionRows, linalg::mathRows,     linalg::structuredRows, linalg::tensorRows,
+    linalg::sliceRows,
 };
 
 constexpr std::array<std::string_view, 4> kTerminators = {"func.return", "linalg.yield", "tensor.yield",

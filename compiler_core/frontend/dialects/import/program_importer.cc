@@ -146,8 +146,7 @@ Status ProgramImporter::check(mlir::Value declared, Value made) const {
   const mlir::Type type = declared.getType();
   const auto own = ir::tensorType(made);
   const auto shaped = llvm::dyn_cast<mlir::ShapedType>(type);
-  const llvm::ArrayRef<std::int64_t> shape =
-      shaped ? shaped.getShape() : llvm::ArrayRef<std::int64_t>();
+  const llvm::ArrayRef<std::int64_t> shape = shaped ? shaped.getShape() : llvm::ArrayRef<std::int64_t>();
   bool fits = shape.size() == static_cast<std::size_t>(own.getRank()) &&
               kilnElement(builder_.getContext(), mlir::getElementTypeOrSelf(type)) == own.getElementType();
   for (std::size_t i = 0; fits && i < shape.size(); ++i)

@@ -9,8 +9,8 @@
 
 namespace kiln::dialects {
 
-// Notes what is not served in `captured` and goes on, so that one import names all of it. The program has been
-// surveyed (survey.h), which bounds how deep it is nested.
+// Notes what is not served in `captured` and goes on, so that one import names all of it. The program has
+// been surveyed (survey.h), which bounds how deep it is nested.
 class ProgramImporter : public Regions {
  public:
   // `owner` keeps the program's attributes alive, for the weights that are made of them.

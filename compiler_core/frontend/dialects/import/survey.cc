@@ -102,7 +102,8 @@ std::string whyNot(mlir::Type type) {
   if (const auto shaped = llvm::dyn_cast<mlir::ShapedType>(type)) {
     if (!llvm::isa<mlir::RankedTensorType>(type))
       return "values of type " + textOf(type) + " are not served: tensors with a rank are";
-    if (shaped.getRank() > kMaxRank) return "a rank of more than " + std::to_string(kMaxRank) + " is not served";
+    if (shaped.getRank() > kMaxRank)
+      return "a rank of more than " + std::to_string(kMaxRank) + " is not served";
     if (!isSensible(shaped)) return "a tensor of the absurd type " + textOf(type) + " is not served";
     type = shaped.getElementType();
   }

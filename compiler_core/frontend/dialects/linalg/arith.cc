@@ -1,8 +1,8 @@
 // Arithmetic of arith, of tensors and of the scalars in bodies alike. Integers have no sign there: operations
 // have.
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "compiler_core/frontend/dialects/linalg/rows.h"
 #include "compiler_core/frontend/dialects/operations/elementwise.h"
-#include "mlir/Dialect/Arith/IR/Arith.h"
 
 namespace kiln::dialects::linalg {
 namespace {
@@ -165,7 +165,8 @@ Result<Values> constant(OperationContext& op) {
   if (const auto number = llvm::dyn_cast<mlir::FloatAttr>(value))
     return Values{op.scalar(element, number.getValueAsDouble())};
   const auto number = llvm::dyn_cast<mlir::IntegerAttr>(value);
-  if (!number || number.getValue().getBitWidth() > 64) return unserved("a constant of this kind is not served");
+  if (!number || number.getValue().getBitWidth() > 64)
+    return unserved("a constant of this kind is not served");
   return Values{op.integer(element, number.getValue().getSExtValue())};
 }
 

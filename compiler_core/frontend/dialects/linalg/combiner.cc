@@ -66,7 +66,8 @@ Result<Combiner> combinerOf(mlir::linalg::LinalgOp operation) {
   const mlir::Value yielded = block->getTerminator()->getOperand(0);
   mlir::Operation* last = yielded.getDefiningOp();
   const std::optional<Combiner> combiner = last ? kindOf(last) : std::nullopt;
-  if (!combiner) return unserved("a reduction by anything but a sum, a product, a largest or a smallest is not served");
+  if (!combiner)
+    return unserved("a reduction by anything but a sum, a product, a largest or a smallest is not served");
   if (!start.hasOneUse() || *start.user_begin() != last || !yielded.hasOneUse())
     return unserved("a reduction whose body uses its result more than once is not served");
   return *combiner;
@@ -87,7 +88,8 @@ Value neutral(OperationContext& op, const Combiner& combiner, mlir::Type element
 Result<Value> combine(OperationContext& op, const Combiner& combiner, Value a, Value b) {
   const BinaryKind kind = binaryOf(combiner.kind);
   const Term first = op.term(a), second = op.term(b);
-  if (elementOf(a).isInteger(1)) return (combiner.kind == ReduceKind::Max ? first | second : first & second).value();
+  if (elementOf(a).isInteger(1))
+    return (combiner.kind == ReduceKind::Max ? first | second : first & second).value();
   if (combiner.isUnsigned) return unsignedBinary(op, kind, first, second).value();
   if (combiner.ignoresNan) return ignoringNan(kind, first, second).value();
   return first.binary(kind, second).value();
@@ -101,7 +103,8 @@ Result<Value> reduce(OperationContext& op, const Combiner& combiner, Value value
       return unserved("sums and products of i1 are not served");
     return term.cast(op.i32()).reduce(combiner.kind, axes).cast(element).value();
   }
-  if (combiner.isUnsigned) return bitcastTo(op, bitsOf(op, term).reduce(combiner.kind, axes), element).value();
+  if (combiner.isUnsigned)
+    return bitcastTo(op, bitsOf(op, term).reduce(combiner.kind, axes), element).value();
   if (combiner.ignoresNan) term = isNan(term).select(op.term(neutral(op, combiner, element)), term);
   const bool isNarrow = isFloat(value) && element.getIntOrFloatBitWidth() < 32;
   if (!isNarrow) return term.reduce(combiner.kind, axes).value();

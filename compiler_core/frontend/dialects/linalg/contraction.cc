@@ -65,7 +65,10 @@ std::optional<Roles> rolesOf(const Loops& loops) {
     const bool isResult = loops.find(loops.inputs, number) >= 0;
     if (isResult == loops.isReduced[loop] || (!isResult && !(isLeft && isRight)) || !(isLeft || isRight))
       return std::nullopt;
-    (!isResult ? roles.summed : isLeft && isRight ? roles.batch : isLeft ? roles.left : roles.right)
+    (!isResult           ? roles.summed
+     : isLeft && isRight ? roles.batch
+     : isLeft            ? roles.left
+                         : roles.right)
         .push_back(number);
   }
   return roles;
@@ -78,8 +81,8 @@ Dim extentOf(const Loops& loops, const Dims& some) {
 }
 
 // The operand as [batch, first, second], each of which may stand for several loops or none.
-Result<Value> grouped(OperationContext& op, Value value, const Loops& loops, std::size_t operand, const Dims& batch,
-                      const Dims& first, const Dims& second) {
+Result<Value> grouped(OperationContext& op, Value value, const Loops& loops, std::size_t operand,
+                      const Dims& batch, const Dims& first, const Dims& second) {
   Dims order;
   for (const Dims* group : {&batch, &first, &second})
     for (const std::int64_t loop : *group) order.push_back(loops.find(operand, loop));

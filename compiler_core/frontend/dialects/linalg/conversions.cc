@@ -33,19 +33,20 @@ Result<Values> lowBits(OperationContext& op) {
 
 Result<Values> toUnsigned(OperationContext& op) {
   const mlir::Type to = op.resultElement();
-  if (to.getIntOrFloatBitWidth() < 8) return unserved("the conversion is not served to integers below a byte");
+  if (to.getIntOrFloatBitWidth() < 8)
+    return unserved("the conversion is not served to integers below a byte");
   return one(bitcastTo(op, op.term(0).cast(op.unsignedOf(to)), to));
 }
 
 // Index is i64 here.
 Result<Values> indexCast(OperationContext& op) {
-  const bool isWider = elementOf(op.operand(0)).getIntOrFloatBitWidth() <
-                       op.resultElement().getIntOrFloatBitWidth();
+  const bool isWider =
+      elementOf(op.operand(0)).getIntOrFloatBitWidth() < op.resultElement().getIntOrFloatBitWidth();
   return isWider ? withSign(op) : lowBits(op);
 }
 Result<Values> unsignedIndexCast(OperationContext& op) {
-  const bool isWider = elementOf(op.operand(0)).getIntOrFloatBitWidth() <
-                       op.resultElement().getIntOrFloatBitWidth();
+  const bool isWider =
+      elementOf(op.operand(0)).getIntOrFloatBitWidth() < op.resultElement().getIntOrFloatBitWidth();
   return isWider ? withoutSign(op) : lowBits(op);
 }
 
@@ -57,12 +58,12 @@ Result<Values> bitcast(OperationContext& op) {
 
 std::span<const Row> conversionRows() {
   static constexpr Row kRows[] = {
-      {"arith.bitcast", bitcast},        {"arith.extf", plain},
-      {"arith.extsi", withSign},         {"arith.extui", withoutSign},
-      {"arith.fptosi", plain},           {"arith.fptoui", toUnsigned},
-      {"arith.index_cast", indexCast},   {"arith.index_castui", unsignedIndexCast},
-      {"arith.sitofp", withSign},        {"arith.truncf", plain},
-      {"arith.trunci", lowBits},         {"arith.uitofp", withoutSign},
+      {"arith.bitcast", bitcast},      {"arith.extf", plain},
+      {"arith.extsi", withSign},       {"arith.extui", withoutSign},
+      {"arith.fptosi", plain},         {"arith.fptoui", toUnsigned},
+      {"arith.index_cast", indexCast}, {"arith.index_castui", unsignedIndexCast},
+      {"arith.sitofp", withSign},      {"arith.truncf", plain},
+      {"arith.trunci", lowBits},       {"arith.uitofp", withoutSign},
       {"tensor.bitcast", bitcast},
   };
   return kRows;

@@ -27,7 +27,8 @@ Result<Roles> rolesOf(const Loops& loops) {
       roles.window.push_back(place.window);
       roles.slide.strides.push_back(place.stride);
       roles.slide.dilations.push_back(place.dilation);
-      if (loops.find(1, place.window) < 0 || loops.find(1, place.loop) >= 0 || loops.find(result, place.loop) < 0)
+      if (loops.find(1, place.window) < 0 || loops.find(1, place.loop) >= 0 ||
+          loops.find(result, place.loop) < 0)
         return unserved("a window that is not of the second operand is not served");
       continue;
     }
@@ -44,7 +45,8 @@ Result<Roles> rolesOf(const Loops& loops) {
       return unserved("a sum over the filter alone is not served");
     roles.outputChannel.push_back(place.loop);
   }
-  if (roles.image.size() > kMaxSpatial) return unserved("windows over more than three dimensions are not served");
+  if (roles.image.size() > kMaxSpatial)
+    return unserved("windows over more than three dimensions are not served");
   roles.slide.pads = Dims(2 * roles.image.size(), 0);
   return roles;
 }
@@ -60,8 +62,8 @@ void appendExtents(Shape& shape, const Loops& loops, const Dims& some) {
 }
 
 // The image as [first, second, spatial...], its spatial extents cut to what the windows reach.
-Result<Value> imageOf(OperationContext& op, Value image, const Loops& loops, const Roles& roles, const Dims& first,
-                      const Dims& second) {
+Result<Value> imageOf(OperationContext& op, Value image, const Loops& loops, const Roles& roles,
+                      const Dims& first, const Dims& second) {
   Dims order;
   for (const Dims* group : {&first, &second})
     for (const std::int64_t loop : *group) order.push_back(loops.find(0, loop));
@@ -73,7 +75,8 @@ Result<Value> imageOf(OperationContext& op, Value image, const Loops& loops, con
     const Dim results = loops.extents[static_cast<std::size_t>(roles.image[spatial])];
     const Dim window = loops.extents[static_cast<std::size_t>(roles.window[spatial])];
     ++spatial;
-    const Dim reach = (results - Dim(1)) * Dim(place.stride) + (window - Dim(1)) * Dim(place.dilation) + Dim(1);
+    const Dim reach =
+        (results - Dim(1)) * Dim(place.stride) + (window - Dim(1)) * Dim(place.dilation) + Dim(1);
     const auto rest = op.rangeOf(dimsOf(image)[i] - reach);
     if (!rest) return op.undecided("whether the windows stay inside of the image");
     if (rest->min < 0) return invalid("the windows leave the image");
@@ -94,7 +97,8 @@ Result<Values> finished(OperationContext& op, const Combiner& combiner, const Lo
   return one(startingFrom(op, combiner, op.operand(loops.inputs), result));
 }
 
-Result<Values> convolution(OperationContext& op, const Combiner& sum, const Factors& factors, const Loops& loops) {
+Result<Values> convolution(OperationContext& op, const Combiner& sum, const Factors& factors,
+                           const Loops& loops) {
   KILN_ASSIGN(const Roles roles, rolesOf(loops));
   const Dim groups = extentOf(loops, roles.depth);
   if (!groups.isStatic()) return unserved("a convolution of as many groups as a run has is not served");
@@ -115,12 +119,14 @@ Result<Values> convolution(OperationContext& op, const Combiner& sum, const Fact
   KILN_ASSIGN(Value result, op.conv(image, filter, {}, roles.slide, groups.value()));
   KILN_ASSIGN(result, op.cast(result, element));
   Dims made(roles.batch);
-  for (const Dims* group : {&roles.depth, &roles.outputChannel, &roles.image}) llvm::append_range(made, *group);
+  for (const Dims* group : {&roles.depth, &roles.outputChannel, &roles.image})
+    llvm::append_range(made, *group);
   return finished(op, sum, loops, made, result);
 }
 
 // The largest, in the type's own order, of what the windows hold.
-Result<Value> largest(OperationContext& op, Value image, const Dims& kernel, const GraphBuilder::Slide& slide) {
+Result<Value> largest(OperationContext& op, Value image, const Dims& kernel,
+                      const GraphBuilder::Slide& slide) {
   return op.pool(ir::PoolKind::Max, image, kernel, slide, /*countPadding=*/false);
 }
 
@@ -150,7 +156,8 @@ Result<Value> pooled(OperationContext& op, const Combiner& combiner, Value image
   return op.bitcast(image, element);
 }
 
-Result<Values> pooling(OperationContext& op, LinalgOp operation, const Combiner& combiner, const Loops& loops) {
+Result<Values> pooling(OperationContext& op, LinalgOp operation, const Combiner& combiner,
+                       const Loops& loops) {
   mlir::Block* block = operation.getBlock();
   if (loops.inputs != 2 || !block->getArgument(1).use_empty())
     return unserved("a body over windows that is neither a sum of products nor a pooling is not served");
@@ -177,7 +184,8 @@ Result<Values> pooling(OperationContext& op, LinalgOp operation, const Combiner&
 }  // namespace
 
 Result<Values> windowed(OperationContext& op, LinalgOp operation, const Loops& loops) {
-  if (loops.inputs < 2) return unserved("windows without a second operand that has their size are not served");
+  if (loops.inputs < 2)
+    return unserved("windows without a second operand that has their size are not served");
   KILN_ASSIGN(const Combiner combiner, combinerOf(operation));
   KILN_ASSIGN(const std::optional<Factors> factors, factorsOf(op, operation));
   if (factors) return convolution(op, combiner, *factors, loops);

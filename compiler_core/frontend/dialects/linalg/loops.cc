@@ -26,7 +26,8 @@ std::optional<Place> placeOf(mlir::AffineExpr expression, llvm::ArrayRef<bool> i
   auto first = scaledLoop(sum.getLHS()), second = scaledLoop(sum.getRHS());
   if (!first || !second) return std::nullopt;
   if (isReduced[static_cast<std::size_t>(first->first)]) std::swap(first, second);
-  if (isReduced[static_cast<std::size_t>(first->first)] || !isReduced[static_cast<std::size_t>(second->first)])
+  if (isReduced[static_cast<std::size_t>(first->first)] ||
+      !isReduced[static_cast<std::size_t>(second->first)])
     return std::nullopt;
   return Place{first->first, first->second, second->first, second->second};
 }
@@ -40,7 +41,8 @@ std::int64_t Loops::find(std::size_t operand, std::int64_t loop) const {
 }
 
 Result<Loops> loopsOf(OperationContext& op, mlir::linalg::LinalgOp operation) {
-  if (!operation.hasPureTensorSemantics()) return unserved("operations on memory are not served: on tensors are");
+  if (!operation.hasPureTensorSemantics())
+    return unserved("operations on memory are not served: on tensors are");
   Loops loops;
   loops.inputs = static_cast<std::size_t>(operation.getNumDpsInputs());
   for (const mlir::utils::IteratorType kind : operation.getIteratorTypesArray()) {

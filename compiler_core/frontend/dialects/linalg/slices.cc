@@ -34,7 +34,8 @@ Result<Part> partOf(OperationContext& op, Op slice, std::size_t operand, const S
   KILN_ASSIGN(part.offsets, mixed(op, slice.getStaticOffsets(), operand, "the start of a slice"));
   KILN_ASSIGN(part.sizes, mixed(op, slice.getStaticSizes(), operand, "the size of a slice"));
   KILN_ASSIGN(const Shape strides, mixed(op, slice.getStaticStrides(), operand, "the stride of a slice"));
-  if (part.offsets.size() != shape.size() || part.sizes.size() != shape.size() || strides.size() != shape.size())
+  if (part.offsets.size() != shape.size() || part.sizes.size() != shape.size() ||
+      strides.size() != shape.size())
     return invalid("the slice is of another rank");
   for (std::size_t i = 0; i < shape.size(); ++i) {
     if (!strides[i].isStatic()) return op.undecided("the stride of a slice");
@@ -43,7 +44,8 @@ Result<Part> partOf(OperationContext& op, Op slice, std::size_t operand, const S
     const auto first = op.rangeOf(part.offsets[i]), size = op.rangeOf(part.sizes[i]);
     const Dim last = part.offsets[i] + (part.sizes[i] - Dim(1)) * Dim(part.strides[i]);
     const auto left = op.rangeOf(shape[i] - Dim(1) - last);
-    if (!first || !size || !left) return op.undecided("whether a slice stays inside of dimension " + std::to_string(i));
+    if (!first || !size || !left)
+      return op.undecided("whether a slice stays inside of dimension " + std::to_string(i));
     if (first->min < 0 || size->min < 0 || (left->min < 0 && size->min > 0))
       return invalid("the slice leaves dimension " + std::to_string(i));
   }

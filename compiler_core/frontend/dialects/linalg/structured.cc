@@ -32,7 +32,8 @@ Result<Values> reduction(OperationContext& op, LinalgOp operation, const Loops& 
   KILN_ASSIGN(const Combiner combiner, combinerOf(operation));
   const auto most = op.rangeOf(ir::product(loops.extents));
   if (!most || most->max > kMaxSpace)
-    return unserved("a reduction over so many elements is served of products of matrices and convolutions alone");
+    return unserved(
+        "a reduction over so many elements is served of products of matrices and convolutions alone");
   Values inputs;
   for (std::size_t i = 0; i < loops.inputs; ++i) {
     KILN_ASSIGN(inputs.emplace_back(), inSpace(op, op.operand(i), loops.operands[i], loops));
@@ -178,7 +179,8 @@ std::string_view whyMissing(std::string_view name) {
     return "tiled layouts are of one processor and are not served";
   if (name.starts_with("linalg.winograd")) return "Winograd's transforms are not served";
   if (name == "linalg.fill_rng_2d") return "random numbers of linalg are not served";
-  if (name.starts_with("scf.") || name.starts_with("cf.")) return "control flow of this dialect is not served";
+  if (name.starts_with("scf.") || name.starts_with("cf."))
+    return "control flow of this dialect is not served";
   if (name.starts_with("memref.") || name.starts_with("bufferization."))
     return "operations on memory are not served: on tensors are";
   return "";

@@ -12,8 +12,8 @@ Result<std::optional<Value>> contraction(OperationContext& op, mlir::linalg::Lin
 // A convolution or a pooling.
 Result<Values> windowed(OperationContext& op, mlir::linalg::LinalgOp operation, const Loops& loops);
 
-// The two factors of a sum of products as elements of the sum, each in its own shape: with casts done and zero
-// points taken off. nullopt where the body is none of that kind.
+// The two factors of a sum of products as elements of the sum, each in its own shape: with casts done and
+// zero points taken off. nullopt where the body is none of that kind.
 struct Factors {
   Value lhs, rhs;
 };

@@ -1,7 +1,7 @@
 // What tensor does with whole tensors and their shapes.
+#include "mlir/Dialect/Tensor/IR/Tensor.h"
 #include "compiler_core/frontend/dialects/linalg/rows.h"
 #include "compiler_core/frontend/graph/index_math.h"
-#include "mlir/Dialect/Tensor/IR/Tensor.h"
 
 namespace kiln::dialects::linalg {
 namespace {
@@ -61,7 +61,8 @@ Result<Values> collapse(OperationContext& op) {
   for (const mlir::ReassociationIndices& group : collapse.getReassociationIndices()) {
     Dim extent = 1;
     for (const std::int64_t dim : group) {
-      if (dim < 0 || dim >= static_cast<std::int64_t>(from.size())) return invalid("there is no such dimension");
+      if (dim < 0 || dim >= static_cast<std::int64_t>(from.size()))
+        return invalid("there is no such dimension");
       extent = extent * from[static_cast<std::size_t>(dim)];
     }
     shape.push_back(extent);
@@ -126,8 +127,9 @@ Result<Values> generate(OperationContext& op) {
   Values coordinates;
   const auto rank = static_cast<std::int64_t>(shape.size());
   for (std::int64_t axis = 0; axis < rank; ++axis) {
-    KILN_ASSIGN(coordinates.emplace_back(),
-                frontend::countAlong(op, op.i64(), shape[static_cast<std::size_t>(axis)], axis, rank).value());
+    KILN_ASSIGN(
+        coordinates.emplace_back(),
+        frontend::countAlong(op, op.i64(), shape[static_cast<std::size_t>(axis)], axis, rank).value());
   }
   KILN_ASSIGN(const Values made, op.run(op.operation().getRegion(0), coordinates, &shape));
   return one(op.broadcast(made[0], shape));
@@ -137,18 +139,12 @@ Result<Values> generate(OperationContext& op) {
 
 std::span<const Row> tensorRows() {
   static constexpr Row kRows[] = {
-      {"tensor.cast", cast},
-      {"tensor.collapse_shape", collapse},
-      {"tensor.concat", concat},
-      {"tensor.dim", dim},
-      {"tensor.empty", empty},
-      {"tensor.expand_shape", expand},
-      {"tensor.extract", extract},
-      {"tensor.from_elements", fromElements},
-      {"tensor.generate", generate},
-      {"tensor.rank", rank},
-      {"tensor.reshape", reshape},
-      {"tensor.splat", splat},
+      {"tensor.cast", cast},         {"tensor.collapse_shape", collapse},
+      {"tensor.concat", concat},     {"tensor.dim", dim},
+      {"tensor.empty", empty},       {"tensor.expand_shape", expand},
+      {"tensor.extract", extract},   {"tensor.from_elements", fromElements},
+      {"tensor.generate", generate}, {"tensor.rank", rank},
+      {"tensor.reshape", reshape},   {"tensor.splat", splat},
   };
   return kRows;
 }

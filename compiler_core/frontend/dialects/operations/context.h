@@ -36,8 +36,8 @@ class Regions {
   virtual Result<Value> literal(mlir::ElementsAttr elements, mlir::Location location) = 0;
 };
 
-// The type in `context` that stands for an element type or a scalar type of the program: the same, but i64 for
-// i48, whose overflow has no meaning, and for index. Null for what has none.
+// The type in `context` that stands for an element type or a scalar type of the program: the same, but i64
+// for i48, whose overflow has no meaning, and for index. Null for what has none.
 mlir::Type kilnElement(mlir::MLIRContext* context, mlir::Type type);
 
 class OperationContext : public frontend::GraphBuilder {

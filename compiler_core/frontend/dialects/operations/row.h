@@ -8,8 +8,8 @@
 namespace kiln::dialects {
 
 // Makes the operation's results, in order. The operation has been verified by its dialect, its operands and
-// results have types of `kiln`. kInvalidArgument: the program is wrong; kUnimplemented: Kiln cannot serve this
-// use. Both without the operation's place, which the caller adds.
+// results have types of `kiln`. kInvalidArgument: the program is wrong; kUnimplemented: Kiln cannot serve
+// this use. Both without the operation's place, which the caller adds.
 using ImportFunction = Result<Values> (*)(OperationContext& op);
 
 struct Row {

@@ -15,8 +15,8 @@ enum class Form : std::uint8_t { kNone, kText, kBytecode };
 Form formOf(Bytes bytes);
 bool recognises(Bytes bytes);
 
-// Who wrote the bytecode, from its header (magic, version as a varint, text up to a NUL); "" where there is no
-// such text within 256 bytes.
+// Who wrote the bytecode, from its header (magic, version as a varint, text up to a NUL); "" where there is
+// no such text within 256 bytes.
 std::string_view producerOf(Bytes bytes);
 
 }  // namespace kiln::dialects

@@ -50,7 +50,8 @@ void tryOut(const std::string& bytes, const std::string& name) {
   const auto context = freshContext();
   const mlir::ScopedDiagnosticHandler quiet(context.get(), [](mlir::Diagnostic&) { return mlir::success(); });
   auto module = parse(*context, bytes, name);
-  if (module) module->print(llvm::nulls(), mlir::OpPrintingFlags().elideLargeElementsAttrs(16).assumeVerified());
+  if (module)
+    module->print(llvm::nulls(), mlir::OpPrintingFlags().elideLargeElementsAttrs(16).assumeVerified());
 }
 
 Status checkBounds(Bytes bytes, Form form) {

@@ -60,8 +60,8 @@ Result<Values> multiply(OperationContext& op) {
   if (shift[0] == 0) return one(op.term(0).cast(element) * op.term(1).cast(element));
   const Term product = op.term(0).cast(op.i64()) * op.term(1).cast(op.i64());
   const Term half = op.term(op.integer(op.i64(), std::int64_t{1} << (shift[0] - 1)));
-  return one((product + half).binary(BinaryKind::Shr, product.number(static_cast<double>(shift[0])))
-                 .cast(element));
+  return one(
+      (product + half).binary(BinaryKind::Shr, product.number(static_cast<double>(shift[0]))).cast(element));
 }
 
 Result<Values> select(OperationContext& op) {

@@ -1,5 +1,5 @@
-// Convolutions and the matrix product. Integers are widened to the accumulator and their zero points taken off
-// first, so that padding adds nothing; f16 and bf16 are accumulated as the operation states.
+// Convolutions and the matrix product. Integers are widened to the accumulator and their zero points taken
+// off first, so that padding adds nothing; f16 and bf16 are accumulated as the operation states.
 #include "compiler_core/frontend/dialects/tosa/integers.h"
 #include "compiler_core/frontend/dialects/tosa/layout.h"
 #include "compiler_core/frontend/dialects/tosa/rows.h"
@@ -60,7 +60,8 @@ Result<Values> convolution(OperationContext& op) {
 Result<Values> depthwise(OperationContext& op) {
   auto conv = op.as<mlir::tosa::DepthwiseConv2DOp>();
   const Shape shape = dimsOf(op.operand(1));
-  if (!shape[2].isStatic()) return unserved("a convolution of as many groups as a run has channels is not served");
+  if (!shape[2].isStatic())
+    return unserved("a convolution of as many groups as a run has channels is not served");
   const Dim channels = shape[2] * shape[3];
   KILN_ASSIGN(const Factors factors, factorsOf(op, channels));
   KILN_ASSIGN(const Value input, channelsSecond(op, factors.input));

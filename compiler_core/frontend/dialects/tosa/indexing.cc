@@ -1,5 +1,5 @@
-// Gather and scatter. Indices outside their dimension have no meaning in TOSA: a gather takes some other row, a
-// scatter leaves their updates out.
+// Gather and scatter. Indices outside their dimension have no meaning in TOSA: a gather takes some other row,
+// a scatter leaves their updates out.
 #include "compiler_core/frontend/dialects/tosa/rows.h"
 #include "compiler_core/frontend/graph/index_math.h"
 

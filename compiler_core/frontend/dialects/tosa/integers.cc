@@ -29,8 +29,7 @@ Result<std::int64_t> zeroPoint(OperationContext& op, std::size_t operand, bool i
   return numbers[0] & ((std::int64_t{1} << width) - 1);
 }
 
-Result<Value> withoutZero(OperationContext& op, std::size_t index, std::size_t zero,
-                          mlir::Type accumulator) {
+Result<Value> withoutZero(OperationContext& op, std::size_t index, std::size_t zero, mlir::Type accumulator) {
   const Value value = op.operand(index);
   const bool isUnsigned = elementOf(value).isUnsignedInteger();
   KILN_ASSIGN(const std::int64_t point, zeroPoint(op, zero, isUnsigned));

@@ -11,8 +11,8 @@ Result<std::int64_t> zeroPoint(OperationContext& op, std::size_t operand, bool i
 // Operand `index` without its zero point (operand `zero`), as elements of `accumulator`.
 Result<Value> withoutZero(OperationContext& op, std::size_t index, std::size_t zero, mlir::Type accumulator);
 
-// (value * multiplier + rounding) >> shift, all i64; `doubleRound` rounds twice where the shift is above 31, as
-// the specification has it for 32-bit multipliers.
+// (value * multiplier + rounding) >> shift, all i64; `doubleRound` rounds twice where the shift is above 31,
+// as the specification has it for 32-bit multipliers.
 Term applyScale(OperationContext& op, const Term& value, const Term& multiplier, const Term& shift,
                 bool doubleRound);
 

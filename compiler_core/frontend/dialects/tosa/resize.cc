@@ -8,8 +8,8 @@
 namespace kiln::dialects::tosa {
 namespace {
 
-// Along one dimension: the two neighbours of each result, and how many parts of `numerator` it lies behind the
-// first.
+// Along one dimension: the two neighbours of each result, and how many parts of `numerator` it lies behind
+// the first.
 struct Neighbours {
   Dims first, second, parts;
   std::int64_t numerator;
@@ -60,7 +60,9 @@ Result<Value> bilinear(OperationContext& op, Value image, const Neighbours& alon
     const Term list = op.term(op.integerList(values)).cast(element).reshape(shape);
     return isFloat(image) ? list / static_cast<double>(along.numerator) : list;
   };
-  auto picked = [&](const Dims& places) { return op.term(image).gather(op.term(op.integerList(places)), axis); };
+  auto picked = [&](const Dims& places) {
+    return op.term(image).gather(op.term(op.integerList(places)), axis);
+  };
   return (picked(along.first) * weights(rest) + picked(along.second) * weights(along.parts)).value();
 }
 
@@ -74,7 +76,7 @@ Result<Values> resize(OperationContext& op) {
   const bool isNearest = resize.getMode() == mlir::tosa::ResizeMode::NEAREST_NEIGHBOR;
   const mlir::Type element = op.resultElement();
   const bool isNarrow = llvm::isa<mlir::FloatType>(element) && element.getIntOrFloatBitWidth() < 32;
-  KILN_ASSIGN(Value image, op.cast(op.operand(0), isNearest ? elementOf(op.operand(0))
+  KILN_ASSIGN(Value image, op.cast(op.operand(0), isNearest  ? elementOf(op.operand(0))
                                                   : isNarrow ? op.f32()
                                                              : element));
   for (const std::size_t i : {0, 1}) {

@@ -61,8 +61,10 @@ Result<Values> slice(OperationContext& op) {
   for (std::size_t i = 0; i < shape.size(); ++i) {
     // -1 is what is left, as MLIR writes a size that a run alone knows.
     if (size[i] == Dim(-1)) size[i] = shape[i] - start[i];
-    const std::optional<ir::Range> first = op.rangeOf(start[i]), left = op.rangeOf(shape[i] - start[i] - size[i]);
-    if (!first || !left) return op.undecided("whether a slice stays inside of dimension " + std::to_string(i));
+    const std::optional<ir::Range> first = op.rangeOf(start[i]),
+                                   left = op.rangeOf(shape[i] - start[i] - size[i]);
+    if (!first || !left)
+      return op.undecided("whether a slice stays inside of dimension " + std::to_string(i));
     if (first->min < 0 || left->min < 0) return invalid("the slice leaves dimension " + std::to_string(i));
   }
   return one(op.symbolicSlice(op.operand(0), start, Dims(shape.size(), 1), size));

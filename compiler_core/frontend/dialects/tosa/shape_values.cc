@@ -30,10 +30,14 @@ Result<Values> binary(OperationContext& op) {
 
 std::span<const Row> shapeValueRows() {
   static constexpr Row kRows[] = {
-      {"tosa.add_shape", binary<BinaryKind::Add>}, {"tosa.concat_shape", concat},
-      {"tosa.const_shape", constShape},            {"tosa.dim", dim},
-      {"tosa.max_shape", binary<BinaryKind::Max>}, {"tosa.min_shape", binary<BinaryKind::Min>},
-      {"tosa.mul_shape", binary<BinaryKind::Mul>}, {"tosa.sub_shape", binary<BinaryKind::Sub>},
+      {"tosa.add_shape", binary<BinaryKind::Add>},
+      {"tosa.concat_shape", concat},
+      {"tosa.const_shape", constShape},
+      {"tosa.dim", dim},
+      {"tosa.max_shape", binary<BinaryKind::Max>},
+      {"tosa.min_shape", binary<BinaryKind::Min>},
+      {"tosa.mul_shape", binary<BinaryKind::Mul>},
+      {"tosa.sub_shape", binary<BinaryKind::Sub>},
   };
   return kRows;
 }
