@@ -69,6 +69,11 @@ def products(rng):
     file("linalg.quantized_matmul").add("int8", [x, y], [result], points + filled("o", "0", result) +
         f"%r = linalg.quantized_matmul ins(%a0, %a1, %p, %q : {kind(x)}, {kind(y)}, i32, i32) outs(%o : {kind(result)}) -> "
         f"{kind(result)}\nreturn %r")
+    x, y = numbers(rng, (2, 3, 4), np.int8), numbers(rng, (2, 4, 5), np.int8)
+    result = (x.astype(np.int32) - 3) @ (y.astype(np.int32) + 2)
+    file("linalg.quantized_batch_matmul").add("int8", [x, y], [result], points + filled("o", "0", result) +
+        f"%r = linalg.quantized_batch_matmul ins(%a0, %a1, %p, %q : {kind(x)}, {kind(y)}, i32, i32) outs(%o : {kind(result)}) -> "
+        f"{kind(result)}\nreturn %r")
 
 
 def convolution(image, weights, image_dims, filter_dims, result_dims, stride, dilation):
@@ -128,13 +133,16 @@ def convolutions(rng):
         file(f"linalg.{operation}").add("float32", [image, weights], [result], into(operation, [image, weights], result), rtol=1e-4, atol=1e-4)
     for operation, letters in (("conv_2d_nhwc_hwcf_q", forms["conv_2d_nhwc_hwcf"]), ("conv_2d_nhwc_fhwc_q", forms["conv_2d_nhwc_fhwc"]),
                                ("conv_2d_nchw_fchw_q", forms["conv_2d_nchw_fchw"]),
+                               ("conv_2d_ngchw_gfchw_q", forms["conv_2d_ngchw_gfchw"]), ("conv_2d_nhwgc_gfhwc_q", forms["conv_2d_nhwgc_gfhwc"]),
+                               ("conv_3d_ndhwc_dhwcf_q", forms["conv_3d_ndhwc_dhwcf"]),
                                ("depthwise_conv_2d_nhwc_hwc_q", forms["depthwise_conv_2d_nhwc_hwc"]),
                                ("depthwise_conv_2d_nhwc_hwcm_q", forms["depthwise_conv_2d_nhwc_hwcm"])):
         image, weights = (numbers(rng, [sizes[d] for d in dims], np.int8) for dims in letters[:2])
-        result = convolution(image.astype(int) - 3, weights.astype(int) + 2, *letters, (1, 1), (1, 1)).astype(np.int32)
+        spatial = sum(d in "dhw" for d in letters[0])
+        result = convolution(image.astype(int) - 3, weights.astype(int) + 2, *letters, [1] * spatial, [1] * spatial).astype(np.int32)
         file(f"linalg.{operation}").add("int8", [image, weights], [result],
             "%p = arith.constant 3 : i32\n%q = arith.constant -2 : i32\n" + filled("o", "0", result) +
-            f"%r = linalg.{operation} {{strides = dense<1> : tensor<2xi64>, dilations = dense<1> : tensor<2xi64>}} ins(%a0, %a1, %p, %q : "
+            f"%r = linalg.{operation} {{strides = dense<1> : tensor<{spatial}xi64>, dilations = dense<1> : tensor<{spatial}xi64>}} ins(%a0, %a1, %p, %q : "
             f"{kind(image)}, {kind(weights)}, i32, i32) outs(%o : {kind(result)}) -> {kind(result)}\nreturn %r")
 
 
@@ -225,11 +233,11 @@ def moving(rng):
 def generics(rng):
     a, b = numbers(rng, (3, 4), np.float32), numbers(rng, (4,), np.float32)
 
-    def generic(name, inputs, out, maps, iterators, body, start="0.0", **how):
+    def generic(name, inputs, out, maps, iterators, body, start="0.0", operation="linalg.generic", **how):
         arguments = ", ".join(f"%x{i}: {element_of(t)}" for i, t in enumerate([*inputs, out]))
         names, types = ", ".join(f"%a{i}" for i in range(len(inputs))), ", ".join(kind(t) for t in inputs)
         kinds = ", ".join(f'"{i}"' for i in iterators)
-        file("linalg.generic").add(name, inputs, [out], filled("o", start, out) +
+        file(operation).add(name, inputs, [out], filled("o", start, out) +
             f"%r = linalg.generic {{indexing_maps = [{', '.join(f'affine_map<{m}>' for m in maps)}], iterator_types = [{kinds}]}} "
             f"ins({names} : {types}) outs(%o : {kind(out)}) {{\n^bb0({arguments}):\n{body}\n}} -> {kind(out)}\nreturn %r", **how)
 
@@ -256,7 +264,8 @@ def generics(rng):
             "%s = arith.addi %m, %x2 : i32\nlinalg.yield %s : i32", start="0")
     generic("index", [a], a + np.arange(4, dtype=np.float32) * 10, ["(i, j) -> (i, j)", "(i, j) -> (i, j)"], [p, p],
             "%j = linalg.index 1 : index\n%w = arith.index_cast %j : index to i32\n%f = arith.sitofp %w : i32 to f32\n"
-            "%t = arith.constant 10.0 : f32\n%g = arith.mulf %f, %t : f32\n%s = arith.addf %x0, %g : f32\nlinalg.yield %s : f32")
+            "%t = arith.constant 10.0 : f32\n%g = arith.mulf %f, %t : f32\n%s = arith.addf %x0, %g : f32\nlinalg.yield %s : f32",
+            operation="linalg.index")
     where = np.array([3, 0, 2, 2, 1], np.int32)
     out = b[where]
     file("tensor.extract").add("in a body", [b, where], [out], filled("o", "0.0", out) +

@@ -288,6 +288,26 @@ def shapes(rng):
         f"%s = {shape_of((24,))}\n%r = \"tosa.reshape\"(%a0, %s) : ({kind(a)}, !tosa.shape<1>) -> tensor<24xf32>\nreturn %r")
 
 
+def shape_values(rng):
+    a = numbers(rng, (4, 6), np.float32)
+
+    def one(operation, lines, shape):
+        """`lines` make the shape %s, of two extents."""
+        result = a.reshape(shape)
+        FILES.setdefault(operation, File(f"tosa.{operation}")).add("reshape", [a], [result],
+            lines + f'\n%r = "tosa.reshape"(%a0, %s) : ({kind(a)}, !tosa.shape<2>) -> {kind(result)}\nreturn %r')
+
+    for operation, left, right, shape in (("add_shape", (1, 3), (2, 5), (3, 8)), ("sub_shape", (5, 9), (2, 1), (3, 8)),
+                                          ("mul_shape", (3, 2), (1, 4), (3, 8)), ("max_shape", (3, 2), (1, 8), (3, 8)),
+                                          ("min_shape", (3, 9), (5, 8), (3, 8))):
+        one(operation, f'%l = {shape_of(left)}\n%h = {shape_of(right)}\n%s = "tosa.{operation}"(%l, %h) : (!tosa.shape<2>, '
+            "!tosa.shape<2>) -> !tosa.shape<2>", shape)
+    two = '%d = "tosa.dim"(%a0) <{axis = 1 : i32}> : (tensor<4x6xf32>) -> !tosa.shape<1>\n' + f"%f = {shape_of((4,))}\n"
+    join = '%s = "tosa.concat_shape"(%d, %f) : (!tosa.shape<1>, !tosa.shape<1>) -> !tosa.shape<2>'
+    one("dim", two + join, (6, 4))
+    one("concat_shape", two + join, (6, 4))
+
+
 def indices(rng):
     for dtype in (np.float32, np.int8, np.int32):
         values, where = numbers(rng, (2, 5, 3), dtype), numbers(rng, (2, 4), np.int32, 0, 4)
@@ -352,6 +372,6 @@ FILES = {}
 
 def files():
     rng = np.random.default_rng(1)
-    for family in (elementwise, products, unary, casts, selections, reductions, shapes, indices, control):
+    for family in (elementwise, products, unary, casts, selections, reductions, shapes, shape_values, indices, control):
         family(rng)
     return FILES.values()

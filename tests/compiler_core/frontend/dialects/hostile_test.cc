@@ -42,7 +42,7 @@ TEST(DialectsHostile, TextIsBoundedBeforeTheParserSeesIt) {
   EXPECT_EQ(errorOf(deep).code, Code::kUnimplemented);
   EXPECT_THAT(errorOf(deep).message, HasSubstr("brackets nested deeper than 256"));
   const std::string map = "#m = affine_map<(d0) -> (" + std::string(2000, '-') + "d0)>\n" + square();
-  EXPECT_THAT(errorOf(map).message, HasSubstr("1:11: an affine map of more than 1024 characters"));
+  EXPECT_THAT(errorOf(map).message, HasSubstr("bad.mlir:1:16: an affine map of more than 1024 characters"));
   EXPECT_THAT(errorOf("#s = affine_set<(d0) : (d0 == 0)>\n" + square()).message, HasSubstr("affine maps are not"));
   EXPECT_THAT(errorOf(square() + std::string(5000, 'a')).message, HasSubstr("longer than 4096 characters"));
 }

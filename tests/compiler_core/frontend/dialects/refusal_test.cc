@@ -57,7 +57,7 @@ TEST(DialectsRefusal, OfWhatDependsOnItNothingIsSaid) {
              "%0 = linalg.reduce ins(%x : tensor<2x3xf32>) outs(%o : tensor<2xf32>) dimensions = [1] (%a: f32, %b: "
              "f32) {\n%m = arith.subf %a, %b : f32\nlinalg.yield %m : f32\n}\n"
              "%1 = arith.addf %0, %0 : tensor<2xf32>\nreturn %1 : tensor<2xf32>"),
-      "1 place of 2");
+      "1 place of 3 nodes");
 }
 
 TEST(DialectsRefusal, TypesByName) {
