@@ -7,6 +7,7 @@
 #include <set>
 #include <vector>
 
+#include "compiler_core/frontend/dialects/read/form.h"
 #include "compiler_core/frontend/onnx/reader/rule_names.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "compiler_core/frontend/onnx/served/requirements.h"
@@ -182,7 +183,7 @@ class Checker {
 }  // namespace
 
 bool isOnnx(Bytes bytes) {
-  return stablehlo::formOf(bytes) == stablehlo::Form::kNone;
+  return stablehlo::formOf(bytes) == stablehlo::Form::kNone && !dialects::recognises(bytes);
 }
 
 Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::ExternalSizes& external) {

@@ -117,10 +117,12 @@ Result<ModelReport> inspectModel(const std::string& path, const std::vector<std:
   }
   KILN_ASSIGN(const auto file, MappedFile::open(path));
   if (!isOnnx(file->bytes()))
-    return fail(Code::kUnimplemented,
-                printable(path) +
-                    ": StableHLO, and inspect shows ONNX models; kiln-cc explain shows this one, and "
-                    "kiln build takes it as it is");
+    return fail(
+        Code::kUnimplemented,
+        printable(path) +
+            ": a program of MLIR (StableHLO, TOSA or linalg), and inspect shows ONNX models; kiln-cc explain "
+            "shows this one, and "
+            "kiln build takes it as it is");
   KILN_ASSIGN(const onnx::Model model, readModel(file->bytes(), path, externalSizes(report.files)));
   report.producer = printable(model.producer);
   report.producerVersion = printable(model.producerVersion);

@@ -1,5 +1,5 @@
-// Capture of TOSA and linalg as a whole. MLIR's own libraries are not instrumented: what is ours around them is,
-// and what crashes in them ends in the child process that tries it first.
+// Capture of TOSA and linalg as a whole. MLIR's own libraries are not instrumented: what is ours around them
+// is, and what crashes in them ends in the child process that tries it first.
 #include <cstdlib>
 
 #include "compiler_core/frontend/dialects/import/import.h"

@@ -31,6 +31,15 @@ func.func public @main(%a: tensor<3xf32> loc("p['a']"), %b: tensor<3xf32> loc("p
 }
 )";
 
+constexpr char kTosa[] = R"(
+func.func @main(%a: tensor<3xf32> loc("a"), %b: tensor<3xf32> loc("b"), %x: tensor<3xf32> loc("x")) -> tensor<3xf32> {
+  %s = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %0 = tosa.mul %x, %a, %s : (tensor<3xf32>, tensor<3xf32>, tensor<1xi8>) -> tensor<3xf32>
+  %1 = tosa.add %0, %b : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}
+)";
+
 std::string onnxModel() {
   return OnnxBuilder()
       .input("a", {3})
@@ -83,6 +92,9 @@ TEST_F(Frontends, AFileIsWhatItsBytesAreAndNotWhatItIsCalled) {
   EXPECT_THAT(program.form, HasSubstr("StableHLO text"));
   EXPECT_THAT(program.inputs, ElementsAre("p['a']", "p['b']", "x"));
   EXPECT_TRUE(program.externalFiles.empty());
+  const Outline tosa = outlineOf(write("b.onnx", kTosa)).value();
+  EXPECT_EQ(tosa.form, "TOSA 1.0 text");
+  EXPECT_THAT(tosa.inputs, ElementsAre("a", "b", "x"));
 }
 
 TEST_F(Frontends, WhatNoFrontendKnowsIsNamedForWhatItIs) {
@@ -103,7 +115,8 @@ TEST_F(Frontends, EachHasANameAndOnlyTheLastTakesWhatIsLeft) {
 }
 
 TEST_F(Frontends, ParametersTakeThePlaceOfInputs) {
-  for (const std::string& path : {write("m.onnx", onnxModel()), write("m.mlir", kStableHlo)}) {
+  for (const std::string& path :
+       {write("m.onnx", onnxModel()), write("m.mlir", kStableHlo), write("t.mlir", kTosa)}) {
     auto captured = import(path, {parameters({1, 2, 3}, {10, 20, 30})});
     ASSERT_TRUE(captured) << captured.error().message;
     ASSERT_EQ(captured->inputs.size(), 1u);
@@ -140,7 +153,8 @@ TEST_F(Frontends, TiedTensorsAreOneWeight) {
 }
 
 TEST_F(Frontends, WhatDoesNotFitIsTheParametersFaultAndNotTheModels) {
-  for (const std::string& path : {write("m.onnx", onnxModel()), write("m.mlir", kStableHlo)}) {
+  for (const std::string& path :
+       {write("m.onnx", onnxModel()), write("m.mlir", kStableHlo), write("t.mlir", kTosa)}) {
     const auto captured = import(path, {write("bad.safetensors", safetensors({{"a", {1}}}))});
     ASSERT_FALSE(captured);
     EXPECT_EQ(captured.error().code, Code::kFailedPrecondition) << captured.error().message;

@@ -85,7 +85,8 @@ Result<Program> readProgram(Bytes bytes, const std::string& name) {
   if (form == Form::kNone)
     return fail(Code::kInvalidArgument, name + ": neither text nor bytecode of TOSA or linalg");
   if (Status bounded = checkBounds(bytes, form); !bounded)
-    return fail(Error{bounded.error().code, name + (form == Form::kText ? ":" : ": ") + bounded.error().message, {}});
+    return fail(
+        Error{bounded.error().code, name + (form == Form::kText ? ":" : ": ") + bounded.error().message, {}});
   const std::string copy(reinterpret_cast<const char*>(bytes.data()), bytes.size());
   const std::uint64_t memory = (std::uint64_t{1} << 30) + 64 * std::uint64_t{copy.size()};
   if (Status done = rehearse(memory, [&] { tryOut(copy, name); }); !done) {

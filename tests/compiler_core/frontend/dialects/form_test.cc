@@ -20,8 +20,9 @@ TEST(DialectsForm, IsInTheBytes) {
   EXPECT_EQ(formOf(asBytes(square())), Form::kText);
   EXPECT_EQ(formOf(asBytes(bytecodeOf(square()))), Form::kBytecode);
   EXPECT_EQ(formOf(asBytes(std::string("// by hand\n\n") + square())), Form::kText);
-  for (const std::string& other : {std::string(), std::string("module"), std::string("# tosa is not in this note"),
-                                   std::string("ML"), std::string("\x08\x07\x12\x04tosa", 8)})
+  for (const std::string& other :
+       {std::string(), std::string("module"), std::string("# tosa is not in this note"), std::string("ML"),
+        std::string("\x08\x07\x12\x04tosa", 8)})
     EXPECT_EQ(formOf(asBytes(other)), Form::kNone) << other;
 }
 

@@ -37,23 +37,26 @@ TEST(DialectsHostile, WhatARehearsalDoesIsGoneWithIt) {
 }
 
 TEST(DialectsHostile, TextIsBoundedBeforeTheParserSeesIt) {
-  const std::string deep = mainOf("%x: tensor<f32>", "tensor<f32>", "\"tosa.x\"() {a = " + std::string(300, '[') +
-                                                                         std::string(300, ']') + "} : () -> ()");
+  const std::string deep =
+      mainOf("%x: tensor<f32>", "tensor<f32>",
+             "\"tosa.x\"() {a = " + std::string(300, '[') + std::string(300, ']') + "} : () -> ()");
   EXPECT_EQ(errorOf(deep).code, Code::kUnimplemented);
   EXPECT_THAT(errorOf(deep).message, HasSubstr("brackets nested deeper than 256"));
   const std::string map = "#m = affine_map<(d0) -> (" + std::string(2000, '-') + "d0)>\n" + square();
   EXPECT_THAT(errorOf(map).message, HasSubstr("bad.mlir:1:16: an affine map of more than 1024 characters"));
-  EXPECT_THAT(errorOf("#s = affine_set<(d0) : (d0 == 0)>\n" + square()).message, HasSubstr("affine maps are not"));
+  EXPECT_THAT(errorOf("#s = affine_set<(d0) : (d0 == 0)>\n" + square()).message,
+              HasSubstr("affine maps are not"));
   EXPECT_THAT(errorOf(square() + std::string(5000, 'a')).message, HasSubstr("longer than 4096 characters"));
 }
 
 TEST(DialectsHostile, FaultsOfTextHaveLineAndColumn) {
-  const Error error = errorOf(mainOf("%x: tensor<3xf32>", "tensor<3xf32>", "%0 = tosa.no_such %x : tensor<3xf32>"));
+  const Error error =
+      errorOf(mainOf("%x: tensor<3xf32>", "tensor<3xf32>", "%0 = tosa.no_such %x : tensor<3xf32>"));
   EXPECT_EQ(error.code, Code::kInvalidArgument);
   EXPECT_THAT(error.message, HasSubstr("bad.mlir:2:"));
-  const Error verifier = errorOf(mainOf(
-      "%x: tensor<3xf32>", "tensor<4xf32>",
-      "%0 = tosa.abs %x : (tensor<3xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"));
+  const Error verifier =
+      errorOf(mainOf("%x: tensor<3xf32>", "tensor<4xf32>",
+                     "%0 = tosa.abs %x : (tensor<3xf32>) -> tensor<4xf32>\nreturn %0 : tensor<4xf32>"));
   EXPECT_EQ(verifier.code, Code::kInvalidArgument);
   EXPECT_THAT(verifier.message, HasSubstr("bad.mlir:2:"));
 }

@@ -17,9 +17,11 @@ using namespace testing_support;
 
 TEST(DialectsImport, NamesAreThoseOfLocationsAndOtherwiseNumbers) {
   const auto made = importText(
-      "func.func @main(%x: tensor<2xf32> loc(\"image\"), %y: tensor<2xf32> loc(\"/home/a/model.py\":1:2), %z: "
+      "func.func @main(%x: tensor<2xf32> loc(\"image\"), %y: tensor<2xf32> loc(\"/home/a/model.py\":1:2), "
+      "%z: "
       "tensor<2xf32> loc(\"image\")) -> (tensor<2xf32>, tensor<2xf32>) {\n"
-      "%0 = tosa.add %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> loc(\"first\"(\"/home/a/model.py\":3:4))\n"
+      "%0 = tosa.add %x, %y : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32> "
+      "loc(\"first\"(\"/home/a/model.py\":3:4))\n"
       "%1 = tosa.sub %0, %z : (tensor<2xf32>, tensor<2xf32>) -> tensor<2xf32>\n"
       "return %0, %1 : tensor<2xf32>, tensor<2xf32>\n}");
   ASSERT_TRUE(made) << made.error().message;
@@ -73,17 +75,19 @@ TEST(DialectsImport, LargeConstantsAreWeights) {
 }
 
 TEST(DialectsImport, APinnedConditionTakesOneBranchAlone) {
-  const std::string text = mainOf(
-      "%c: tensor<i1>, %x: tensor<2xf32>", "tensor<2xf32>",
-      "%0 = \"tosa.cond_if\"(%c, %x) ({\n^bb0(%a: tensor<2xf32>):\n"
-      "%1 = tosa.abs %a : (tensor<2xf32>) -> tensor<2xf32>\ntosa.yield %1 : tensor<2xf32>\n}, {\n"
-      "^bb0(%a: tensor<2xf32>):\ntosa.yield %a : tensor<2xf32>\n}) : (tensor<i1>, tensor<2xf32>) -> tensor<2xf32>\n"
-      "return %0 : tensor<2xf32>");
+  const std::string text =
+      mainOf("%c: tensor<i1>, %x: tensor<2xf32>", "tensor<2xf32>",
+             "%0 = \"tosa.cond_if\"(%c, %x) ({\n^bb0(%a: tensor<2xf32>):\n"
+             "%1 = tosa.abs %a : (tensor<2xf32>) -> tensor<2xf32>\ntosa.yield %1 : tensor<2xf32>\n}, {\n"
+             "^bb0(%a: tensor<2xf32>):\ntosa.yield %a : tensor<2xf32>\n}) : (tensor<i1>, tensor<2xf32>) -> "
+             "tensor<2xf32>\n"
+             "return %0 : tensor<2xf32>");
   frontend::ImportOptions options;
   options.pins["arg0"] = {std::int64_t{1}};
   const auto made = importText(text, options);
   ASSERT_TRUE(made) << made.error().message;
-  (*made)->captured.module->walk([](mlir::Operation* operation) { EXPECT_FALSE(llvm::isa<ir::IfOp>(operation)); });
+  (*made)->captured.module->walk(
+      [](mlir::Operation* operation) { EXPECT_FALSE(llvm::isa<ir::IfOp>(operation)); });
 }
 
 TEST(DialectsImport, EachOperationHasOneRow) {

@@ -37,7 +37,8 @@ TEST(DialectsRefusal, ListsEverythingBeforeAnythingIsMade) {
              "%0 = tosa.abs %x : (tensor<1x4x4xf32>) -> tensor<1x4x4xf32>\n"
              "%1, %2 = tosa.fft2d %0, %x {inverse = false} : (tensor<1x4x4xf32>, tensor<1x4x4xf32>) -> "
              "(tensor<1x4x4xf32>, tensor<1x4x4xf32>)\n"
-             "%3 = tosa.custom %1 {domain_name = \"mine\", implementation_attrs = \"\", operator_name = \"f\"} : "
+             "%3 = tosa.custom %1 {domain_name = \"mine\", implementation_attrs = \"\", operator_name = "
+             "\"f\"} : "
              "(tensor<1x4x4xf32>) -> tensor<1x4x4xf32>\nreturn %3 : tensor<1x4x4xf32>") +
       "}");
   EXPECT_EQ(error.code, Code::kUnimplemented) << error.message;
@@ -47,17 +48,18 @@ TEST(DialectsRefusal, ListsEverythingBeforeAnythingIsMade) {
 }
 
 TEST(DialectsRefusal, OfWhatDependsOnItNothingIsSaid) {
-  const Error error = errorOf(mainOf(
-      "%x: tensor<2x3xf32>, %n: tensor<i1>", "tensor<2x3xf32>",
-      "%0 = linalg.reduce ins(%x : tensor<2x3xf32>) outs(%x : tensor<2x3xf32>) dimensions = [] (%a: f32, %b: f32) "
-      "{\n%m = arith.subf %a, %b : f32\nlinalg.yield %m : f32\n}\nreturn %0 : tensor<2x3xf32>"));
+  const Error error = errorOf(
+      mainOf("%x: tensor<2x3xf32>, %n: tensor<i1>", "tensor<2x3xf32>",
+             "%0 = linalg.reduce ins(%x : tensor<2x3xf32>) outs(%x : tensor<2x3xf32>) dimensions = [] (%a: "
+             "f32, %b: f32) "
+             "{\n%m = arith.subf %a, %b : f32\nlinalg.yield %m : f32\n}\nreturn %0 : tensor<2x3xf32>"));
   EXPECT_EQ(error.code, Code::kUnknown) << error.message;  // no loop is reduced, so any body is served
-  expectUnserved(
-      mainOf("%x: tensor<2x3xf32>, %o: tensor<2xf32>", "tensor<2xf32>",
-             "%0 = linalg.reduce ins(%x : tensor<2x3xf32>) outs(%o : tensor<2xf32>) dimensions = [1] (%a: f32, %b: "
-             "f32) {\n%m = arith.subf %a, %b : f32\nlinalg.yield %m : f32\n}\n"
-             "%1 = arith.addf %0, %0 : tensor<2xf32>\nreturn %1 : tensor<2xf32>"),
-      "1 place of 3 nodes");
+  expectUnserved(mainOf("%x: tensor<2x3xf32>, %o: tensor<2xf32>", "tensor<2xf32>",
+                        "%0 = linalg.reduce ins(%x : tensor<2x3xf32>) outs(%o : tensor<2xf32>) dimensions = "
+                        "[1] (%a: f32, %b: "
+                        "f32) {\n%m = arith.subf %a, %b : f32\nlinalg.yield %m : f32\n}\n"
+                        "%1 = arith.addf %0, %0 : tensor<2xf32>\nreturn %1 : tensor<2xf32>"),
+                 "1 place of 3 nodes");
 }
 
 TEST(DialectsRefusal, TypesByName) {
@@ -68,8 +70,8 @@ TEST(DialectsRefusal, TypesByName) {
   expectUnserved(mainOf("%x: tensor<*xf32>", "tensor<*xf32>",
                         "%0 = tosa.abs %x : (tensor<*xf32>) -> tensor<*xf32>\nreturn %0 : tensor<*xf32>"),
                  "tensors with a rank are");
-  const Error scalar = errorOf(mainOf("%x: f32", "tensor<2xf32>",
-                                      "%0 = tensor.splat %x : tensor<2xf32>\nreturn %0 : tensor<2xf32>"));
+  const Error scalar = errorOf(
+      mainOf("%x: f32", "tensor<2xf32>", "%0 = tensor.splat %x : tensor<2xf32>\nreturn %0 : tensor<2xf32>"));
   EXPECT_EQ(scalar.code, Code::kUnimplemented);
   EXPECT_THAT(scalar.message, HasSubstr("an argument of type f32 is not served"));
 }
@@ -86,9 +88,10 @@ TEST(DialectsRefusal, OperationsOnMemoryAndOfOthers) {
 }
 
 TEST(DialectsRefusal, FaultsOfTheProgram) {
-  expectInvalid("func.func private @f() -> tensor<f32> {\n%0 = arith.constant dense<1.0> : tensor<f32>\n"
-                "return %0 : tensor<f32>\n}",
-                "no function to run");
+  expectInvalid(
+      "func.func private @f() -> tensor<f32> {\n%0 = arith.constant dense<1.0> : tensor<f32>\n"
+      "return %0 : tensor<f32>\n}",
+      "no function to run");
   expectInvalid(mainOf("%x: tensor<2xf32>", "tensor<2xf32>",
                        "%0 = func.call @f(%x) : (tensor<2xf32>) -> tensor<2xf32>\nreturn %0 : tensor<2xf32>",
                        "func.func private @f(%a: tensor<2xf32>) -> tensor<2xf32> {\n%0 = arith.addf %a, %a : "
@@ -102,10 +105,11 @@ TEST(DialectsRefusal, FaultsOfTheProgram) {
                 "no such function with a body");
   frontend::ImportOptions two;
   two.dims["arg0.0"] = 5;
-  const Error slice = errorOf(mainOf("%x: tensor<?xf32>", "tensor<?xf32>",
-                       "%0 = tensor.extract_slice %x[3] [4] [1] : tensor<?xf32> to tensor<4xf32>\n"
-                       "%1 = tensor.cast %0 : tensor<4xf32> to tensor<?xf32>\nreturn %1 : tensor<?xf32>"),
-                              two);
+  const Error slice =
+      errorOf(mainOf("%x: tensor<?xf32>", "tensor<?xf32>",
+                     "%0 = tensor.extract_slice %x[3] [4] [1] : tensor<?xf32> to tensor<4xf32>\n"
+                     "%1 = tensor.cast %0 : tensor<4xf32> to tensor<?xf32>\nreturn %1 : tensor<?xf32>"),
+              two);
   EXPECT_EQ(slice.code, Code::kInvalidArgument);
   EXPECT_THAT(slice.message, HasSubstr("leaves dimension 0"));
 }

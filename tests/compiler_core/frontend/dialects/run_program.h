@@ -22,11 +22,13 @@ inline Result<std::unique_ptr<ImportedProgram>> importText(const std::string& te
   frontend::prepareContext(made->context);
   KILN_ASSIGN(dialects::Program program, dialects::readProgram(asBytes(text), "test.mlir"));
   KILN_ASSIGN(made->captured,
-              dialects::importProgram(made->context, std::make_shared<dialects::Program>(std::move(program)), options));
+              dialects::importProgram(made->context, std::make_shared<dialects::Program>(std::move(program)),
+                                      options));
   return made;
 }
 
-inline Result<std::vector<HostTensor>> runText(const std::string& text, const std::vector<HostTensor>& inputs = {},
+inline Result<std::vector<HostTensor>> runText(const std::string& text,
+                                               const std::vector<HostTensor>& inputs = {},
                                                const frontend::ImportOptions& options = {}) {
   KILN_ASSIGN(const auto made, importText(text, options));
   return reference::evaluate(*made->captured.module, made->captured.weights, inputs);

@@ -71,9 +71,9 @@ TEST(DialectsSymbolic, ExtentsThatAProgramAsksForAreFollowed) {
 }
 
 TEST(DialectsSymbolic, WhatRangesDoNotDecideIsRefused) {
-  const std::string text =
-      mainOf("%x: tensor<?xf32>", "tensor<4xf32>",
-             "%0 = tensor.extract_slice %x[2] [4] [1] : tensor<?xf32> to tensor<4xf32>\nreturn %0 : tensor<4xf32>");
+  const std::string text = mainOf(
+      "%x: tensor<?xf32>", "tensor<4xf32>",
+      "%0 = tensor.extract_slice %x[2] [4] [1] : tensor<?xf32> to tensor<4xf32>\nreturn %0 : tensor<4xf32>");
   EXPECT_TRUE(importText(text, batches(6, 9)));
   const auto made = importText(text, batches(4, 9));
   ASSERT_FALSE(made);
