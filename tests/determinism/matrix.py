@@ -4,7 +4,7 @@
 usage: matrix.py --bin DIR [--model FILE[:DIM=SIZE]]... [--light DIR] [--net NAME]... [--target T]... [--vary NAME]...
                  [--without NAME]... [--tuned] [--reassociation on] [--report FILE]
   --bin     where kiln-cc and shift_clock are (build/release/bin)
-  --model   an ONNX file, with a size for each symbolic dimension (default: the two sample models)
+  --model   a model file, with a size for each symbolic dimension (default: the two sample models)
   --light   the folder of the ONNX backend suite, or its archive: the light networks instead
   --net     only the light networks with this in their name
   --target  default: all processors that this kiln-cc serves; GPUs, which need ptxas, by name alone

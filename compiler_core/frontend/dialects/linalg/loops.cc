@@ -13,7 +13,7 @@ std::optional<std::pair<std::int64_t, std::int64_t>> scaledLoop(mlir::AffineExpr
   if (!product || product.getKind() != mlir::AffineExprKind::Mul) return std::nullopt;
   const auto dim = llvm::dyn_cast<mlir::AffineDimExpr>(product.getLHS());
   const auto factor = llvm::dyn_cast<mlir::AffineConstantExpr>(product.getRHS());
-  if (!dim || !factor || factor.getValue() < 1) return std::nullopt;
+  if (!dim || !factor || factor.getValue() < 1 || factor.getValue() > kMostStride) return std::nullopt;
   return std::pair<std::int64_t, std::int64_t>(dim.getPosition(), factor.getValue());
 }
 

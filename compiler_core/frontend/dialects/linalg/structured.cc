@@ -30,8 +30,8 @@ Result<Values> elementwise(OperationContext& op, LinalgOp operation, const Loops
 
 Result<Values> reduction(OperationContext& op, LinalgOp operation, const Loops& loops) {
   KILN_ASSIGN(const Combiner combiner, combinerOf(operation));
-  const auto most = op.rangeOf(ir::product(loops.extents));
-  if (!most || most->max > kMaxSpace)
+  const std::optional<std::int64_t> most = op.mostElements(loops.extents);
+  if (!most || *most > kMaxSpace)
     return unserved(
         "a reduction over so many elements is served of products of matrices and convolutions alone");
   Values inputs;

@@ -23,15 +23,6 @@ Result<Shape> mixed(OperationContext& op, llvm::ArrayRef<std::int64_t> numbers, 
   return shape;
 }
 
-Status checkExtents(OperationContext& op, const Shape& shape) {
-  for (const Dim& extent : shape) {
-    const auto range = op.rangeOf(extent);
-    if (!range) return op.undecided("an extent");
-    if (range->min < 0) return invalid("an extent is negative");
-  }
-  return {};
-}
-
 llvm::ArrayRef<std::int64_t> declaredShape(OperationContext& op) {
   return llvm::cast<mlir::RankedTensorType>(op.operation().getResult(0).getType()).getShape();
 }
@@ -39,13 +30,13 @@ llvm::ArrayRef<std::int64_t> declaredShape(OperationContext& op) {
 // Nobody may read it, so it may as well hold zeros.
 Result<Values> empty(OperationContext& op) {
   KILN_ASSIGN(const Shape shape, mixed(op, declaredShape(op), 0, "an extent of a tensor"));
-  KILN_TRY(checkExtents(op, shape));
+  KILN_TRY(op.checkExtents(shape));
   return one(op.filled(op.resultElement(), shape, 0));
 }
 
 Result<Values> splat(OperationContext& op) {
   KILN_ASSIGN(const Shape shape, mixed(op, declaredShape(op), 1, "an extent of a tensor"));
-  KILN_TRY(checkExtents(op, shape));
+  KILN_TRY(op.checkExtents(shape));
   return one(op.broadcast(op.operand(0), shape));
 }
 
@@ -73,13 +64,13 @@ Result<Values> collapse(OperationContext& op) {
 Result<Values> expand(OperationContext& op) {
   auto expand = op.as<mlir::tensor::ExpandShapeOp>();
   KILN_ASSIGN(const Shape shape, mixed(op, expand.getStaticOutputShape(), 1, "the shape of a tensor"));
-  KILN_TRY(checkExtents(op, shape));
+  KILN_TRY(op.checkExtents(shape));
   return one(op.reshape(op.operand(0), shape));
 }
 
 Result<Values> reshape(OperationContext& op) {
   KILN_ASSIGN(const Shape shape, op.extents(op.operand(1), "the shape of a tensor"));
-  KILN_TRY(checkExtents(op, shape));
+  KILN_TRY(op.checkExtents(shape));
   return one(op.reshape(op.operand(0), shape));
 }
 
@@ -123,7 +114,7 @@ Result<Values> extract(OperationContext& op) {
 // Every element from its coordinates.
 Result<Values> generate(OperationContext& op) {
   KILN_ASSIGN(const Shape shape, mixed(op, declaredShape(op), 0, "an extent of a tensor"));
-  KILN_TRY(checkExtents(op, shape));
+  KILN_TRY(op.checkExtents(shape));
   Values coordinates;
   const auto rank = static_cast<std::int64_t>(shape.size());
   for (std::int64_t axis = 0; axis < rank; ++axis) {

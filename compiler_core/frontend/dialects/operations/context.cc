@@ -47,6 +47,9 @@ Result<Shape> OperationContext::extents(Value list, std::string_view what) {
   KILN_ASSIGN(const Value wide, cast(list, i64()));
   std::optional<Shape> found = symbolicIntegers(wide);
   if (!found) return notConstant(what, list);
+  for (const Dim& number : *found)
+    if (number.isStatic() && (number.value() < -kMostExtent || number.value() > kMostExtent))
+      return invalid(std::string(what) + " has an absurd number");
   return *found;
 }
 
@@ -54,6 +57,27 @@ Result<Dims> OperationContext::numbers(Value list, std::string_view what) {
   KILN_ASSIGN(const Shape found, extents(list, what));
   if (!ir::isStatic(found)) return undecided(std::string(what));
   return Dims(ir::numbers(found));
+}
+
+std::optional<std::int64_t> OperationContext::mostElements(const Shape& shape) const {
+  std::int64_t most = 1;
+  for (const Dim& extent : shape) {
+    const std::optional<ir::Range> range = rangeOf(extent);
+    if (!range || __builtin_mul_overflow(most, std::max<std::int64_t>(range->max, 1), &most) ||
+        most > std::int64_t{1} << 62)
+      return std::nullopt;
+  }
+  return most;
+}
+
+Status OperationContext::checkExtents(const Shape& shape) const {
+  for (const Dim& extent : shape) {
+    const std::optional<ir::Range> range = rangeOf(extent);
+    if (!range) return undecided("an extent");
+    if (range->min < 0) return invalid("an extent is negative");
+  }
+  if (!mostElements(shape)) return invalid("a shape is absurdly large");
+  return {};
 }
 
 Result<Values> one(Result<Value> value) {

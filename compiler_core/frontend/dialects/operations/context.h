@@ -79,10 +79,15 @@ class OperationContext : public frontend::GraphBuilder {
   // An exact integer scalar: GraphBuilder's are made from f64.
   Value integer(mlir::Type element, std::int64_t value);
 
-  // What an operand of shapes or indices holds, with symbols; kUnimplemented where a run alone knows it.
+  // What an operand of shapes or indices holds, with symbols; kUnimplemented where a run alone knows it,
+  // kInvalidArgument beyond kMostExtent either way.
   Result<Shape> extents(Value list, std::string_view what);
   // The same of numbers alone.
   Result<Dims> numbers(Value list, std::string_view what);
+  // kInvalidArgument where an extent can be negative, or so many elements cannot be counted.
+  Status checkExtents(const Shape& shape) const;
+  // The most elements over all profiles; nullopt where nothing bounds them within 62 bits.
+  std::optional<std::int64_t> mostElements(const Shape& shape) const;
 
  private:
   mlir::Operation& operation_;
@@ -102,6 +107,12 @@ Result<Values> one(Result<Value> value);
 inline Result<Values> one(const Term& term) {
   return one(term.value());
 }
+
+// Beyond it no number of a program is an extent or an offset; sums and small multiples of those stay within
+// 62 bits.
+inline constexpr std::int64_t kMostExtent = std::int64_t{1} << 40;
+// The same for strides and dilations, which are multiplied by extents.
+inline constexpr std::int64_t kMostStride = std::int64_t{1} << 20;
 
 // 0, 1, ... rank - 1.
 Dims allDims(std::int64_t rank);

@@ -84,7 +84,10 @@ Result<Values> transposed(OperationContext& op) {
   for (std::size_t i = 0; i < 2; ++i) {
     const Dim extent = shape[1 + i];
     if (!extent.isStatic()) return unserved("a filter of a size that a run alone knows is not served");
-    if (conv.getStride()[i] < 1) return invalid("a stride is not 1 or more");
+    if (conv.getStride()[i] < 1 || conv.getStride()[i] > kMostStride)
+      return invalid("a stride is not between 1 and " + std::to_string(kMostStride));
+    if (std::abs(outside[i]) > kMostStride || std::abs(outside[2 + i]) > kMostStride)
+      return invalid("an amount of padding is absurd");
     between[2 + i] = conv.getStride()[i] - 1;
     low[2 + i] = extent.value() - 1 + outside[i];
     high[2 + i] = extent.value() - 1 + outside[2 + i];

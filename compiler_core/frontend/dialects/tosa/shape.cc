@@ -30,18 +30,13 @@ Result<Values> pad(OperationContext& op) {
 // One extent may be left open by -1, as MLIR writes one that a run alone knows.
 Result<Values> reshape(OperationContext& op) {
   KILN_ASSIGN(Shape shape, op.extents(op.operand(1), "the shape of a reshape"));
-  Dim known = 1;
-  Dim* open = nullptr;
-  for (Dim& extent : shape) {
-    if (extent == Dim(-1)) {
-      if (open) return unserved("a shape with more than one -1 is not served");
-      open = &extent;
-    } else {
-      known = known * extent;
-    }
-  }
-  if (open) {
-    const std::optional<Dim> rest = ir::exactDiv(ir::product(dimsOf(op.operand(0))), known);
+  auto* const open = llvm::find(shape, Dim(-1));
+  if (llvm::count(shape, Dim(-1)) > 1) return unserved("a shape with more than one -1 is not served");
+  const bool isOpen = open != shape.end();
+  if (isOpen) *open = Dim(1);
+  KILN_TRY(op.checkExtents(shape));
+  if (isOpen) {
+    const std::optional<Dim> rest = ir::exactDiv(ir::product(dimsOf(op.operand(0))), ir::product(shape));
     if (!rest) return op.undecided("the extent that a shape leaves open");
     *open = *rest;
   }
@@ -67,6 +62,7 @@ Result<Values> slice(OperationContext& op) {
       return op.undecided("whether a slice stays inside of dimension " + std::to_string(i));
     if (first->min < 0 || left->min < 0) return invalid("the slice leaves dimension " + std::to_string(i));
   }
+  KILN_TRY(op.checkExtents(size));
   return one(op.symbolicSlice(op.operand(0), start, Dims(shape.size(), 1), size));
 }
 
@@ -78,7 +74,8 @@ Result<Values> tile(OperationContext& op) {
   Shape split, repeated, result;
   for (std::size_t i = 0; i < shape.size(); ++i) {
     const std::optional<ir::Range> times = op.rangeOf(multiples[i]);
-    if (!times || times->min < 1) return invalid("a repetition is not 1 or more");
+    if (!times || times->min < 1 || times->max > kMostStride)
+      return invalid("a repetition is not between 1 and " + std::to_string(kMostStride));
     split.append({Dim(1), shape[i]});
     repeated.append({multiples[i], shape[i]});
     result.push_back(multiples[i] * shape[i]);

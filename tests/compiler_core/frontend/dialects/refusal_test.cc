@@ -114,6 +114,17 @@ TEST(DialectsRefusal, FaultsOfTheProgram) {
   EXPECT_THAT(slice.message, HasSubstr("leaves dimension 0"));
 }
 
+TEST(DialectsRefusal, AbsurdExtents) {
+  for (const char* extent : {"-9223372036854775808", "-2", "9223372036854775807", "1099511627777"})
+    expectInvalid(mainOf("%x: tensor<4xf32>", "tensor<?xf32>",
+                         std::string("%s = tosa.const_shape {values = dense<") + extent +
+                             "> : tensor<1xindex>} : () -> !tosa.shape<1>\n"
+                             "%m = tosa.min_shape %s, %s : (!tosa.shape<1>, !tosa.shape<1>) -> !tosa.shape<1>\n"
+                             "%0 = tosa.reshape %x, %m : (tensor<4xf32>, !tosa.shape<1>) -> tensor<?xf32>\n"
+                             "return %0 : tensor<?xf32>"),
+                  "(tosa.reshape)");
+}
+
 TEST(DialectsRefusal, PinsThatFitNothing) {
   const std::string text = mainOf("%x: tensor<2xf32>", "tensor<2xf32>",
                                   "%0 = arith.addf %x, %x : tensor<2xf32>\nreturn %0 : tensor<2xf32>");
