@@ -65,7 +65,7 @@ class Importer {
 
 void Importer::describe(const Survey& survey) {
   ir::CaptureEvidence& evidence = captured_.capture;
-  evidence.format = program_.form.substr(0, program_.form.rfind(' '));
+  evidence.format = program_.form.starts_with("TOSA") ? "tosa" : "linalg";
   evidence.producer = program_.producer;
   evidence.functions = survey.functions - 1;
   evidence.nodesByOp = survey.byName;

@@ -32,7 +32,7 @@ TEST(DialectsImport, NamesAreThoseOfLocationsAndOtherwiseNumbers) {
   EXPECT_THAT(names, ElementsAre("image", "arg1", "image.2", "result0", "result1"));
   EXPECT_THAT(captured.operators, Contains(Pair("first", "tosa.add")));
   EXPECT_THAT(captured.operators, Contains(Pair("sub/1", "tosa.sub")));
-  EXPECT_EQ(captured.capture.format, "TOSA 1.0");
+  EXPECT_EQ(captured.capture.format, "tosa");
   EXPECT_EQ(captured.capture.nodes, 2);
   EXPECT_EQ(captured.capture.served, 2);
   // Nothing of the author's machine is left.
