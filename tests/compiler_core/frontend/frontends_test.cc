@@ -159,8 +159,8 @@ TEST_F(Frontends, WhatDoesNotFitIsTheParametersFaultAndNotTheModels) {
     ASSERT_FALSE(captured);
     EXPECT_EQ(captured.error().code, Code::kFailedPrecondition) << captured.error().message;
     EXPECT_THAT(captured.error().message, HasSubstr("f32[1]"));
-    const auto pinned =
-        import(path, {parameters({1, 2, 3}, {1, 2, 3})}, {{path.ends_with("x") ? "a" : "p['a']", {1, 2, 3}}});
+    const auto pinned = import(path, {parameters({1, 2, 3}, {1, 2, 3})},
+                               {{path.ends_with("m.mlir") ? "p['a']" : "a", {1, 2, 3}}});
     ASSERT_FALSE(pinned);
     EXPECT_EQ(pinned.error().code, Code::kFailedPrecondition);
     EXPECT_THAT(pinned.error().message, HasSubstr("leave one of them out"));

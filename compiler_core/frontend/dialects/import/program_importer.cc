@@ -18,6 +18,12 @@ std::string nameOf(mlir::Operation& operation) {
   return printable(std::string_view(operation.getName().getStringRef()));
 }
 
+// Of types that the graph does not calculate with.
+bool isSmall(Value value) {
+  const unsigned width = elementOf(value).getIntOrFloatBitWidth();
+  return isFloat(value) ? width == 8 : width > 1 && width < 8;
+}
+
 template <class T>
 class Restored {
  public:
@@ -126,7 +132,12 @@ Result<Values> ProgramImporter::made(mlir::Operation& operation, const Values& o
   if (llvm::isa<mlir::func::CallOp>(operation)) return call(operation, operands, label);
   const mlir::Location location = mlir::NameLoc::get(builder_.getStringAttr(label));
   OperationContext context(builder_, location, operation, operands, *this);
-  return findRow(name)->import(context);
+  auto results = findRow(name)->import(context);
+  // The graph's verifiers object to arithmetic with them, whatever the operation is.
+  if (!results && results.error().code == Code::kInvalidArgument && llvm::any_of(operands, isSmall))
+    return unserved("integers below a byte and 8-bit floats are moved and cast alone: " +
+                    results.error().message);
+  return results;
 }
 
 Result<Values> ProgramImporter::call(mlir::Operation& operation, const Values& operands,

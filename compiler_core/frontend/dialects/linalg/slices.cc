@@ -16,7 +16,8 @@ Result<Shape> mixed(OperationContext& op, llvm::ArrayRef<std::int64_t> numbers, 
   Shape values;
   for (const std::int64_t number : numbers) {
     if (!mlir::ShapedType::isDynamic(number)) {
-      if (number < -kMostExtent || number > kMostExtent) return invalid(std::string(what) + " has an absurd number");
+      if (number < -kMostExtent || number > kMostExtent)
+        return invalid(std::string(what) + " has an absurd number");
       values.push_back(Dim(number));
       continue;
     }
@@ -42,7 +43,8 @@ Result<Part> partOf(OperationContext& op, Op slice, std::size_t operand, const S
     if (!strides[i].isStatic()) return op.undecided("the stride of a slice");
     part.strides.push_back(strides[i].value());
     if (part.strides[i] < 1 || part.strides[i] > kMostStride)
-      return unserved("a slice whose stride is not between 1 and " + std::to_string(kMostStride) + " is not served");
+      return unserved("a slice whose stride is not between 1 and " + std::to_string(kMostStride) +
+                      " is not served");
     const auto first = op.rangeOf(part.offsets[i]), size = op.rangeOf(part.sizes[i]);
     const Dim last = part.offsets[i] + (part.sizes[i] - Dim(1)) * Dim(part.strides[i]);
     const auto left = op.rangeOf(shape[i] - Dim(1) - last);

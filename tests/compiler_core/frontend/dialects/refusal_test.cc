@@ -70,6 +70,9 @@ TEST(DialectsRefusal, TypesByName) {
   expectUnserved(mainOf("%x: tensor<*xf32>", "tensor<*xf32>",
                         "%0 = tosa.abs %x : (tensor<*xf32>) -> tensor<*xf32>\nreturn %0 : tensor<*xf32>"),
                  "tensors with a rank are");
+  expectUnserved(mainOf("%x: tensor<2xi4>", "tensor<2xi4>",
+                        "%0 = arith.muli %x, %x : tensor<2xi4>\nreturn %0 : tensor<2xi4>"),
+                 "moved and cast alone");
   const Error scalar = errorOf(
       mainOf("%x: f32", "tensor<2xf32>", "%0 = tensor.splat %x : tensor<2xf32>\nreturn %0 : tensor<2xf32>"));
   EXPECT_EQ(scalar.code, Code::kUnimplemented);
@@ -116,13 +119,14 @@ TEST(DialectsRefusal, FaultsOfTheProgram) {
 
 TEST(DialectsRefusal, AbsurdExtents) {
   for (const char* extent : {"-9223372036854775808", "-2", "9223372036854775807", "1099511627777"})
-    expectInvalid(mainOf("%x: tensor<4xf32>", "tensor<?xf32>",
-                         std::string("%s = tosa.const_shape {values = dense<") + extent +
-                             "> : tensor<1xindex>} : () -> !tosa.shape<1>\n"
-                             "%m = tosa.min_shape %s, %s : (!tosa.shape<1>, !tosa.shape<1>) -> !tosa.shape<1>\n"
-                             "%0 = tosa.reshape %x, %m : (tensor<4xf32>, !tosa.shape<1>) -> tensor<?xf32>\n"
-                             "return %0 : tensor<?xf32>"),
-                  "(tosa.reshape)");
+    expectInvalid(
+        mainOf("%x: tensor<4xf32>", "tensor<?xf32>",
+               std::string("%s = tosa.const_shape {values = dense<") + extent +
+                   "> : tensor<1xindex>} : () -> !tosa.shape<1>\n"
+                   "%m = tosa.min_shape %s, %s : (!tosa.shape<1>, !tosa.shape<1>) -> !tosa.shape<1>\n"
+                   "%0 = tosa.reshape %x, %m : (tensor<4xf32>, !tosa.shape<1>) -> tensor<?xf32>\n"
+                   "return %0 : tensor<?xf32>"),
+        "(tosa.reshape)");
 }
 
 TEST(DialectsRefusal, PinsThatFitNothing) {
