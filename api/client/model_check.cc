@@ -7,11 +7,10 @@
 #include <set>
 #include <vector>
 
+#include "compiler_core/frontend/format/format.h"
 #include "compiler_core/frontend/onnx/reader/rule_names.h"
 #include "compiler_core/frontend/onnx/reader/tensor_data.h"
 #include "compiler_core/frontend/onnx/served/requirements.h"
-#include "compiler_core/frontend/stablehlo/form.h"
-#include "compiler_core/frontend/torch/reader/read.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/dim_option.h"
@@ -183,7 +182,7 @@ class Checker {
 }  // namespace
 
 bool isOnnx(Bytes bytes) {
-  return stablehlo::formOf(bytes) == stablehlo::Form::kNone && !torch::recognises(bytes);
+  return frontend::formatOf(bytes) == frontend::Format::kOther;
 }
 
 Result<onnx::Model> readModel(Bytes bytes, const std::string& name, const onnx::ExternalSizes& external) {

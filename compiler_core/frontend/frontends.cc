@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler_core/frontend/dialects/import/model.h"
+#include "compiler_core/frontend/dialects/read/form.h"
 #include "compiler_core/frontend/onnx/import/model.h"
 #include "compiler_core/frontend/outline.h"
 #include "compiler_core/frontend/stablehlo/import/model.h"
@@ -14,9 +16,10 @@
 namespace kiln::frontend {
 namespace {
 
-constexpr std::array<Frontend, 3> kFrontends = {{
+constexpr std::array<Frontend, 4> kFrontends = {{
     {"torch.export", torch::recognises, torch::loadAsModel},
     {"StableHLO", stablehlo::recognises, stablehlo::loadAsModel},
+    {"TOSA and linalg", dialects::recognises, dialects::loadAsModel},
     {"ONNX", nullptr, onnx::loadAsModel},
 }};
 

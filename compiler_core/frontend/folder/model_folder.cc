@@ -5,7 +5,7 @@
 #include <optional>
 #include <string_view>
 
-#include "compiler_core/frontend/stablehlo/form.h"
+#include "compiler_core/frontend/format/format.h"
 #include "manifest/base/mapped_file.h"
 #include "manifest/base/printable.h"
 
@@ -46,15 +46,15 @@ bool isNamedOnnx(const fs::path& file) {
 }
 
 // Files that cannot be read are no candidates: whoever names one is told why.
-bool isStableHlo(const fs::path& file) {
+Format formatOfFile(const fs::path& file) {
   const auto map = MappedFile::open(file.string());
-  return map && stablehlo::formOf((*map)->bytes()) != stablehlo::Form::kNone;
+  return map ? formatOf((*map)->bytes()) : Format::kOther;
 }
 
 std::vector<fs::path> modelsAmong(const std::vector<fs::path>& files) {
   std::vector<fs::path> models;
   std::ranges::copy_if(files, std::back_inserter(models),
-                       [](const fs::path& file) { return isNamedOnnx(file) || isStableHlo(file); });
+                       [](const fs::path& file) { return isNamedOnnx(file) || formatOfFile(file) != Format::kOther; });
   return models;
 }
 
@@ -101,7 +101,7 @@ Result<FolderModel> modelInFolder(const std::string& path) {
                                             " models in this folder (" + namesOf(models) +
                                             "); name the file of one");
   FolderModel found{models.front().string(), {}};
-  if (!isStableHlo(models.front())) return found;
+  if (formatOfFile(models.front()) != Format::kStableHlo) return found;
   const auto* const weights =
       std::ranges::find_if(kWeights, [&](std::string_view name) { return has(files, name); });
   if (weights != std::end(kWeights)) found.parameters.push_back((fs::path(path) / *weights).string());

@@ -32,6 +32,15 @@ func.func public @main(%a: tensor<3xf32> loc("p['a']"), %b: tensor<3xf32> loc("p
 }
 )";
 
+constexpr char kTosa[] = R"(
+func.func @main(%a: tensor<3xf32> loc("a"), %b: tensor<3xf32> loc("b"), %x: tensor<3xf32> loc("x")) -> tensor<3xf32> {
+  %s = "tosa.const"() <{values = dense<0> : tensor<1xi8>}> : () -> tensor<1xi8>
+  %0 = tosa.mul %x, %a, %s : (tensor<3xf32>, tensor<3xf32>, tensor<1xi8>) -> tensor<3xf32>
+  %1 = tosa.add %0, %b : (tensor<3xf32>, tensor<3xf32>) -> tensor<3xf32>
+  return %1 : tensor<3xf32>
+}
+)";
+
 std::string onnxModel() {
   return OnnxBuilder()
       .input("a", {3})
@@ -87,6 +96,9 @@ TEST_F(Frontends, AFileIsWhatItsBytesAreAndNotWhatItIsCalled) {
   const Outline archive = outlineOf(write("b.onnx", testing_support::TorchArchive().build())).value();
   EXPECT_EQ(archive.form, "torch.export 8.20");
   EXPECT_THAT(archive.inputs, ElementsAre("x"));
+  const Outline tosa = outlineOf(write("c.onnx", kTosa)).value();
+  EXPECT_EQ(tosa.form, "TOSA 1.0 text");
+  EXPECT_THAT(tosa.inputs, ElementsAre("a", "b", "x"));
 }
 
 TEST_F(Frontends, WhatNoFrontendKnowsIsNamedForWhatItIs) {
@@ -107,7 +119,8 @@ TEST_F(Frontends, EachHasANameAndOnlyTheLastTakesWhatIsLeft) {
 }
 
 TEST_F(Frontends, ParametersTakeThePlaceOfInputs) {
-  for (const std::string& path : {write("m.onnx", onnxModel()), write("m.mlir", kStableHlo)}) {
+  for (const std::string& path :
+       {write("m.onnx", onnxModel()), write("m.mlir", kStableHlo), write("t.mlir", kTosa)}) {
     auto captured = import(path, {parameters({1, 2, 3}, {10, 20, 30})});
     ASSERT_TRUE(captured) << captured.error().message;
     ASSERT_EQ(captured->inputs.size(), 1u);
@@ -144,13 +157,14 @@ TEST_F(Frontends, TiedTensorsAreOneWeight) {
 }
 
 TEST_F(Frontends, WhatDoesNotFitIsTheParametersFaultAndNotTheModels) {
-  for (const std::string& path : {write("m.onnx", onnxModel()), write("m.mlir", kStableHlo)}) {
+  for (const std::string& path :
+       {write("m.onnx", onnxModel()), write("m.mlir", kStableHlo), write("t.mlir", kTosa)}) {
     const auto captured = import(path, {write("bad.safetensors", safetensors({{"a", {1}}}))});
     ASSERT_FALSE(captured);
     EXPECT_EQ(captured.error().code, Code::kFailedPrecondition) << captured.error().message;
     EXPECT_THAT(captured.error().message, HasSubstr("f32[1]"));
-    const auto pinned =
-        import(path, {parameters({1, 2, 3}, {1, 2, 3})}, {{path.ends_with("x") ? "a" : "p['a']", {1, 2, 3}}});
+    const auto pinned = import(path, {parameters({1, 2, 3}, {1, 2, 3})},
+                               {{path.ends_with("m.mlir") ? "p['a']" : "a", {1, 2, 3}}});
     ASSERT_FALSE(pinned);
     EXPECT_EQ(pinned.error().code, Code::kFailedPrecondition);
     EXPECT_THAT(pinned.error().message, HasSubstr("leave one of them out"));

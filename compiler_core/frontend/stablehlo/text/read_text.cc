@@ -6,8 +6,8 @@
 #include "compiler_core/frontend/stablehlo/program/read_budget.h"
 #include "compiler_core/frontend/stablehlo/text/open_dialect.h"
 #include "compiler_core/frontend/stablehlo/text/packed_booleans.h"
-#include "compiler_core/frontend/stablehlo/text/text_bounds.h"
 #include "compiler_core/frontend/stablehlo/text/to_program.h"
+#include "compiler_core/frontend/text/text_bounds.h"
 #include "manifest/base/printable.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
@@ -26,7 +26,7 @@ std::string placeOf(mlir::Location location) {
 }  // namespace
 
 Result<Program> readText(std::string_view text, const std::string& name) {
-  if (Status bounded = checkTextBounds(text); !bounded)
+  if (Status bounded = frontend::checkTextBounds(text, frontend::AffineMaps::kRefused); !bounded)
     return fail(Error{bounded.error().code, name + ":" + bounded.error().message, {}});
   auto context = std::make_shared<mlir::MLIRContext>(mlir::MLIRContext::Threading::DISABLED);
   loadTextDialects(*context);

@@ -1,13 +1,14 @@
-#include "compiler_core/frontend/stablehlo/text/text_bounds.h"
+#include "compiler_core/frontend/text/text_bounds.h"
 
 #include <cctype>
 #include <string>
 
-namespace kiln::stablehlo {
+namespace kiln::frontend {
 namespace {
 
 constexpr int kMaxNesting = 256;
 constexpr std::size_t kMaxWord = 4096;
+constexpr std::size_t kMaxMap = 1024;
 constexpr std::size_t kMaxBytes = (std::size_t{1} << 31) - 1;
 
 bool isWord(char c) {
@@ -16,7 +17,7 @@ bool isWord(char c) {
 
 class Scan {
  public:
-  explicit Scan(std::string_view text) : text_(text) {}
+  Scan(std::string_view text, AffineMaps maps) : text_(text), maps_(maps) {}
 
   Status run() {
     while (at_ < text_.size()) {
@@ -63,8 +64,20 @@ class Scan {
     while (at_ < text_.size() && isWord(text_[at_]) && text_.substr(at_, 2) != "->") ++at_;
     const std::string_view word = text_.substr(start, at_ - start);
     if (word.size() > kMaxWord) return refuse("a word or number longer than 4096 characters is not served");
-    if (word == "affine_map" || word == "affine_set") return refuse("affine maps are not served");
+    if (word == "affine_set" || (word == "affine_map" && maps_ == AffineMaps::kRefused))
+      return refuse("affine maps are not served");
+    if (word == "affine_map") return map();
     return {};
+  }
+
+  // Up to the bracket that ends it: the first that is no arrow's.
+  Status map() const {
+    std::size_t end = at_;
+    do {
+      end = text_.find('>', end + 1);
+    } while (end != std::string_view::npos && text_[end - 1] == '-');
+    if (std::min(end, text_.size()) - at_ <= kMaxMap) return {};
+    return refuse("an affine map of more than " + std::to_string(kMaxMap) + " characters is not served");
   }
 
   Status bracket(char c) {
@@ -82,16 +95,17 @@ class Scan {
   }
 
   std::string_view text_;
+  AffineMaps maps_;
   std::size_t at_ = 0;
   int nesting_ = 0, angles_ = 0;
 };
 
 }  // namespace
 
-Status checkTextBounds(std::string_view text) {
+Status checkTextBounds(std::string_view text, AffineMaps maps) {
   if (text.size() > kMaxBytes)
     return fail(Code::kUnimplemented, "text of more than 2 GiB is not served; give the program as bytecode");
-  return Scan(text).run();
+  return Scan(text, maps).run();
 }
 
-}  // namespace kiln::stablehlo
+}  // namespace kiln::frontend
