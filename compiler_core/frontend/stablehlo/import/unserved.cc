@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler_core/frontend/stablehlo/import/entry_arguments.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
+#include "compiler_core/frontend/stablehlo/program/attributes.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -34,8 +36,6 @@ std::string whyNot(const Type& type) {
   if (type.kind == Type::Kind::kTuple) return "tuples are not served";
   if (type.kind == Type::Kind::kOther) return "values of type " + type.text + " are not served";
   if (type.element == Element::kOther) return "tensors of type " + type.text + " are not served";
-  if (std::ranges::find(type.shape, kDynamic) != type.shape.end())
-    return "the shape of " + type.text + " is known at run time only, which is not served";
   return "";
 }
 
@@ -57,10 +57,7 @@ class Surveyor {
     for (std::size_t i = 0; i < function.body.arguments.size(); ++i) {
       const ValueId value = function.body.arguments[i];
       if (value >= function.types.size()) return missingType(function);
-      if (std::string why = whyNot(function.types[value]); !why.empty() && depth == 0) {
-        const std::string name = i < function.arguments.size() ? function.arguments[i].name : std::string();
-        note(name.empty() ? "argument " + std::to_string(i) : "argument '" + name + "'", "(input)", why);
-      }
+      if (depth == 0) argument(function, i, function.types[value]);
     }
     KILN_TRY(region(function, function.body, depth));
     calls_.pop_back();
@@ -70,6 +67,22 @@ class Surveyor {
   Survey take() { return std::move(result_); }
 
  private:
+  // Of the entry function.
+  void argument(const Function& function, std::size_t index, const Type& type) {
+    std::string why = whyNot(type), name;
+    if (index < function.arguments.size()) {
+      const Argument& argument = function.arguments[index];
+      name = argument.name;
+      const auto* size = attributeAs<std::string>(argument.attributes, kGlobalConstant);
+      if (size && *size != kPlatformIndex)
+        why = "it is the size '" + *size +
+              "', and what it is the size of is not in the file; export the function with jax.export, whose "
+              "programs work out their sizes themselves";
+    }
+    if (why.empty()) return;
+    note(name.empty() ? "argument " + std::to_string(index) : "argument '" + name + "'", "(input)", why);
+  }
+
   static tl::unexpected<Error> missingType(const Function& function) {
     return fail(Code::kInvalidArgument, "function " + function.name + ": a value has no type");
   }

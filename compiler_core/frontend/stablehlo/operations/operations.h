@@ -20,6 +20,8 @@ struct Row {
   std::size_t regions = 0;  // exactly so many, or kAnyRegions
   // Works element by element, so that it can stand in a region that is run on tensors in place of scalars.
   bool pointwise = false;
+  // Takes operands whose extents are symbols, as everything does that is pointwise.
+  bool symbolic = false;
 };
 
 // Null when there is none.

@@ -1,8 +1,10 @@
 // reduce_window and select_and_scatter.
+#include "compiler_core/frontend/stablehlo/operations/window.h"
 #include "compiler_core/frontend/stablehlo/operations/body.h"
 #include "compiler_core/frontend/stablehlo/operations/elementwise.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
 #include "compiler_core/frontend/stablehlo/operations/scatter.h"
+#include "compiler_core/frontend/stablehlo/operations/shape.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -19,6 +21,12 @@ struct Window {
   // Windows along a dimension of `extent` that has been padded.
   std::int64_t count(std::size_t dim, std::int64_t extent) const {
     return extent < span(dim) ? 0 : (extent - span(dim)) / strides[dim] + 1;
+  }
+  // The same of an extent that may be a symbol; kUnimplemented where some sizes have no window.
+  Result<Dim> count(OperationContext& op, std::size_t dim, const Dim& extent) const {
+    if (extent.isStatic()) return Dim(count(dim, extent.value()));
+    KILN_TRY(notBelow(op, extent, span(dim), "a window is larger than its dimension at every size"));
+    return *ir::floorDiv(extent - span(dim), strides[dim]) + 1;
   }
 };
 
@@ -51,9 +59,9 @@ Result<Value> padded(OperationContext& op, const Window& window, Value input, Va
 Result<Values> slideAlong(OperationContext& op, const Window& window, std::size_t dim, Values inputs,
                           Combiner combine) {
   const auto axis = static_cast<std::int64_t>(dim);
-  const std::int64_t extent = shapeOf(inputs[0])[dim], dilation = window.dilations[dim];
-  const std::int64_t count = window.count(dim, extent), stride = window.strides[dim];
-  auto part = [&](const Values& from, std::int64_t offset, std::int64_t size,
+  const std::int64_t dilation = window.dilations[dim], stride = window.strides[dim];
+  KILN_ASSIGN(const Dim count, window.count(op, dim, dimsOf(inputs[0])[dim]));
+  auto part = [&](const Values& from, std::int64_t offset, const Dim& size,
                   std::int64_t step) -> Result<Values> {
     Values slices;
     for (Value value : from) {
@@ -77,11 +85,11 @@ Result<Values> slideAlong(OperationContext& op, const Window& window, std::size_
   std::int64_t covered = 0;
   for (std::int64_t span = 1; span <= window.sizes[dim]; span *= 2) {
     // powers[i] combines elements i, i + dilation, ... of which there are `span`.
-    const std::int64_t length = shapeOf(powers[0])[dim];
+    const Dim length = dimsOf(powers[0])[dim];
     if (window.sizes[dim] & span) {
       KILN_ASSIGN(Values next, part(powers, covered * dilation, length - covered * dilation, 1));
       if (covered > 0) {
-        KILN_ASSIGN(Values before, part(result, 0, shapeOf(next[0])[dim], 1));
+        KILN_ASSIGN(Values before, part(result, 0, dimsOf(next[0])[dim], 1));
         KILN_ASSIGN(next, combine(before, next));
       }
       result = next;
@@ -107,14 +115,15 @@ Result<Value> pooled(OperationContext& op, const Window& window, Combine combine
   if (spatial.empty() || spatial.size() > 3 || !isFloat(input)) return Value();
   if (combine != Combine::kAdd && combine != Combine::kMax) return Value();
   // [N, C, spatial]: the dimension before the spatial ones, if there is any, is C.
-  Dims order = otherDims(static_cast<std::int64_t>(rank), spatial), shape{1, 1}, kernel;
+  Dims order = otherDims(static_cast<std::int64_t>(rank), spatial), kernel;
+  Shape shape{1, 1};
   const std::size_t outer = order.size();
-  for (std::int64_t dim : order) shape[1] *= shapeOf(input)[dim];
+  for (std::int64_t dim : order) shape[1] = shape[1] * dimsOf(input)[dim];
   frontend::GraphBuilder::Slide slide;
   Dims behind;
   for (std::int64_t dim : spatial) {
     order.push_back(dim);
-    shape.push_back(shapeOf(input)[dim]);
+    shape.push_back(dimsOf(input)[dim]);
     kernel.push_back(window.sizes[dim]);
     slide.strides.push_back(window.strides[dim]);
     slide.dilations.push_back(window.dilations[dim]);
@@ -122,46 +131,64 @@ Result<Value> pooled(OperationContext& op, const Window& window, Combine combine
     behind.push_back(window.high[dim]);
   }
   llvm::append_range(slide.pads, behind);
-  Dims turned;
-  for (std::int64_t dim : order) turned.push_back(shapeOf(input)[dim]);
+  Shape turned;
+  for (std::int64_t dim : order) turned.push_back(dimsOf(input)[dim]);
   KILN_ASSIGN(Value value, op.transpose(input, order));
   KILN_ASSIGN(value, op.reshape(value, shape));
   KILN_ASSIGN(value, op.pool(combine == Combine::kAdd ? ir::PoolKind::Sum : ir::PoolKind::Max, value, kernel,
                              slide, /*countPadding=*/false));
-  for (std::size_t i = 0; i < spatial.size(); ++i) turned[outer + i] = shapeOf(value)[2 + i];
+  for (std::size_t i = 0; i < spatial.size(); ++i) turned[outer + i] = dimsOf(value)[2 + i];
   KILN_ASSIGN(value, op.reshape(value, turned));
   Dims back(rank, 0);
   for (std::size_t i = 0; i < rank; ++i) back[order[i]] = static_cast<std::int64_t>(i);
   return op.transpose(value, back);
 }
 
-// A window as long as the dimension that sees what is before each element, or behind it.
-Result<Value> cumulated(OperationContext& op, const Window& window, Combine combine, Value input) {
+// Along which axis, and in which direction, each window holds all that is before its element.
+struct Running {
+  std::size_t axis = 0;
+  bool isReverse = false;
+};
+
+// nullopt: the windows are others. Sizes may be symbols.
+std::optional<Running> runningOf(llvm::ArrayRef<Dim> shape, llvm::ArrayRef<Dim> sizes,
+                                 llvm::ArrayRef<Dim> low, llvm::ArrayRef<Dim> high) {
+  std::optional<Running> running;
+  for (std::size_t i = 0; i < sizes.size(); ++i) {
+    const Dim most = shape[i] - 1;
+    if (sizes[i] == Dim(1) && low[i] == Dim(0) && high[i] == Dim(0)) continue;
+    const bool before = low[i] == most && high[i] == Dim(0);
+    const bool behind = low[i] == Dim(0) && high[i] == most;
+    if (running || !(sizes[i] == shape[i]) || !(before || behind)) return std::nullopt;
+    running = {i, behind};
+  }
+  return running;
+}
+
+// A running sum or product; null where the combination is another.
+Result<Value> cumulated(OperationContext& op, const Running& running, Combine combine, Value input) {
   if (combine != Combine::kAdd && combine != Combine::kMul) return Value();
   if (elementOf(input).getIntOrFloatBitWidth() < 8) return Value();
-  std::optional<std::size_t> axis;
-  bool isReverse = false;
-  for (std::size_t i = 0; i < window.sizes.size(); ++i) {
-    const std::int64_t extent = shapeOf(input)[i], most = extent - 1;
-    if (window.strides[i] != 1 || window.baseDilations[i] != 1 || window.dilations[i] != 1) return Value();
-    if (window.sizes[i] == 1 && window.low[i] == 0 && window.high[i] == 0) continue;
-    const bool before = window.low[i] == most && window.high[i] == 0;
-    const bool behind = window.low[i] == 0 && window.high[i] == most;
-    if (axis || window.sizes[i] != extent || !(before || behind)) return Value();
-    axis = i;
-    isReverse = behind;
-  }
-  if (!axis) return Value();
   return op.cumulative(combine == Combine::kAdd ? ir::ReduceKind::Sum : ir::ReduceKind::Prod, input,
-                       static_cast<std::int64_t>(*axis), /*exclusive=*/false, isReverse);
+                       static_cast<std::int64_t>(running.axis), /*exclusive=*/false, running.isReverse);
+}
+
+bool isOnes(llvm::ArrayRef<std::int64_t> steps) {
+  return llvm::all_of(steps, [](std::int64_t step) { return step == 1; });
 }
 
 // One operation for all; null where there is none.
 Result<Value> windowByKind(OperationContext& op, const Window& window, Combine combine, Value input,
                            Value init) {
   if (!isNeutral(op, combine, init)) return Value();
-  KILN_ASSIGN(Value result, cumulated(op, window, combine, input));
-  if (result) return result;
+  const bool isPlain = isOnes(window.strides) && isOnes(window.baseDilations) && isOnes(window.dilations);
+  const auto running = isPlain ? runningOf(dimsOf(input), ir::toShape(window.sizes), ir::toShape(window.low),
+                                           ir::toShape(window.high))
+                               : std::nullopt;
+  if (running) {
+    KILN_ASSIGN(Value result, cumulated(op, *running, combine, input));
+    if (result) return result;
+  }
   return pooled(op, window, combine, input);
 }
 
@@ -170,15 +197,16 @@ Result<Values> reduceWindow(OperationContext& op) {
   if (op.operandCount() != 2 * count) return invalid("needs as many start values as operands");
   Values inputs(llvm::ArrayRef<Value>(op.operands()).take_front(count));
   const Values inits(llvm::ArrayRef<Value>(op.operands()).drop_front(count));
-  const Dims shape(shapeOf(inputs[0]));
-  for (std::size_t i = 0; i < count; ++i)
-    if (shapeOf(inputs[i]) != llvm::ArrayRef(shape) || rankOf(inits[i]) != 0)
-      return invalid("operands differ in shape, or a start value is no scalar");
+  const Shape shape = dimsOf(inputs[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    KILN_TRY(sameExtents(op, dimsOf(inputs[i]), shape, "operands differ in shape"));
+    if (rankOf(inits[i]) != 0) return invalid("a start value is no scalar");
+  }
   KILN_ASSIGN(const Window window, readWindow(op, shape.size()));
   const Combine known = count == 1 ? combineOf(op, op.region(0)) : Combine::kOther;
   const bool byBody = known == Combine::kOther || known == Combine::kSecond;
-  const bool isEmpty = llvm::is_contained(op.resultShape(), 0) || elementsOf(shape) == 0;
-  if (!byBody && !isEmpty) {
+  const bool hasNone = llvm::is_contained(op.resultType().shape, 0) || isEmpty(shape);
+  if (!byBody && !hasNone) {
     KILN_ASSIGN(Value result, windowByKind(op, window, known, inputs[0], inits[0]));
     if (result) return Values{result};
   }
@@ -201,7 +229,7 @@ Result<Values> reduceWindow(OperationContext& op) {
     }
     Values arguments(a);
     llvm::append_range(arguments, b);
-    KILN_ASSIGN(Values made, op.runPointwise(op.region(0), arguments, Dims(shapeOf(b[0]))));
+    KILN_ASSIGN(Values made, op.runPointwise(op.region(0), arguments, dimsOf(b[0])));
     if (made.size() != a.size()) return invalid("the body returns another number of values");
     return made;
   };
@@ -211,7 +239,7 @@ Result<Values> reduceWindow(OperationContext& op) {
     KILN_ASSIGN(inputs, slideAlong(op, window, dim, inputs, both));
   }
   for (std::size_t i = 0; i < count; ++i) {
-    KILN_ASSIGN(starts[i], op.broadcast(starts[i], Dims(shapeOf(inputs[i]))));
+    KILN_ASSIGN(starts[i], op.broadcast(starts[i], dimsOf(inputs[i])));
   }
   Values results = inputs;
   if (byBody || !isNeutral(op, known, inits[0])) {
@@ -222,6 +250,15 @@ Result<Values> reduceWindow(OperationContext& op) {
     KILN_ASSIGN(result, op.cast(result, element));
   }
   return results;
+}
+
+// What the function that a custom call names does with two scalars.
+Combine calledCombine(OperationContext& op) {
+  const Attribute* called = op.attribute("called_computations");
+  const auto* list = called ? std::get_if<std::vector<Attribute>>(&called->value) : nullptr;
+  const auto* name = list && list->size() == 1 ? std::get_if<SymbolName>(&list->front().value) : nullptr;
+  const Region* body = name ? op.functionBody(name->name) : nullptr;
+  return body ? combineOf(op, *body) : Combine::kOther;
 }
 
 // The element that each window selects, as its position in the operand.
@@ -268,7 +305,7 @@ class Selection {
       place_ = place;
       return {};
     }
-    KILN_ASSIGN(Values stays, op_.runPointwise(op_.region(0), {value_, value}, source));
+    KILN_ASSIGN(Values stays, op_.runPointwise(op_.region(0), {value_, value}, ir::toShape(source)));
     const Term selected = op_.term(place_), now = op_.term(place);
     if (stays.size() != 1 || !elementOf(stays[0]).isInteger(1)) return invalid("the selection is no i1");
     const Term isKept = (selected >= 0.0) & op_.term(stays[0]);
@@ -304,8 +341,37 @@ Result<Values> selectAndScatter(OperationContext& op) {
 
 }  // namespace
 
+Result<Values> dynamicReduceWindow(OperationContext& op) {
+  constexpr std::size_t kOperands = 7;
+  if (op.operandCount() != kOperands || op.resultCount() != 1)
+    return unserved("windows of a size that is an operand are served for one tensor only");
+  const Value input = op.operand(0), init = op.operand(1);
+  const Shape shape = dimsOf(input);
+  KILN_ASSIGN(const Shape sizes, sizesIn(op, 2, "the sizes of the windows", shape.size()));
+  Shape steps;
+  for (std::size_t i : {3, 4, 5}) {
+    KILN_ASSIGN(const Shape some, sizesIn(op, i, "the strides and dilations", shape.size()));
+    llvm::append_range(steps, some);
+  }
+  KILN_ASSIGN(const Shape padding, sizesIn(op, 6, "the padding", 2 * shape.size()));
+  Shape low, high;
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    low.push_back(padding[2 * i]);
+    high.push_back(padding[2 * i + 1]);
+  }
+  const Combine combine = calledCombine(op);
+  const bool isPlain = llvm::all_of(steps, [](const Dim& step) { return step == Dim(1); });
+  const auto running = isPlain ? runningOf(shape, sizes, low, high) : std::nullopt;
+  if (running && isNeutral(op, combine, init)) {
+    KILN_ASSIGN(Value result, cumulated(op, *running, combine, input));
+    if (result) return Values{result};
+  }
+  return unserved(
+      "windows of a size that is an operand are served for running sums and products over a whole dimension");
+}
+
 std::span<const Row> windowRows() {
-  static constexpr Row kRows[] = {{"reduce_window", reduceWindow, 2, 1},
+  static constexpr Row kRows[] = {{"reduce_window", reduceWindow, 2, 1, false, true},
                                   {"select_and_scatter", selectAndScatter, 3, 2}};
   return kRows;
 }

@@ -122,7 +122,8 @@ struct Function {
 struct Program {
   std::string
       form;  // "StableHLO bytecode 1.17.0", "StableHLO text", "JAX export 10 with StableHLO bytecode 1.15.0"
-  std::string producer;  // "StableHLO_v1.17.0", as bytecode states it; else empty
+  std::string producer;                // "StableHLO_v1.17.0", as bytecode states it; else empty
+  std::vector<std::string> platforms;  // that JAX exported it for, in the order of their indices; else empty
   std::vector<Function> functions;
 
   // The function a run calls: the public one called "main", or else the only public one; null if there is
