@@ -6,9 +6,10 @@ namespace kiln::stablehlo {
 namespace {
 
 constexpr std::span<const Row> (*kFamilies[])() = {
-    elementwiseRows, bitRows,       specialRows,       shapeRows,       dynamicRows,     indexingRows,
-    scatterRows,     reductionRows, windowRows,        contractionRows, convolutionRows, solverRows,
-    sortRows,        controlRows,   normalizationRows, randomRows,      customRows};
+    elementwiseRows, sliceRows,         selectionRows,   bitRows,     specialRows,
+    shapeRows,       dynamicRows,       indexingRows,    scatterRows, reductionRows,
+    windowRows,      contractionRows,   convolutionRows, solverRows,  sortRows,
+    controlRows,     normalizationRows, randomRows,      customRows};
 
 struct Missing {
   std::string_view name, why;

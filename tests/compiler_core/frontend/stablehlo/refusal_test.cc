@@ -50,8 +50,6 @@ TEST(StablehloRefusal, TypesAndOperationsByName) {
   expectUnserved(
       mainOf("%x: tensor<2xcomplex<f32>>", "tensor<2xcomplex<f32>>", "return %x : tensor<2xcomplex<f32>>"),
       "tensor<2xcomplex<f32>> are not served");
-  expectUnserved(mainOf("%x: tensor<?xf32>", "tensor<?xf32>", "return %x : tensor<?xf32>"),
-                 "known at run time only");
   expectUnserved(
       mainOf("", "tensor<ui32>", "%0 = stablehlo.replica_id : tensor<ui32> return %0 : tensor<ui32>"),
       "several devices");
