@@ -6,6 +6,7 @@
 #include "compiler_core/frontend/graph/input_symbols.h"
 #include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/unsupported.h"
+#include "compiler_core/frontend/stablehlo/complex/split.h"
 #include "compiler_core/frontend/stablehlo/import/entry_arguments.h"
 #include "compiler_core/frontend/stablehlo/import/names.h"
 #include "compiler_core/frontend/stablehlo/import/program_importer.h"
@@ -228,7 +229,13 @@ Result<Captured> Importer::run() {
 
 Result<Captured> importProgram(mlir::MLIRContext& context, const Program& program,
                                const frontend::ImportOptions& options) {
-  return Importer(context, program, options).run();
+  if (!hasComplex(program) || !program.entry()) return Importer(context, program, options).run();
+  // What is not served is told of the program as it is written.
+  KILN_ASSIGN(const Survey found, survey(program, *program.entry()));
+  if (!found.unsupported.empty())
+    return fail(frontend::unsupportedError(found.unsupported, found.operations));
+  const Program reals = splitComplex(program, found.reached);
+  return Importer(context, reals, options).run();
 }
 
 }  // namespace kiln::stablehlo

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler_core/frontend/stablehlo/complex/split.h"
 #include "compiler_core/frontend/stablehlo/import/entry_arguments.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
 #include "compiler_core/frontend/stablehlo/program/attributes.h"
@@ -33,6 +34,7 @@ bool isSensible(const Type& type) {
 
 // Why values of this type are not served; "" where they are.
 std::string whyNot(const Type& type) {
+  if (isComplex(type)) return "";  // is the operation's to say
   if (type.kind == Type::Kind::kTuple) return "tuples are not served";
   if (type.kind == Type::Kind::kOther) return "values of type " + type.text + " are not served";
   if (type.element == Element::kOther) return "tensors of type " + type.text + " are not served";
@@ -53,12 +55,16 @@ class Surveyor {
         return fail(Code::kInvalidArgument,
                     "function " + function.name + " has the absurd type " + type.text);
     ++result_.functions;
+    result_.reached.push_back(&function);
     calls_.push_back(&function);
     for (std::size_t i = 0; i < function.body.arguments.size(); ++i) {
       const ValueId value = function.body.arguments[i];
       if (value >= function.types.size()) return missingType(function);
       if (depth == 0) argument(function, i, function.types[value]);
     }
+    if (depth == 0 && std::ranges::any_of(function.results, isComplex))
+      note("function " + function.name, "(output)",
+           "complex numbers are served within a program, not as its results");
     KILN_TRY(region(function, function.body, depth));
     calls_.pop_back();
     return {};
@@ -69,7 +75,9 @@ class Surveyor {
  private:
   // Of the entry function.
   void argument(const Function& function, std::size_t index, const Type& type) {
-    std::string why = whyNot(type), name;
+    std::string why =
+        isComplex(type) ? "complex numbers are served within a program, not as its arguments" : whyNot(type);
+    std::string name;
     if (index < function.arguments.size()) {
       const Argument& argument = function.arguments[index];
       name = argument.name;
@@ -108,7 +116,7 @@ class Surveyor {
     for (const auto* list : {&operation.operands, &operation.results})
       for (ValueId value : *list)
         if (value >= function.types.size()) return missingType(function);
-    std::string why = reason(operation);
+    std::string why = reason(operation, function);
     for (ValueId value : operation.results)
       if (why.empty()) why = whyNot(function.types[value]);
     if (!why.empty()) note(place, fullName(operation), why);
@@ -119,7 +127,12 @@ class Surveyor {
     return this->function(*callee, depth + 1);
   }
 
-  static std::string reason(const Operation& operation) {
+  static std::string reason(const Operation& operation, const Function& function) {
+    const auto isTouched = [&](const std::vector<ValueId>& values) {
+      return std::ranges::any_of(values, [&](ValueId value) { return isComplex(function.types[value]); });
+    };
+    if (isTouched(operation.operands) || isTouched(operation.results))
+      return isSplittable(operation, function) ? "" : "it is not served for complex numbers";
     if (operation.name == "call" || operation.name == "composite") return "";
     if (!findRow(operation.name)) {
       const std::string_view why = whyMissing(operation.name);

@@ -40,7 +40,9 @@ DType dtypeOf(Element element) {
     case Element::kF64:
       return DType::kF64;
     case Element::kF32:
-    case Element::kOther:  // has been refused
+    case Element::kC64:  // have been taken apart or refused, as all below
+    case Element::kC128:
+    case Element::kOther:
       break;
   }
   return DType::kF32;

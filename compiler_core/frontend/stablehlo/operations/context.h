@@ -46,7 +46,7 @@ struct OperationUse {
   bool pointwise;   // inside of a region that is run pointwise
 };
 
-// Of the dialect; only for elements that it has, which Element::kOther are not.
+// Of the dialect; only for elements that it has, which complex ones and Element::kOther are not.
 mlir::Type elementType(mlir::MLIRContext* context, Element element);
 
 class OperationContext : public frontend::GraphBuilder {
