@@ -204,14 +204,14 @@ class FunctionSplitter {
     places_[result] = {real.value(), imaginary};
   }
 
-  // Products of sums part by part, each rounded in the type of the result.
+  // Sums of products part by part, as wide as the result.
   void contraction(const Operation& old, Writer& writer) {
     const ValueId result = old.results[0];
-    const Type type = tensorType(Element::kF64, from_.types[result].shape);
+    const Type type = partType(from_.types[result]);
     const auto product = [&](bool left, bool right) {
       const auto side = [&](ValueId value, bool isImaginary) {
         const ValueId part = isImaginary ? at(value).imaginary : at(value).real;
-        return Real(writer, part).convert(Element::kF64).value();
+        return Real(writer, part).convert(type.element).value();
       };
       return Real(writer, writer.make(old.name, {side(old.operands[0], left), side(old.operands[1], right)},
                                       type, old.attributes));

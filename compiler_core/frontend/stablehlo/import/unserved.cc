@@ -132,7 +132,9 @@ class Surveyor {
       return std::ranges::any_of(values, [&](ValueId value) { return isComplex(function.types[value]); });
     };
     if (isTouched(operation.operands) || isTouched(operation.results))
-      return isSplittable(operation, function) ? "" : "it is not served for complex numbers";
+      return isSplittable(operation, function)    ? ""
+             : whyMissing(operation.name).empty() ? "it is not served for complex numbers"
+                                                  : std::string(whyMissing(operation.name));
     if (operation.name == "call" || operation.name == "composite") return "";
     if (!findRow(operation.name)) {
       const std::string_view why = whyMissing(operation.name);
