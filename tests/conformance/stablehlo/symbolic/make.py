@@ -22,6 +22,7 @@ def weight(*shape):
 
 
 TABLE, QUERY, KEY, VALUE = weight(20, 8), weight(8, 8), weight(8, 8), weight(8, 8)
+WAVES = weight(6, 4)
 FIRST, SECOND = weight(3, 3, 3, 4), weight(3, 3, 4, 4)
 
 
@@ -60,6 +61,13 @@ def running(x):
             jnp.argmax(x.reshape(x.shape[0], x.shape[1], 1) * jnp.ones(5), 2))
 
 
+def waves(x):
+    """Complex numbers within, as rotary embeddings and spectra have them; real at the edges."""
+    z = jnp.exp(lax.complex(x * 0.1, x)) * lax.complex(x, x + 1.0)
+    turned = (z @ lax.complex(WAVES, WAVES * 0.5)).reshape(2, -1)
+    return jnp.abs(turned), (turned / (z.sum() + 2.0)).real, jnp.sqrt(turned).imag, jnp.cumsum(z, 0).real
+
+
 def platforms(x):
     return lax.platform_dependent(x, cpu=lambda v: v * 2, cuda=lambda v: v * 3)
 
@@ -75,6 +83,7 @@ MODELS = {
     "halves": (halves, [("2*b, 4", F32)], (), ["x.0=2:4:16:2"], [{"b": 1}, {"b": 3}, {"b": 8}], {}),
     "running": (running, [("s, b", F32)], ("b >= 2", "b <= 8", "mod(s, 4) == 0"), ["b=2:3:8", "s=4:8:16:4"],
                 [{"b": 2, "s": 4}, {"b": 5, "s": 8}, {"b": 8, "s": 16}], {}),
+    "waves": (waves, [("4, 6", F32)], (), [], [{}], {}),
     "platforms": (platforms, [("b, 4", F32)], (), ["b=1:2:8"], [{"b": 1}, {"b": 5}], {"platforms": ("cuda", "cpu")}),
 }
 
