@@ -97,9 +97,10 @@ FLOORS = {
         "program": "",
         "bytecode": "program",
         "text": "program",
+        "complex": "program",
         ".": "bytecode program text",
         "operations": "program",
-        "import": ". operations program",
+        "import": ". complex operations program",
     },
     "compiler_core/runtime": {
         "element": "",

@@ -89,12 +89,15 @@ class FunctionSplitter {
   Place define(ValueId value) {
     if (value >= from_.types.size()) return {};
     const Type& type = from_.types[value];
-    Place& place = places_[value];
-    place.real = fresh(isComplex(type) ? partType(type) : type);
-    place.imaginary = isComplex(type) ? fresh(partType(type)) : place.real;
-    return place;
+    const ValueId real = fresh(isComplex(type) ? partType(type) : type);
+    places_[value] = Place{real, isComplex(type) ? fresh(partType(type)) : real};
+    return *places_[value];
   }
-  Place at(ValueId value) const { return value < places_.size() ? places_[value] : Place(); }
+  // What is used and not defined stays so, for the importer to find.
+  Place at(ValueId value) {
+    if (value < places_.size() && places_[value]) return *places_[value];
+    return define(value);
+  }
 
   void append(std::vector<ValueId>& list, ValueId value, const Place& place) const {
     list.push_back(place.real);
@@ -160,28 +163,28 @@ class FunctionSplitter {
     const Type& type = from_.types[result];
     if (old.name == "real" || old.name == "imag") return set(result, at(old.operands[0]), old.name == "imag");
     if (old.name == "complex") {
-      places_[result] = {at(old.operands[0]).real, at(old.operands[1]).real};
+      places_[result] = Place{at(old.operands[0]).real, at(old.operands[1]).real};
     } else if (old.name == "constant") {
       const auto* literal = attributeAs<Literal>(old.attributes, "value");
       const auto part = [&](bool isImaginary) {
         return writer.make("constant", {}, partType(type),
                            {{"value", Attribute{partOf(*literal, isImaginary)}}});
       };
-      places_[result].real = part(false);
-      places_[result].imaginary = part(true);
+      const ValueId real = part(false);
+      places_[result] = Place{real, part(true)};
     } else if (old.name == "convert") {
       convert(old.operands[0], result, writer);
     } else if (old.name == "get_dimension_size") {
       const ValueId made = writer.make(old.name, {at(old.operands[0]).real}, type, old.attributes);
-      places_[result] = {made, made};
+      places_[result] = Place{made, made};
     } else if (old.name == "abs") {
       const ValueId made = magnitude(wide(old.operands[0], writer)).convert(type.element).value();
-      places_[result] = {made, made};
+      places_[result] = Place{made, made};
     } else if (old.name == "compare") {
       Real same = isEqual(parts(old.operands[0], writer), parts(old.operands[1], writer));
       const auto* direction = attributeAs<Enumerated>(old.attributes, "comparison_direction");
       if (direction && direction->name == "NE") same = same.unary("not");
-      places_[result] = {same.value(), same.value()};
+      places_[result] = Place{same.value(), same.value()};
     } else {
       contraction(old, writer);
     }
@@ -189,7 +192,7 @@ class FunctionSplitter {
 
   void set(ValueId result, const Place& place, bool isImaginary) {
     const ValueId value = isImaginary ? place.imaginary : place.real;
-    places_[result] = {value, value};
+    places_[result] = Place{value, value};
   }
 
   // The imaginary part of a real number is 0, and that of a complex one is lost on the way to a real.
@@ -201,7 +204,7 @@ class FunctionSplitter {
     if (isComplex(type))
       imaginary = isComplexValue(operand) ? Real(writer, at(operand).imaginary).convert(element).value()
                                           : real.number(0).value();
-    places_[result] = {real.value(), imaginary};
+    places_[result] = Place{real.value(), imaginary};
   }
 
   // Sums of products part by part, as wide as the result.
@@ -227,19 +230,19 @@ class FunctionSplitter {
   void iota(const Operation& old, Writer& writer) {
     const Type type = partType(from_.types[old.results[0]]);
     const Real real(writer, writer.make("iota", {}, type, old.attributes));
-    places_[old.results[0]] = {real.value(), real.number(0).value()};
+    places_[old.results[0]] = Place{real.value(), real.number(0).value()};
   }
 
-  Parts parts(ValueId value, Writer& writer) const {
+  Parts parts(ValueId value, Writer& writer) {
     return {Real(writer, at(value).real), Real(writer, at(value).imaginary)};
   }
-  Parts wide(ValueId value, Writer& writer) const {
+  Parts wide(ValueId value, Writer& writer) {
     const Parts narrow = parts(value, writer);
     return {narrow.real.convert(Element::kF64), narrow.imaginary.convert(Element::kF64)};
   }
   void narrow(ValueId result, const Parts& parts) {
     const Element element = partElement(from_.types[result]);
-    places_[result] = {parts.real.convert(element).value(), parts.imaginary.convert(element).value()};
+    places_[result] = Place{parts.real.convert(element).value(), parts.imaginary.convert(element).value()};
   }
 
   void formula(const Operation& old, Writer& writer) {
@@ -251,7 +254,7 @@ class FunctionSplitter {
 
   const Function& from_;
   Function to_;
-  std::vector<Place> places_;  // by value of the old function
+  std::vector<std::optional<Place>> places_;  // by value of the old function
 };
 
 bool hasAny(const Function& function) {

@@ -5,6 +5,7 @@
 
 #include <complex>
 
+#include "compiler_core/frontend/stablehlo/program/element.h"
 #include "tests/compiler_core/frontend/stablehlo/run_program.h"
 
 namespace kiln {
@@ -136,6 +137,25 @@ TEST(StablehloComplex, OtherFunctionsThanThoseThatRunMayBeAnything) {
       "%0 = stablehlo.fft %a, type = FFT, length = [2] : (tensor<2xcomplex<f32>>) -> tensor<2xcomplex<f32>>\n"
       "return %0 : tensor<2xcomplex<f32>>\n}"));
   EXPECT_TRUE(made) << made.error().message;
+}
+
+TEST(StablehloComplex, WhatIsUsedBeforeItIsDefinedIsAFault) {
+  stablehlo::Program program;
+  stablehlo::Function& main = program.functions.emplace_back();
+  main.name = "main";
+  main.types = {stablehlo::tensorType(stablehlo::Element::kF32, {2}),
+                stablehlo::tensorType(stablehlo::Element::kC64, {2}),
+                stablehlo::tensorType(stablehlo::Element::kF32, {2})};
+  main.results = {main.types[0]};
+  main.arguments.resize(1);
+  main.body.arguments = {0};
+  main.body.operations = {
+      {"real", {1}, {2}, {}, {}, ""}, {"complex", {0, 0}, {1}, {}, {}, ""}, {"return", {2}, {}, {}, {}, ""}};
+  mlir::MLIRContext context;
+  frontend::prepareContext(context);
+  const auto made = stablehlo::importProgram(context, program, {});
+  ASSERT_FALSE(made);
+  EXPECT_EQ(made.error().code, Code::kInvalidArgument);
 }
 
 TEST(StablehloComplex, ResultsOfTheProgramAreReal) {
