@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler_core/frontend/graph/size_ranges.h"
 #include "compiler_core/frontend/stablehlo/import/entry_arguments.h"
 #include "compiler_core/transforms/specialise.h"
 #include "tests/compiler_core/frontend/stablehlo/run_program.h"
@@ -232,6 +233,34 @@ TEST(StablehloSymbolic, OperationsThatNeedNumbersSaySo) {
       {{"arg0.0", {1, 4}}});
   EXPECT_EQ(error.code, Code::kUnimplemented);
   EXPECT_THAT(error.message, HasSubstr("the size of an operand, of f32[arg0.0,3,3], is not known"));
+}
+
+// Each term alone may be anything between the ends of its range.
+TEST(StablehloSymbolic, RangesOfSizesThatAreRoundedDownAreClose) {
+  const auto made = importText(mainOf("%x: tensor<?xf32>", "tensor<?xf32>", "return %x : tensor<?xf32>"),
+                               ranged({{"arg0.0", {2, 9}}}));
+  ASSERT_TRUE(made) << made.error().message;
+  mlir::Operation* module = *(*made)->captured.module;
+  const ir::Dim n = ir::Dim::symbol(module->getContext(), 0);
+  EXPECT_EQ(frontend::rangeOf(n - *ir::floorDiv(n, 2), module), (ir::Range{1, 5}));
+  EXPECT_EQ(frontend::rangeOf(n - *ir::floorDiv(n, 2) * 2, module), (ir::Range{0, 1}));
+  const ir::Dim quarter = *ir::floorDiv(*ir::floorDiv(n, 2) + 1, 2);
+  EXPECT_GE(frontend::rangeOf(n - quarter, module)->min, 0);
+  EXPECT_EQ(frontend::rangeOf(ir::Dim::symbol(module->getContext(), 7), module), std::nullopt);
+}
+
+TEST(StablehloSymbolic, TheFirstHalfLiesInside) {
+  const std::string text = sized(
+      "tensor<?x4xf32>",
+      "%h = stablehlo.divide %n, %c2 : tensor<i32>\n%h1 = stablehlo.reshape %h : (tensor<i32>) -> "
+      "tensor<1xi32>\n"
+      "%z = stablehlo.constant dense<0> : tensor<2xi32>\n%by = stablehlo.constant dense<1> : tensor<2xi32>\n"
+      "%to = stablehlo.concatenate %h1, %four, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>\n"
+      "%r = stablehlo.real_dynamic_slice %x, %z, %to, %by : (tensor<?x4xf32>, tensor<2xi32>, tensor<2xi32>, "
+      "tensor<2xi32>) -> tensor<?x4xf32>");
+  const auto got = runRanged(text, {{"arg0.0", {2, 9}}}, {floats({3, 4}, std::vector<float>(12, 1))});
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_EQ(elementsOf<float>(got).size(), 4u);
 }
 
 TEST(StablehloSymbolic, ASizeWithoutWhatItIsTheSizeOfIsRefused) {
