@@ -1,4 +1,5 @@
 // reduce, map and the running forms.
+#include "compiler_core/frontend/stablehlo/operations/arg_reduction.h"
 #include "compiler_core/frontend/stablehlo/operations/body.h"
 #include "compiler_core/frontend/stablehlo/operations/elementwise.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
@@ -113,6 +114,10 @@ Result<Values> reduce(OperationContext& op) {
       results.push_back(filled);
     }
     return results;
+  }
+  if (const auto arg = count == 2 && dims.size() == 1 ? argKindOf(op.region(0)) : std::nullopt) {
+    KILN_ASSIGN(results, argReduced(op, *arg, inputs, inits, dims[0]));
+    if (!results.empty()) return results;
   }
   const Combine combine = count == 1 ? combineOf(op, op.region(0)) : Combine::kOther;
   if (combine == Combine::kOther || combine == Combine::kSecond)

@@ -2,6 +2,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "compiler_core/frontend/graph/size_ranges.h"
 #include "compiler_core/frontend/stablehlo/import/entry_arguments.h"
 #include "compiler_core/transforms/specialise.h"
@@ -233,6 +235,33 @@ TEST(StablehloSymbolic, OperationsThatNeedNumbersSaySo) {
       {{"arg0.0", {1, 4}}});
   EXPECT_EQ(error.code, Code::kUnimplemented);
   EXPECT_THAT(error.message, HasSubstr("the size of an operand, of f32[arg0.0,3,3], is not known"));
+}
+
+TEST(StablehloSymbolic, ThePositionOfTheLargestAlongASymbolicDimension) {
+  const std::string text = sized(
+      "tensor<4xi32>",
+      "%e = stablehlo.concatenate %n1, %four, dim = 0 : (tensor<1xi32>, tensor<1xi32>) -> tensor<2xi32>\n"
+      "%p = stablehlo.dynamic_iota %e, dim = 0 : (tensor<2xi32>) -> tensor<?x4xi32>\n"
+      "%least = stablehlo.constant dense<0xFF800000> : tensor<f32>\n"
+      "%zero = stablehlo.constant dense<0> : tensor<i32>\n"
+      "%v, %r = stablehlo.reduce(%x init: %least), (%p init: %zero) across dimensions = [0] : "
+      "(tensor<?x4xf32>, "
+      "tensor<?x4xi32>, tensor<f32>, tensor<i32>) -> (tensor<4xf32>, tensor<4xi32>)\n"
+      "reducer(%a: tensor<f32>, %b: tensor<f32>) (%i: tensor<i32>, %j: tensor<i32>) {\n"
+      "%0 = stablehlo.compare GT, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "%1 = stablehlo.compare NE, %a, %a : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "%2 = stablehlo.or %0, %1 : tensor<i1>\n"
+      "%3 = stablehlo.compare EQ, %a, %b : (tensor<f32>, tensor<f32>) -> tensor<i1>\n"
+      "%4 = stablehlo.compare LT, %i, %j : (tensor<i32>, tensor<i32>) -> tensor<i1>\n"
+      "%5 = stablehlo.and %3, %4 : tensor<i1>\n%6 = stablehlo.or %2, %5 : tensor<i1>\n"
+      "%7 = stablehlo.select %2, %a, %b : tensor<i1>, tensor<f32>\n"
+      "%8 = stablehlo.select %6, %i, %j : tensor<i1>, tensor<i32>\n"
+      "stablehlo.return %7, %8 : tensor<f32>, tensor<i32>\n}");
+  const auto got =
+      runRanged(text, {{"arg0.0", {1, 9}}},
+                {floats({3, 4}, {1, NAN, 3, -HUGE_VAL, 2, NAN, 3, -HUGE_VAL, 0, 9, 1, -HUGE_VAL})});
+  ASSERT_TRUE(got) << got.error().message;
+  EXPECT_THAT(elementsOf<std::int32_t>(got), ElementsAre(1, 0, 0, 0));
 }
 
 // Each term alone may be anything between the ends of its range.
