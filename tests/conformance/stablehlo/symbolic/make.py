@@ -58,7 +58,7 @@ def running(x):
     carry, all_of_them = lax.scan(lambda c, row: (c * 0.5 + row, c - row), jnp.zeros(x.shape[1:]), x)
     values, places = lax.top_k(x, 2)
     return (carry, all_of_them, jnp.cumsum(x, 0), jnp.sort(x, 1), values, places, jnp.var(x, 0),
-            jnp.argmax(x.reshape(x.shape[0], x.shape[1], 1) * jnp.ones(5), 2))
+            jnp.argmax(x.reshape(x.shape[0], x.shape[1], 1) * jnp.ones(5), 2), jnp.argmax(x, 0), jnp.argmin(x, 1))
 
 
 def waves(x):
