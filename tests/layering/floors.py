@@ -110,9 +110,10 @@ FLOORS = {
         "program": "",
         "bytecode": "program",
         "text": "program",
+        "complex": "program",
         ".": "bytecode program text",
         "operations": "program",
-        "import": ". operations program",
+        "import": ". complex operations program",
     },
     "compiler_core/frontend/torch": {
         "program": "",

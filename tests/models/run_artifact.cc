@@ -1,6 +1,7 @@
 // Runs an artifact directory, such as kiln-cc writes, in the runtime; for tests on many machines and threads.
-// usage: run_artifact DIR THREADS[,THREADS...] INPUT.bin... -- OUTPUT.bin...
-// Tensors are raw bytes in the manifest's order. Every thread count must give the same bits; for each, one
+// usage: run_artifact DIR THREADS[,THREADS...] INPUT.bin[:2x3]... -- OUTPUT.bin...
+// Tensors are raw bytes in the manifest's order; an input with more than one symbolic extent has its shape
+// behind it. Every thread count must give the same bits; for each, one
 // line says how long the second run took: "threads N seconds S".
 #include <fmt/format.h>
 
@@ -34,6 +35,18 @@ std::vector<std::int64_t> shapeFor(const TensorSpec& spec, std::size_t bytes) {
   return shape;
 }
 
+// "in.bin:2x3" as the path and the shape; no shape where there is none.
+std::pair<std::string, std::vector<std::int64_t>> shapeBehind(const std::string& argument) {
+  const auto colon = argument.rfind(':');
+  const bool isGiven = colon != std::string::npos && colon + 1 < argument.size() &&
+                       argument.find_first_not_of("0123456789x", colon + 1) == std::string::npos;
+  std::vector<std::int64_t> shape;
+  if (!isGiven) return {argument, shape};
+  std::istringstream extents(argument.substr(colon + 1));
+  for (std::string extent; std::getline(extents, extent, 'x');) shape.push_back(std::stoll(extent));
+  return {argument.substr(0, colon), shape};
+}
+
 Result<std::vector<NamedTensor>> readInputs(const Artifact& artifact, const std::vector<std::string>& paths) {
   const auto specs = artifact.inputs();
   if (paths.size() != specs.size())
@@ -41,8 +54,9 @@ Result<std::vector<NamedTensor>> readInputs(const Artifact& artifact, const std:
                 fmt::format("{} input files for {} inputs", paths.size(), specs.size()));
   std::vector<NamedTensor> inputs;
   for (std::size_t i = 0; i < specs.size(); ++i) {
-    KILN_ASSIGN(auto bytes, readAll(paths[i]));
-    auto shape = shapeFor(specs[i], bytes.size());
+    auto [path, shape] = shapeBehind(paths[i]);
+    KILN_ASSIGN(auto bytes, readAll(path));
+    if (shape.empty()) shape = shapeFor(specs[i], bytes.size());
     inputs.push_back({specs[i].name, {specs[i].dtype, std::move(shape), std::move(bytes)}});
   }
   return inputs;

@@ -85,7 +85,11 @@ class Compiler:
                              *[artifact / weight["path"] for weight in program["weights"]], "--", *given, "--",
                              *[f"{path}:{size}" for path, size in zip(outputs, sizes)])
         else:
-            done = self.call(self.directory / "run_artifact", artifact, counts, *given, "--", *outputs)
+            # Where several extents are symbols, bytes alone do not say them.
+            shaped = [f"{path}:{'x'.join(map(str, value.shape))}"
+                      if sum(isinstance(extent, str) for extent in tensor["shape"]) > 1 else path
+                      for path, value, tensor in zip(given, inputs, program["inputs"])]
+            done = self.call(self.directory / "run_artifact", artifact, counts, *shaped, "--", *outputs)
         seconds = [float(line.split()[3]) for line in done.stdout.splitlines() if line.startswith("threads ")]
         return [path.read_bytes() for path in outputs], dict(zip(threads, seconds))
 

@@ -51,20 +51,37 @@ Element fractionOf(double value) {
   return std::nullopt;
 }
 
+// Symbols from here on are of no module.
+constexpr unsigned kFirstUnknown = 1u << 24;
+
 class Follower {
  public:
-  Follower(mlir::Operation* place, std::size_t maxValues) : place_(place), mostValues_(maxValues) {}
+  // With `stands`, symbols of no module stand for elements that are not known, each for itself.
+  Follower(mlir::Operation* place, std::size_t maxValues, bool stands = false)
+      : place_(place), mostValues_(maxValues), stands_(stands) {}
 
   Elements of(mlir::Value value) {
     if (auto found = known_.find(value); found != known_.end()) return found->second;
     if (known_.size() >= mostValues_) return std::nullopt;
     Elements elements = find(value);
+    if (!elements && stands_) elements = unknown(value);
     known_[value] = elements;
     return elements;
   }
 
  private:
   std::optional<ir::Range> range(const Dim& dim) const { return frontend::rangeOf(dim, place_); }
+
+  Elements unknown(mlir::Value value) {
+    constexpr std::int64_t kMost = 64;
+    auto type = ir::tensorType(value);
+    if (!type.hasStaticShape() || !type.getElementType().isIntOrIndex() || type.getNumElements() > kMost)
+      return std::nullopt;
+    Numbers elements;
+    for (std::int64_t i = 0; i < type.getNumElements(); ++i)
+      elements.push_back({Dim::symbol(value.getContext(), kFirstUnknown + unknowns_++)});
+    return elements;
+  }
 
   Elements find(mlir::Value value) {
     auto type = ir::tensorType(value);
@@ -85,7 +102,10 @@ class Follower {
         .Case([&](ir::ReshapeOp reshape) { return of(reshape.getInput()); })
         .Case([&](ir::CastOp cast) { return castElements(cast); })
         .Case([&](ir::UnaryOp unary) { return unaryElements(unary); })
-        .Case([&](ir::BinaryOp binary) {
+        .Case([&](ir::BinaryOp binary) -> Elements {
+          const bool isOr = binary.getKind() == ir::BinaryKind::Or;
+          if (type.getElementType().isInteger(1) && (isOr || binary.getKind() == ir::BinaryKind::And))
+            return logical(binary, isOr ? 1 : 0);
           return zipped(binary.getLhs(), binary.getRhs(), [&](const Number& a, const Number& b) {
             return bits ? calculate(binary.getKind(), a, b, bits) : combine(binary.getKind(), a, b);
           });
@@ -210,6 +230,13 @@ class Follower {
         case ir::UnaryKind::Ceil:
           element = {*ir::ceilDiv(element.over, element.under)};
           break;
+        case ir::UnaryKind::Sign: {
+          const auto limits = element.isWhole() ? range(element.over) : std::nullopt;
+          if (!limits || (limits->min <= 0 && limits->max >= 0 && limits->min != limits->max))
+            return std::nullopt;
+          element = {limits->min > 0 ? 1 : limits->max < 0 ? -1 : 0};
+          break;
+        }
         case ir::UnaryKind::Not:
           if (!type.isInteger(1) || !element.over.isStatic()) return std::nullopt;
           element = {1 - element.over.value()};
@@ -229,6 +256,19 @@ class Follower {
       const Element element = combine(x, y);
       if (!element) return std::nullopt;
       result.push_back(*element);
+    }
+    return result;
+  }
+
+  // `and` and `or` of i1: `deciding` on one side is the result, whatever the other side is.
+  Elements logical(ir::BinaryOp binary, std::int64_t deciding) {
+    const Elements a = of(binary.getLhs()), b = of(binary.getRhs());
+    if (!a && !b) return std::nullopt;
+    Numbers result;
+    for (std::size_t i = 0; i < (a ? *a : *b).size(); ++i) {
+      const bool isDecided = (a && (*a)[i].over == Dim(deciding)) || (b && (*b)[i].over == Dim(deciding));
+      if (!isDecided && !(a && b)) return std::nullopt;
+      result.push_back({isDecided ? deciding : 1 - deciding});
     }
     return result;
   }
@@ -286,6 +326,13 @@ class Follower {
       }
       case ir::BinaryKind::Mod:
         return b.isStatic() ? numberOf(ir::modulo(a, b.value())) : std::nullopt;
+      case ir::BinaryKind::Rem: {
+        // Has the sign of `a`: the same as Mod where nothing is negative, or there is no remainder.
+        if (b.isStatic() && ir::exactDiv(a, b)) return Number{0};
+        const auto limits = range(a);
+        if (!b.isStatic() || !limits || limits->min < 0) return std::nullopt;
+        return numberOf(ir::modulo(a, b.value()));
+      }
       case ir::BinaryKind::Max:
       case ir::BinaryKind::Min: {
         const auto difference = range(a - b);
@@ -341,7 +388,8 @@ class Follower {
   }
 
   Elements joined(ir::ConcatOp concat, mlir::RankedTensorType type) {
-    if (type.getRank() != 1) return std::nullopt;
+    // Along the first dimension parts follow each other whatever the rank is.
+    if (type.getRank() != 1 && concat.getAxis() != 0) return std::nullopt;
     Numbers result;
     for (mlir::Value input : concat.getInputs()) {
       const Elements part = of(input);
@@ -408,6 +456,8 @@ class Follower {
 
   mlir::Operation* place_;  // in the module whose symbols bound the extents
   std::size_t mostValues_;
+  bool stands_;
+  unsigned unknowns_ = 0;
   llvm::DenseMap<mlir::Value, Elements> known_;  // looked up only, never iterated
 };
 
@@ -417,12 +467,6 @@ mlir::ModuleOp moduleAt(mlir::Operation* place) {
 }
 
 }  // namespace
-
-std::optional<ir::Range> rangeOf(const ir::Dim& dim, mlir::Operation* place) {
-  if (dim.isStatic()) return ir::Range{dim.value(), dim.value()};
-  mlir::ModuleOp module = moduleAt(place);
-  return module ? ir::rangeOf(dim, module) : std::nullopt;
-}
 
 namespace {
 
@@ -446,6 +490,24 @@ bool isInteger(mlir::Value value) {
 std::optional<ir::Shape> symbolicElements(mlir::Value value) {
   if (!value.getDefiningOp() || !isInteger(value)) return std::nullopt;
   return wholeElements(value, std::numeric_limits<std::size_t>::max());
+}
+
+std::optional<ir::Shape> symbolicDifference(mlir::Value a, mlir::Value b) {
+  if (!isInteger(a) || !isInteger(b) || ir::tensorType(a).getShape() != ir::tensorType(b).getShape())
+    return std::nullopt;
+  Follower follower(a.getDefiningOp(), std::numeric_limits<std::size_t>::max(), /*stands=*/true);
+  const Elements first = follower.of(a), second = follower.of(b);
+  if (!first || !second) return std::nullopt;
+  Shape result;
+  for (auto [x, y] : llvm::zip_equal(*first, *second)) {
+    if (!x.isWhole() || !y.isWhole()) return std::nullopt;
+    const Dim difference = x.over - y.over;
+    if (!difference.isStatic())
+      for (const unsigned symbol : ir::symbolsIn(difference.expression(nullptr)))
+        if (symbol >= kFirstUnknown) return std::nullopt;
+    result.push_back(difference);
+  }
+  return result;
 }
 
 std::optional<ir::Shape> symbolicReals(mlir::Value value) {

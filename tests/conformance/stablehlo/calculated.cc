@@ -1,5 +1,6 @@
 #include "tests/conformance/stablehlo/calculated.h"
 
+#include "compiler_core/frontend/stablehlo/complex/split.h"
 #include "compiler_core/frontend/stablehlo/import/import.h"
 #include "compiler_core/frontend/stablehlo/read.h"
 #include "compiler_core/reference/evaluator.h"
@@ -36,6 +37,13 @@ Result<Calculated> calculated(const StablehloCase& one) {
   if (all.size() != 1 || !main || all[0].function != "main")
     return fail(Code::kUnimplemented,
                 "the module is not of the form that is compiled: its checks are not in @main");
+  const stablehlo::Function* inputsFunction = program.find("inputs");
+  const bool hasComplexEdge =
+      std::ranges::any_of(main->results, stablehlo::isComplex) ||
+      (inputsFunction && std::ranges::any_of(inputsFunction->results, stablehlo::isComplex));
+  if (hasComplexEdge)
+    return fail(Code::kUnimplemented,
+                "the module is not of the form that is compiled: its inputs or results are complex");
   result.operations = operationsOf(program);
   KILN_ASSIGN(result.text, withArguments(text));
   KILN_ASSIGN(std::vector<HostTensor> inputs, inputsOf(program));

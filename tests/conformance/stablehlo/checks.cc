@@ -4,6 +4,8 @@
 #include <cmath>
 #include <set>
 
+#include "compiler_core/frontend/stablehlo/complex/split.h"
+#include "compiler_core/frontend/stablehlo/program/element.h"
 #include "compiler_core/reference/element.h"
 
 namespace kiln::conformance {
@@ -64,7 +66,19 @@ stablehlo::ValueId addConstant(Function& function, std::vector<Operation>& opera
   return value;
 }
 
-// The function with its checks as results.
+// Adds a part of a complex value, and returns it.
+stablehlo::ValueId addPart(Function& function, std::vector<Operation>& operations, std::string_view part,
+                           stablehlo::ValueId of) {
+  const auto value = static_cast<stablehlo::ValueId>(function.types.size());
+  const stablehlo::Type& type = function.types[of];
+  function.types.push_back(stablehlo::tensorType(
+      type.element == stablehlo::Element::kC128 ? stablehlo::Element::kF64 : stablehlo::Element::kF32,
+      type.shape));
+  operations.push_back({std::string(part), {of}, {value}, {}, {}, {}});
+  return value;
+}
+
+// The function with its checks as results; those of complex numbers are two, part by part.
 Result<std::vector<Check>> takeChecks(Function& function) {
   std::vector<Check> checks;
   std::vector<Operation> kept;
@@ -78,19 +92,25 @@ Result<std::vector<Check>> takeChecks(Function& function) {
     }
     KILN_ASSIGN(const Check check, checkOf(operation, name));
     if (operation.operands.empty()) return fail(Code::kUnimplemented, "a check without operands");
-    results.push_back(operation.operands[0]);
+    std::vector<stablehlo::ValueId> pair{operation.operands[0]};
     if (name.ends_with("const")) {
       const auto value = operation.attributes.find("value");
       const auto* literal =
           value == operation.attributes.end() ? nullptr : std::get_if<Literal>(&value->second.value);
       if (!literal) return fail(Code::kInternal, "a check without its constant");
-      results.push_back(addConstant(function, kept, *literal));
+      pair.push_back(addConstant(function, kept, *literal));
     } else if (operation.operands.size() == 2) {
-      results.push_back(operation.operands[1]);
+      pair.push_back(operation.operands[1]);
     } else {
       return fail(Code::kInternal, "a check of another number of operands");
     }
-    checks.push_back(check);
+    const bool isComplex = stablehlo::isComplex(function.types[pair[0]]);
+    for (const std::string_view part : {"real", "imag"}) {
+      for (stablehlo::ValueId value : pair)
+        results.push_back(isComplex ? addPart(function, kept, part, value) : value);
+      checks.push_back(check);
+      if (!isComplex) break;
+    }
   }
   function.body.operations = std::move(kept);
   function.results.clear();

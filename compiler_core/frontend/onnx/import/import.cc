@@ -5,6 +5,7 @@
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/graph/bound_parameters.h"
+#include "compiler_core/frontend/graph/input_symbols.h"
 #include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/frontend/onnx/import/graph_importer.h"
@@ -38,7 +39,7 @@ class Importer {
       : model_(loaded.model),
         builder_(&context),
         options_(options),
-        binder_(options.dims, options.ranges),
+        symbols_(&context, options),
         initializers_(captured_.weights, loaded.file, loaded.directory),
         graph_(model_, builder_, initializers_, captured_),
         scope_(model_.graph, model_.opsets, nullptr) {}
@@ -57,9 +58,6 @@ class Importer {
   std::string refusal(const ValueInfo& input) const;
   Status inputs();
   Status bindParameters();
-  ir::Shape shapeOf(const std::string& input, const analysis::BoundShape& bound);
-  ir::Dim symbol(std::string name, std::string_view input, std::int64_t index, bool element,
-                 analysis::DimBounds bounds);
   Result<ir::Shape> elementsOf(const ir::Signature& input);
   Result<Value> symbolicValue(const ir::Signature& input, const ir::Shape& values);
   Status checkGiven() const;
@@ -72,7 +70,7 @@ class Importer {
   mlir::OpBuilder builder_;
   mlir::func::FuncOp main_;
   const ImportOptions& options_;
-  analysis::DimBinder binder_;
+  frontend::InputSymbols symbols_;
   Initializers initializers_;
   GraphImporter graph_;
   Scope scope_;
@@ -82,8 +80,6 @@ class Importer {
   std::map<std::string, std::size_t> boundInputs_;  // by name: the argument of parameters_
   Values results_;
   std::optional<ir::SizeTexts> sizes_;  // when all nodes are imported
-  std::map<std::string, unsigned> symbols_;
-  llvm::SmallVector<ir::Range> limits_;  // of the symbols
 };
 
 void Importer::describe() {
@@ -118,17 +114,10 @@ Status Importer::argument(const std::string& name, std::int32_t elementType,
   if (auto pin = options_.pins.find(name);
       pin != options_.pins.end() && dims.size() == 1 && !dims[0].value && dims[0].name.empty())
     dims[0].value = static_cast<std::int64_t>(pin->second.size());
-  KILN_ASSIGN(analysis::BoundShape bound, binder_.bind(name, dims));
-  const ir::Shape extents = shapeOf(name, bound);
-  auto type = ir::tensorTypeOf(extents, ir::elementType(builder_.getContext(), *toDType(elementType)));
-  // As large as the profiles let it be.
-  Dims most;
-  for (const ir::Dim& dim : extents) most.push_back(ir::rangeOf(dim, limits_)->max);
-  auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(most, type.getElementType()));
-  if (!bytes || *bytes > std::int64_t{1} << 40)
-    return fail(Code::kInvalidArgument, "input " + quoted(name) + " has the absurd shape " + shapeText(most));
-  argumentTypes_.push_back(type);
-  captured_.inputs.push_back({name, *toDType(elementType), bound.shape, bound.dimNames});
+  KILN_ASSIGN(frontend::InputSymbols::Input input, symbols_.input(name, *toDType(elementType), dims));
+  argumentTypes_.push_back(
+      ir::tensorTypeOf(input.extents, ir::elementType(builder_.getContext(), input.signature.dtype)));
+  captured_.inputs.push_back(std::move(input.signature));
   return {};
 }
 
@@ -223,6 +212,7 @@ Status Importer::inputs() {
     if (options_.pins.contains(input.name)) continue;
     KILN_ASSIGN(elements.back(), elementsOf(input));
   }
+  captured_.symbols = symbols_.symbols();
   ir::addSymbols(*captured_.module, captured_.symbols);
   Items values;
   for (unsigned i = 0; i < argumentTypes_.size(); ++i) {
@@ -239,7 +229,7 @@ Status Importer::inputs() {
       values.back() = Item::tensor(value);
     }
   }
-  KILN_TRY(binder_.finish());
+  KILN_TRY(symbols_.binder().finish());
   for (const auto& [input, range] : made) {
     Items own(values.begin() + range.first, values.begin() + range.second);
     if (input->isTensor) {
@@ -256,34 +246,6 @@ Status Importer::inputs() {
   return checkGiven();
 }
 
-// The symbol called `name`, made when it is first met.
-ir::Dim Importer::symbol(std::string name, std::string_view input, std::int64_t index, bool element,
-                         analysis::DimBounds bounds) {
-  auto [place, isNew] = symbols_.try_emplace(name, static_cast<unsigned>(captured_.symbols.size()));
-  if (isNew) {
-    const ir::Range range{bounds.min / bounds.multiple, bounds.max / bounds.multiple};
-    captured_.symbols.push_back(
-        {std::move(name), std::string(input), index, element, {}, range, bounds.multiple});
-    limits_.push_back(captured_.symbols.back().range);
-  }
-  return binder_.ranges().contains(place->first)
-             ? ir::Dim::symbol(builder_.getContext(), place->second) * bounds.multiple
-             : ir::Dim(bounds.min);
-}
-
-// Every named dimension is a symbol of the program; those of one value are that number in the graph.
-ir::Shape Importer::shapeOf(const std::string& input, const analysis::BoundShape& bound) {
-  ir::Shape shape = ir::toShape(bound.shape);
-  for (std::size_t i = 0; i < shape.size(); ++i) {
-    const std::string& name = bound.dimNames[i];
-    if (name.empty()) continue;
-    analysis::DimBounds bounds{bound.shape[i], bound.shape[i]};
-    if (bound.shape[i] == analysis::kSymbolic) bounds = binder_.ranges().at(name);
-    shape[i] = symbol(name, input, static_cast<std::int64_t>(i), /*element=*/false, bounds);
-  }
-  return shape;
-}
-
 // The elements of an integer input that a profile gives; empty for any other.
 Result<ir::Shape> Importer::elementsOf(const ir::Signature& input) {
   constexpr std::int64_t kMaxElements = 64;
@@ -294,12 +256,12 @@ Result<ir::Shape> Importer::elementsOf(const ir::Signature& input) {
   for (std::int64_t dim : input.shape) elements *= dim;
   ir::Shape values;
   for (std::int64_t i = 0; i < std::min(elements, kMaxElements); ++i) {
-    const auto bounds = binder_.element(input.name, i);
-    const std::string name = input.name + "[" + std::to_string(i) + "]";
-    if (!bounds && !values.empty())
+    const auto value = symbols_.element(input.name, i);
+    if (!value && !values.empty())
       return fail(Code::kInvalidArgument, "the profile gives elements of input " + quoted(input.name) +
-                                              " but not " + quoted(name) + "; give all of them");
-    if (bounds) values.push_back(symbol(name, input.name, i, /*element=*/true, *bounds));
+                                              " but not '" + input.name + "[" + std::to_string(i) +
+                                              "]'; give all of them");
+    if (value) values.push_back(*value);
   }
   if (!values.empty() && static_cast<std::int64_t>(values.size()) != elements)
     return fail(Code::kInvalidArgument,
@@ -336,20 +298,15 @@ Status Importer::checkGiven() const {
 
 Status Importer::output(const std::string& name, Value value, const ValueInfo& declared) {
   if (!outputNames_.insert(name).second) return fail(Code::kUnimplemented, sharedName("output", name));
-  auto dtype = *ir::dtypeOf(elementOf(value));
-  if (declared.type != 0 && toDType(declared.type) != dtype)
+  ir::Signature signature = frontend::signatureOf(name, ir::tensorType(value), *sizes_);
+  if (declared.type != 0 && toDType(declared.type) != signature.dtype)
     return fail(Code::kInvalidArgument, "output " + quoted(name) + " is declared as " +
                                             elementTypeName(declared.type) + ", the graph computes " +
-                                            std::string(dtypeName(dtype)));
-  ir::Signature signature{name, dtype, {}, {}};
-  for (const ir::Dim& dim : dimsOf(value)) {
-    signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
-    signature.dimNames.push_back(dim.isStatic() ? "" : sizes_->text(dim));
-  }
+                                            std::string(dtypeName(signature.dtype)));
   if (declared.shape && declared.shape->size() == signature.shape.size())
     for (std::size_t i = 0; i < signature.shape.size(); ++i)
-      if (auto bound = binder_.used().find(std::string((*declared.shape)[i].name));
-          bound != binder_.used().end() && bound->second == signature.shape[i])
+      if (auto bound = symbols_.binder().used().find(std::string((*declared.shape)[i].name));
+          bound != symbols_.binder().used().end() && bound->second == signature.shape[i])
         signature.dimNames[i] = bound->first;
   captured_.outputs.push_back(std::move(signature));
   results_.push_back(value);
@@ -399,7 +356,7 @@ Result<Captured> Importer::run() {
     return fail(unsupportedError(captured_.capture.unsupported, captured_.capture.nodes));
   if (failed(mlir::verify(*captured_.module)))
     return fail(Code::kInternal, "the imported module does not verify");
-  captured_.analyse.dims = binder_.used();
+  captured_.analyse.dims = symbols_.binder().used();
   captured_.analyse.shapes = analysis::shapeReport(*captured_.module);
   return std::move(captured_);
 }

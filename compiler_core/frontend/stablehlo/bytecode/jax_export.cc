@@ -12,7 +12,7 @@ namespace {
 static_assert(std::endian::native == std::endian::little);
 
 // Where the virtual table has the fields of the root table.
-constexpr std::size_t kArtifact = 30, kCallingConvention = 32;
+constexpr std::size_t kPlatforms = 22, kArtifact = 30, kCallingConvention = 32;
 
 tl::unexpected<Error> wrong(std::uint64_t at, std::string what) {
   return fail(Code::kInvalidArgument, "byte " + std::to_string(at) + ": " + std::move(what));
@@ -38,6 +38,35 @@ Result<std::uint64_t> fieldOf(Bytes bytes, std::uint64_t table, std::size_t fiel
   return offset == 0 ? 0 : table + offset;
 }
 
+// A vector or a string: where its elements begin, and how many there are.
+struct List {
+  std::uint64_t begin = 0;
+  std::uint32_t size = 0;
+};
+Result<List> listAt(Bytes bytes, std::uint64_t reference) {
+  KILN_ASSIGN(const std::uint32_t offset, load<std::uint32_t>(bytes, reference));
+  const std::uint64_t at = reference + offset;
+  KILN_ASSIGN(const std::uint32_t size, load<std::uint32_t>(bytes, at));
+  return List{at + sizeof(size), size};
+}
+
+Result<std::vector<std::string>> platformsOf(Bytes bytes, std::uint64_t table) {
+  constexpr std::uint32_t kMost = 64, kMaxName = 256;
+  std::vector<std::string> names;
+  KILN_ASSIGN(const std::uint64_t field, fieldOf(bytes, table, kPlatforms));
+  if (field == 0) return names;
+  KILN_ASSIGN(const List list, listAt(bytes, field));
+  if (list.size > kMost) return wrong(list.begin, "absurdly many platforms");
+  for (std::uint32_t i = 0; i < list.size; ++i) {
+    KILN_ASSIGN(const List name, listAt(bytes, list.begin + std::uint64_t{i} * sizeof(std::uint32_t)));
+    if (name.size > kMaxName || name.begin > bytes.size() || name.size > bytes.size() - name.begin)
+      return wrong(name.begin, "the name of a platform is longer than the file, or absurdly long");
+    const Bytes text = bytes.subspan(name.begin, name.size);
+    names.emplace_back(text.begin(), text.end());
+  }
+  return names;
+}
+
 }  // namespace
 
 Result<JaxExport> parseJaxExport(Bytes bytes) {
@@ -56,6 +85,7 @@ Result<JaxExport> parseJaxExport(Bytes bytes) {
   if (convention != 0) {
     KILN_ASSIGN(read.callingConvention, load<std::uint16_t>(bytes, convention));
   }
+  KILN_ASSIGN(read.platforms, platformsOf(bytes, table));
   return read;
 }
 
@@ -70,6 +100,7 @@ Result<Program> readJaxExport(Bytes bytes, std::shared_ptr<const void> owner) {
     return fail(
         program.error().in(form + " from byte " + std::to_string(exported.artifact.data() - bytes.data())));
   program->form = form + " with " + program->form;
+  program->platforms = exported.platforms;
   return program;
 }
 

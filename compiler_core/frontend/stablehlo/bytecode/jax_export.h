@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "compiler_core/frontend/stablehlo/program/program.h"
 
@@ -12,6 +14,7 @@ namespace kiln::stablehlo {
 struct JaxExport {
   Bytes artifact;  // a view of the file
   std::uint16_t callingConvention = 0;
+  std::vector<std::string> platforms;  // in the order of their indices
 };
 
 // kInvalidArgument, with the byte, for what is no such flatbuffer or has no MLIR bytecode in it.

@@ -74,7 +74,10 @@ Result<Type> VhloAttributes::readType(std::size_t index, int depth) {
       case VhloType::kComplex: {
         KILN_ASSIGN(const std::size_t element, cursor.index(types_.size(), "type"));
         KILN_ASSIGN(const Type inner, readType(element, depth + 1));
-        type = plainType(Element::kOther, "complex<" + inner.text + ">");
+        const Element complex = inner.element == Element::kF32   ? Element::kC64
+                                : inner.element == Element::kF64 ? Element::kC128
+                                                                 : Element::kOther;
+        type = plainType(complex, "complex<" + inner.text + ">");
         break;
       }
       case VhloType::kTensor: {
@@ -277,7 +280,7 @@ Result<Type> VhloAttributes::scalarType(Cursor& cursor, int depth) {
 
 Result<Attribute> VhloAttributes::number(Cursor& cursor, bool isFloat, int depth) {
   KILN_ASSIGN(const Type type, scalarType(cursor, depth));
-  if (type.element == Element::kOther) {
+  if (type.element >= Element::kC64) {
     // Of what is read but not served only an index has a value that means something.
     if (isFloat || type.text != "index") return Attribute{};
     return cursor.signedVarint().map([](std::int64_t value) { return Attribute{value}; });

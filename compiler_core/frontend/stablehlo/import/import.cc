@@ -3,8 +3,11 @@
 #include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/graph/bound_parameters.h"
+#include "compiler_core/frontend/graph/input_symbols.h"
 #include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/unsupported.h"
+#include "compiler_core/frontend/stablehlo/complex/split.h"
+#include "compiler_core/frontend/stablehlo/import/entry_arguments.h"
 #include "compiler_core/frontend/stablehlo/import/names.h"
 #include "compiler_core/frontend/stablehlo/import/program_importer.h"
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
@@ -17,8 +20,6 @@ namespace {
 
 using frontend::Captured;
 
-constexpr std::int64_t kMaxTensorBytes = std::int64_t{1} << 40;
-
 std::string quoted(std::string_view text) {
   return (llvm::Twine("'") + llvm::StringRef(text) + "'").str();
 }
@@ -27,7 +28,11 @@ std::string quoted(std::string_view text) {
 class Importer {
  public:
   Importer(mlir::MLIRContext& context, const Program& program, const frontend::ImportOptions& options)
-      : program_(program), builder_(&context), options_(options), body_(program, builder_, captured_) {}
+      : program_(program),
+        builder_(&context),
+        options_(options),
+        symbols_(&context, options),
+        body_(program, builder_, captured_) {}
 
   Result<Captured> run();
 
@@ -36,8 +41,11 @@ class Importer {
     return mlir::NameLoc::get(builder_.getStringAttr(name));
   }
   void describe(const Survey& survey);
-  Result<std::vector<ir::Signature>> arguments();
-  Status bindParameters(const std::vector<ir::Signature>& arguments);
+  DType dtypeOf(std::size_t argument);
+  Status bindParameters();
+  // The argument of @main that becomes of an argument that no file gives.
+  Result<mlir::Type> input(std::size_t argument);
+  Result<Value> valueOf(std::size_t argument, mlir::Block& block, unsigned& next);
   Status inputs();
   Status checkPins() const;
   std::string outputName(std::size_t index) const;
@@ -50,10 +58,12 @@ class Importer {
   mlir::OpBuilder builder_;
   mlir::func::FuncOp main_;
   const frontend::ImportOptions& options_;
+  frontend::InputSymbols symbols_;
   ProgramImporter body_;
   std::optional<frontend::BoundParameters> parameters_;
-  std::vector<bool> isBound_;  // by argument
-  Values arguments_;           // as uses see them
+  std::vector<EntryArgument> given_;               // by argument, as the rest
+  std::vector<std::optional<std::size_t>> bound_;  // its number in parameters_, where a file gives it
+  Values arguments_;                               // as uses see them
 };
 
 void Importer::describe(const Survey& survey) {
@@ -66,74 +76,86 @@ void Importer::describe(const Survey& survey) {
   for (const Operation& operation : entry_->body.operations) evidence.nodes += operation.name != "return";
 }
 
-// What the entry function is called with, as the outside names it.
-Result<std::vector<ir::Signature>> Importer::arguments() {
-  std::vector<ir::Signature> arguments;
-  const std::vector<std::string> names = argumentNames(*entry_);
-  for (std::size_t i = 0; i < names.size(); ++i) {
-    const Type& type = entry_->types[entry_->body.arguments[i]];
-    for (std::int64_t extent : type.shape)
-      if (extent < 0) return invalid("input " + quoted(names[i]) + " has a negative extent");
-    const mlir::Type element = elementType(builder_.getContext(), type.element);
-    const auto bytes = ir::checkedBytes(mlir::RankedTensorType::get(type.shape, element));
-    if (!bytes || *bytes > kMaxTensorBytes)
-      return invalid("input " + quoted(names[i]) + " has the absurd shape " + shapeText(type.shape));
-    arguments.push_back(
-        {names[i], *ir::dtypeOf(element), type.shape, std::vector<std::string>(type.shape.size())});
-  }
-  return arguments;
+DType Importer::dtypeOf(std::size_t argument) {
+  const Type& type = entry_->types[entry_->body.arguments[argument]];
+  return *ir::dtypeOf(elementType(builder_.getContext(), type.element));
 }
 
-// Those of `arguments` that no file gives are the program's inputs.
-Status Importer::bindParameters(const std::vector<ir::Signature>& arguments) {
-  isBound_.assign(arguments.size(), false);
-  if (options_.parameters && !options_.parameters->empty()) {
-    std::vector<parameters::Argument> wanted;
+// Which arguments files give.
+Status Importer::bindParameters() {
+  bound_.resize(given_.size());
+  if (!options_.parameters || options_.parameters->empty()) return {};
+  std::vector<parameters::Argument> wanted;
+  std::vector<std::size_t> places;  // what JAX hands in by itself is nobody's parameter
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (platformIndex(program_, given_[i])) continue;
     // A name that the importer made up is none.
-    for (std::size_t i = 0; i < arguments.size(); ++i)
-      wanted.push_back({i < entry_->arguments.size() ? entry_->arguments[i].name : std::string(),
-                        arguments[i].dtype, arguments[i].shape});
-    KILN_ASSIGN(parameters_, frontend::BoundParameters::bind(wanted, *options_.parameters));
+    wanted.push_back({given_[i].own, dtypeOf(i), entry_->types[entry_->body.arguments[i]].shape});
+    places.push_back(i);
   }
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    isBound_[i] = parameters_ && parameters_->isBound(i);
-    if (!isBound_[i]) {
-      captured_.inputs.push_back(arguments[i]);
-    } else if (options_.pins.contains(arguments[i].name)) {
-      return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(arguments[i].name) +
+  KILN_ASSIGN(parameters_, frontend::BoundParameters::bind(wanted, *options_.parameters));
+  for (std::size_t k = 0; k < places.size(); ++k) {
+    if (!parameters_->isBound(k)) continue;
+    bound_[places[k]] = k;
+    if (options_.pins.contains(given_[places[k]].label))
+      return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(given_[places[k]].label) +
                                                  ", which the parameters give; leave one of them out");
-    }
   }
   return {};
 }
 
+Result<mlir::Type> Importer::input(std::size_t argument) {
+  const Type& type = entry_->types[entry_->body.arguments[argument]];
+  const EntryArgument& given = given_[argument];
+  std::vector<analysis::DeclaredDim> dims;
+  for (std::size_t i = 0; i < type.shape.size(); ++i)
+    dims.push_back(type.shape[i] == kDynamic ? analysis::DeclaredDim{std::nullopt, given.dims[i]}
+                                             : analysis::DeclaredDim{type.shape[i], {}});
+  KILN_ASSIGN(frontend::InputSymbols::Input made, symbols_.input(given.label, dtypeOf(argument), dims));
+  captured_.inputs.push_back(std::move(made.signature));
+  return ir::tensorTypeOf(made.extents, elementType(builder_.getContext(), type.element));
+}
+
+// What uses see of an argument; `next` is the argument of @main that comes next.
+Result<Value> Importer::valueOf(std::size_t argument, mlir::Block& block, unsigned& next) {
+  const std::string& label = given_[argument].label;
+  const mlir::Location place = location(label);
+  if (bound_[argument]) return parameters_->value(*bound_[argument], captured_.weights, builder_, place);
+  if (const auto index = platformIndex(program_, given_[argument]))
+    return frontend::GraphBuilder(builder_, place)
+        .scalar(ir::elementType(builder_.getContext(), dtypeOf(argument)), static_cast<double>(*index));
+  Value value = block.getArgument(next);
+  value.setLoc(place);
+  if (const auto pin = options_.pins.find(label); pin != options_.pins.end()) {
+    KILN_ASSIGN(value, frontend::pinnedValue(builder_, place, captured_.inputs[next], pin->second));
+  }
+  ++next;
+  return value;
+}
+
 Status Importer::inputs() {
-  KILN_ASSIGN(const std::vector<ir::Signature> given, arguments());
-  KILN_TRY(bindParameters(given));
+  given_ = entryArguments(program_, *entry_);
+  KILN_TRY(bindParameters());
   llvm::SmallVector<mlir::Type> types;
-  for (const ir::Signature& input : captured_.inputs)
-    types.push_back(
-        mlir::RankedTensorType::get(input.shape, ir::elementType(builder_.getContext(), input.dtype)));
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    if (bound_[i] || platformIndex(program_, given_[i])) continue;
+    KILN_ASSIGN(const mlir::Type type, input(i));
+    types.push_back(type);
+  }
+  KILN_TRY(symbols_.binder().finish());
+  captured_.symbols = symbols_.symbols();
+  captured_.analyse.dims = symbols_.binder().used();
+  ir::addSymbols(*captured_.module, captured_.symbols);
   main_ = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), ir::kMain,
                                      builder_.getFunctionType(types, {}));
   mlir::Block* block = main_.addEntryBlock();
   builder_.setInsertionPointToEnd(block);
   main_.setAllArgAttrs(namesOf(captured_.inputs));
   unsigned next = 0;
-  for (std::size_t i = 0; i < given.size(); ++i) {
-    const mlir::Location place = location(given[i].name);
-    if (isBound_[i]) {
-      arguments_.push_back(parameters_->value(i, captured_.weights, builder_, place));
-      continue;
-    }
-    Value value = block->getArgument(next++);
-    value.setLoc(place);
-    if (const auto pin = options_.pins.find(given[i].name); pin != options_.pins.end()) {
-      KILN_ASSIGN(value, frontend::pinnedValue(builder_, place, given[i], pin->second));
-    }
+  for (std::size_t i = 0; i < given_.size(); ++i) {
+    KILN_ASSIGN(const Value value, valueOf(i, *block, next));
     arguments_.push_back(value);
   }
-  KILN_TRY(analysis::DimBinder(options_.dims, options_.ranges).finish());
   return checkPins();
 }
 
@@ -171,12 +193,10 @@ llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Sig
 
 Status Importer::outputs(const Values& results) {
   FreeNames names;
-  for (std::size_t i = 0; i < results.size(); ++i) {
-    auto type = ir::tensorType(results[i]);
-    captured_.outputs.push_back({names.take(outputName(i)), *ir::dtypeOf(type.getElementType()),
-                                 type.getShape().vec(),
-                                 std::vector<std::string>(static_cast<std::size_t>(type.getRank()))});
-  }
+  const ir::SizeTexts sizes(*captured_.module);
+  for (std::size_t i = 0; i < results.size(); ++i)
+    captured_.outputs.push_back(
+        frontend::signatureOf(names.take(outputName(i)), ir::tensorType(results[i]), sizes));
   mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
   main_.setFunctionType(
       builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results))));
@@ -209,7 +229,13 @@ Result<Captured> Importer::run() {
 
 Result<Captured> importProgram(mlir::MLIRContext& context, const Program& program,
                                const frontend::ImportOptions& options) {
-  return Importer(context, program, options).run();
+  if (!hasComplex(program) || !program.entry()) return Importer(context, program, options).run();
+  // What is not served is told of the program as it is written.
+  KILN_ASSIGN(const Survey found, survey(program, *program.entry()));
+  if (!found.unsupported.empty())
+    return fail(frontend::unsupportedError(found.unsupported, found.operations));
+  const Program reals = splitComplex(program, found.reached);
+  return Importer(context, reals, options).run();
 }
 
 }  // namespace kiln::stablehlo

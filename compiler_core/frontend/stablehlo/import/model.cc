@@ -1,5 +1,6 @@
 #include "compiler_core/frontend/stablehlo/import/model.h"
 
+#include "compiler_core/frontend/stablehlo/import/entry_arguments.h"
 #include "compiler_core/frontend/stablehlo/import/import.h"
 #include "compiler_core/frontend/stablehlo/import/names.h"
 #include "compiler_core/frontend/stablehlo/read.h"
@@ -16,7 +17,11 @@ class StableHloModel : public frontend::Model {
   std::string form() const override { return program_.form; }
   std::vector<std::string> inputNames() const override {
     const Function* entry = program_.entry();
-    return entry ? argumentNames(*entry) : std::vector<std::string>();
+    std::vector<std::string> names;
+    if (!entry) return names;
+    for (const EntryArgument& argument : entryArguments(program_, *entry))
+      if (!platformIndex(program_, argument)) names.push_back(argument.label);
+    return names;
   }
   Result<std::vector<std::string>> externalFiles() const override { return std::vector<std::string>(); }
   std::vector<std::string> unknownNames(const PartitionRules& rules) const override {

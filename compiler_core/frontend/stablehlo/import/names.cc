@@ -12,16 +12,6 @@ std::string FreeNames::take(std::string wanted) {
   return name;
 }
 
-std::vector<std::string> argumentNames(const Function& function) {
-  FreeNames free;
-  std::vector<std::string> names;
-  for (std::size_t i = 0; i < function.body.arguments.size(); ++i) {
-    const std::string own = i < function.arguments.size() ? function.arguments[i].name : std::string();
-    names.push_back(free.take(own.empty() ? "arg" + std::to_string(i) : own));
-  }
-  return names;
-}
-
 std::string nodeName(const Operation& operation, std::size_t index) {
   return operation.location.empty() ? operation.name + "/" + std::to_string(index) : operation.location;
 }

@@ -19,9 +19,6 @@ class FreeNames {
   std::set<std::string> taken_;
 };
 
-// By argument: as the program names it, else "arg0"...
-std::vector<std::string> argumentNames(const Function& function);
-
 // What the operation number `index` of a region is called within its function.
 std::string nodeName(const Operation& operation, std::size_t index);
 

@@ -20,6 +20,14 @@ std::string typeText(const Type& type) {
   return type.text.empty() ? "a tensor of shape " + shapeText(type.shape) : type.text;
 }
 
+// Whether extents are those that the program declares, which may be left open there.
+bool fits(llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<std::int64_t> declared) {
+  return shape.size() == declared.size() && llvm::all_of(llvm::zip_equal(shape, declared), [](auto pair) {
+           const auto [extent, wanted] = pair;
+           return extent == wanted || wanted == kDynamic;
+         });
+}
+
 class Restored {
  public:
   Restored(bool& flag, bool value) : flag_(flag), before_(flag) { flag = value; }
@@ -185,15 +193,18 @@ Status ProgramImporter::operation(Frame& frame, const Operation& operation, std:
 }
 
 // Elementwise operations take operands of one shape; the graph would broadcast others.
-Status ProgramImporter::checkShapes(const Frame& frame, const Operation& operation,
+Status ProgramImporter::checkShapes(OperationContext& context, const Frame& frame, const Operation& operation,
                                     const Values& operands) const {
   const auto& shape = frame.function.types[operation.results[0]].shape;
+  const Value* first = nullptr;  // that is no scalar beside tensors
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    if (shapeOf(operands[i]) == llvm::ArrayRef(shape)) continue;
     const bool mayBeScalar = (operation.name == "select" && i == 0) || (operation.name == "clamp" && i != 1);
-    if (!mayBeScalar || rankOf(operands[i]) != 0)
+    if (mayBeScalar && rankOf(operands[i]) == 0) continue;
+    if (!fits(shapeOf(operands[i]), shape))
       return invalid("operand " + std::to_string(i) + " has the shape " + shapeText(shapeOf(operands[i])) +
                      ", the result has " + shapeText(shape));
+    if (!first) first = &operands[i];
+    KILN_TRY(sameExtents(context, dimsOf(operands[i]), dimsOf(*first), "operands differ in shape"));
   }
   return {};
 }
@@ -216,10 +227,14 @@ Result<Values> ProgramImporter::made(Frame& frame, const Operation& operation, c
   if (operation.results.empty() && operation.name != "custom_call" && operation.name != "while" &&
       operation.name != "optimization_barrier")
     return invalid("it has no result");
-  if (row->pointwise && !isPointwise_) KILN_TRY(checkShapes(frame, operation, operands));
   captured_.operators.try_emplace(label, fullName(operation));
   const mlir::Location location = mlir::NameLoc::get(builder_.getStringAttr(label));
   OperationContext context(builder_, location, {frame.function, operation, operands, isPointwise_}, *this);
+  if (row->pointwise && !isPointwise_) KILN_TRY(checkShapes(context, frame, operation, operands));
+  if (!row->pointwise && !row->symbolic)
+    for (Value operand : operands)
+      if (!ir::tensorType(operand).hasStaticShape())
+        return context.undecided("the size of an operand, of " + context.typeText(operand) + ",");
   return row->import(context);
 }
 
@@ -265,9 +280,13 @@ Status ProgramImporter::check(const Frame& frame, ValueId value, Value made) con
   if (isPointwise_ || !made) return {};
   const Type& declared = frame.function.types[value];
   auto type = ir::tensorType(made);
-  if (declared.kind == Type::Kind::kTensor && type.getShape() == llvm::ArrayRef(declared.shape) &&
+  if (declared.kind == Type::Kind::kTensor && fits(type.getShape(), declared.shape) &&
       type.getElementType() == elementType(builder_.getContext(), declared.element))
     return {};
+  const bool isOpen = !type.hasStaticShape() && declared.shape.size() == type.getShape().size();
+  if (isOpen)
+    return unserved("a value whose sizes only a run gives where the program declares " + typeText(declared) +
+                    ", is not served");
   return invalid("a value of type " + ir::typeText(*ir::dtypeOf(type.getElementType()), type.getShape()) +
                  " where the program declares " + typeText(declared));
 }

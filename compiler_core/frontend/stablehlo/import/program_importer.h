@@ -22,6 +22,10 @@ class ProgramImporter : public Bodies {
   Result<Values> run(const Region& region, const Values& arguments, bool pointwise) override;
   bool isPointwise(const Region& region) const override;
   Result<Value> literal(const Literal& literal, mlir::Location location) override;
+  const Region* functionBody(std::string_view name) const override {
+    const Function* found = program_.find(name);
+    return found ? &found->body : nullptr;
+  }
 
  private:
   // A function while it is imported.
@@ -37,7 +41,8 @@ class ProgramImporter : public Bodies {
   const Function* calleeOf(const Operation& operation, std::string_view attribute) const;
   Status operations(Frame& frame, const Region& region);
   Status operation(Frame& frame, const Operation& operation, std::size_t index);
-  Status checkShapes(const Frame& frame, const Operation& operation, const Values& operands) const;
+  Status checkShapes(OperationContext& context, const Frame& frame, const Operation& operation,
+                     const Values& operands) const;
   Result<Values> made(Frame& frame, const Operation& operation, const Values& operands, std::string label);
   Result<Values> call(const Operation& operation, std::string_view attribute, const Values& operands,
                       const std::string& label);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <set>
 
+#include "compiler_core/frontend/stablehlo/complex/split.h"
+#include "compiler_core/frontend/stablehlo/import/entry_arguments.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
+#include "compiler_core/frontend/stablehlo/program/attributes.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -31,11 +34,10 @@ bool isSensible(const Type& type) {
 
 // Why values of this type are not served; "" where they are.
 std::string whyNot(const Type& type) {
+  if (isComplex(type)) return "";  // is the operation's to say
   if (type.kind == Type::Kind::kTuple) return "tuples are not served";
   if (type.kind == Type::Kind::kOther) return "values of type " + type.text + " are not served";
   if (type.element == Element::kOther) return "tensors of type " + type.text + " are not served";
-  if (std::ranges::find(type.shape, kDynamic) != type.shape.end())
-    return "the shape of " + type.text + " is known at run time only, which is not served";
   return "";
 }
 
@@ -53,15 +55,16 @@ class Surveyor {
         return fail(Code::kInvalidArgument,
                     "function " + function.name + " has the absurd type " + type.text);
     ++result_.functions;
+    result_.reached.push_back(&function);
     calls_.push_back(&function);
     for (std::size_t i = 0; i < function.body.arguments.size(); ++i) {
       const ValueId value = function.body.arguments[i];
       if (value >= function.types.size()) return missingType(function);
-      if (std::string why = whyNot(function.types[value]); !why.empty() && depth == 0) {
-        const std::string name = i < function.arguments.size() ? function.arguments[i].name : std::string();
-        note(name.empty() ? "argument " + std::to_string(i) : "argument '" + name + "'", "(input)", why);
-      }
+      if (depth == 0) argument(function, i, function.types[value]);
     }
+    if (depth == 0 && std::ranges::any_of(function.results, isComplex))
+      note("function " + function.name, "(output)",
+           "complex numbers are served within a program, not as its results");
     KILN_TRY(region(function, function.body, depth));
     calls_.pop_back();
     return {};
@@ -70,6 +73,24 @@ class Surveyor {
   Survey take() { return std::move(result_); }
 
  private:
+  // Of the entry function.
+  void argument(const Function& function, std::size_t index, const Type& type) {
+    std::string why =
+        isComplex(type) ? "complex numbers are served within a program, not as its arguments" : whyNot(type);
+    std::string name;
+    if (index < function.arguments.size()) {
+      const Argument& argument = function.arguments[index];
+      name = argument.name;
+      const auto* size = attributeAs<std::string>(argument.attributes, kGlobalConstant);
+      if (size && *size != kPlatformIndex)
+        why = "it is the size '" + *size +
+              "', and what it is the size of is not in the file; export the function with jax.export, whose "
+              "programs work out their sizes themselves";
+    }
+    if (why.empty()) return;
+    note(name.empty() ? "argument " + std::to_string(index) : "argument '" + name + "'", "(input)", why);
+  }
+
   static tl::unexpected<Error> missingType(const Function& function) {
     return fail(Code::kInvalidArgument, "function " + function.name + ": a value has no type");
   }
@@ -95,7 +116,7 @@ class Surveyor {
     for (const auto* list : {&operation.operands, &operation.results})
       for (ValueId value : *list)
         if (value >= function.types.size()) return missingType(function);
-    std::string why = reason(operation);
+    std::string why = reason(operation, function);
     for (ValueId value : operation.results)
       if (why.empty()) why = whyNot(function.types[value]);
     if (!why.empty()) note(place, fullName(operation), why);
@@ -106,7 +127,14 @@ class Surveyor {
     return this->function(*callee, depth + 1);
   }
 
-  static std::string reason(const Operation& operation) {
+  static std::string reason(const Operation& operation, const Function& function) {
+    const auto isTouched = [&](const std::vector<ValueId>& values) {
+      return std::ranges::any_of(values, [&](ValueId value) { return isComplex(function.types[value]); });
+    };
+    if (isTouched(operation.operands) || isTouched(operation.results))
+      return isSplittable(operation, function)    ? ""
+             : whyMissing(operation.name).empty() ? "it is not served for complex numbers"
+                                                  : std::string(whyMissing(operation.name));
     if (operation.name == "call" || operation.name == "composite") return "";
     if (!findRow(operation.name)) {
       const std::string_view why = whyMissing(operation.name);

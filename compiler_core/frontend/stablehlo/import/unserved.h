@@ -18,6 +18,7 @@ struct Survey {
   std::int64_t functions = 0;                    // those functions
   std::map<std::string, std::int64_t> byName;    // operations by their full names
   std::vector<ir::UnsupportedNode> unsupported;  // in the order of the program
+  std::vector<const Function*> reached;          // each once, the entry function first
 };
 
 // Looks at `entry` and what it calls. kInvalidArgument: a function is not there or calls itself, a value has

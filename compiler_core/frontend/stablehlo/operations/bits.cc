@@ -211,7 +211,7 @@ Result<Values> bitcastConvert(OperationContext& op) {
     KILN_ASSIGN(Value result, op.bitcast(input, to));
     return Values{result};
   }
-  Dims shape(shapeOf(input));
+  Shape shape = dimsOf(input);
   const unsigned large = std::max(have, want), small = std::min(have, want);
   const auto parts = static_cast<std::int64_t>(large / small);
   auto word = [&](unsigned width) {
@@ -226,7 +226,7 @@ Result<Values> bitcastConvert(OperationContext& op) {
     if (small < 8) return one((pieces & bitsScalar(op, word(have), (1u << small) - 1)).cast(to));
     return one(bitcastTo(op, pieces.cast(word(small)), to));
   }
-  if (shape.empty() || shape.back() != parts)
+  if (shape.empty() || !(shape.back() == Dim(parts)))
     return invalid("the last dimension must hold the parts of one element");
   Term pieces = small == 1  ? op.term(0)
                 : small < 8 ? op.term(0).cast(op.unsignedOf(from))
@@ -295,7 +295,7 @@ Term inFloat32(OperationContext& op, const Values& operands,
 std::span<const Row> bitRows() {
   static constexpr Row kRows[] = {
       {"atan2", atan2, 2, 0, true},
-      {"bitcast_convert", bitcastConvert, 1},
+      {"bitcast_convert", bitcastConvert, 1, 0, false, true},
       {"cbrt", cbrt, 1, 0, true},
       {"chlo.is_inf", isInfinite<0>, 1, 0, true},
       {"chlo.is_neg_inf", isInfinite<-1>, 1, 0, true},

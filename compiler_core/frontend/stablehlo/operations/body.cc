@@ -92,9 +92,10 @@ Result<Values> combineRows(OperationContext& op, Values inputs, Combiner combine
     for (Value input : inputs) {
       KILN_ASSIGN(Value a, sliceAlong(op, input, 0, 0, rows / 2, 2));
       KILN_ASSIGN(Value b, sliceAlong(op, input, 0, 1, rows / 2, 2));
-      KILN_ASSIGN(Value c, sliceAlong(op, input, 0, rows / 2 * 2, rows % 2));
       even.push_back(a);
       odd.push_back(b);
+      if (rows % 2 == 0) continue;
+      KILN_ASSIGN(Value c, sliceAlong(op, input, 0, rows - 1, 1));
       rest.push_back(c);
     }
     KILN_ASSIGN(Values combined, combine(even, odd));

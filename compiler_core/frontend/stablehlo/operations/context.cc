@@ -40,7 +40,9 @@ DType dtypeOf(Element element) {
     case Element::kF64:
       return DType::kF64;
     case Element::kF32:
-    case Element::kOther:  // has been refused
+    case Element::kC64:  // have been taken apart or refused, as all below
+    case Element::kC128:
+    case Element::kOther:
       break;
   }
   return DType::kF32;
@@ -60,13 +62,20 @@ mlir::Type OperationContext::resultElement(std::size_t index) const {
   return elementType(context(), resultType(index).element);
 }
 
+Result<Dims> OperationContext::resultShape(std::size_t index) const {
+  const std::vector<std::int64_t>& shape = resultType(index).shape;
+  if (llvm::is_contained(shape, kDynamic))
+    return unserved("a result whose sizes only a run gives is not served here");
+  return Dims(shape.begin(), shape.end());
+}
+
 Result<Values> OperationContext::runPointwise(const Region& region, const Values& arguments,
-                                              const Dims& shape) {
+                                              llvm::ArrayRef<Dim> shape) {
   if (!bodies_.isPointwise(region))
     return unserved("a body with operations that do not work on single elements is not served");
   KILN_ASSIGN(Values results, bodies_.run(region, arguments, /*pointwise=*/true));
   for (Value& result : results) {
-    KILN_ASSIGN(result, broadcast(result, shape));
+    KILN_ASSIGN(result, broadcast(result, Shape(shape)));
   }
   return results;
 }
@@ -186,9 +195,32 @@ std::int64_t elementsOf(llvm::ArrayRef<std::int64_t> shape) {
   return count;
 }
 
+bool isEmpty(llvm::ArrayRef<Dim> shape) {
+  return llvm::is_contained(shape, Dim(0));
+}
+
+Status sameExtents(OperationContext& op, llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b,
+                   const std::string& what) {
+  if (a.size() != b.size()) return invalid(what);
+  for (auto [x, y] : llvm::zip_equal(a, b)) {
+    if (x == y) continue;
+    if (x.isStatic() && y.isStatic()) return invalid(what);
+    return op.undecided("whether the extents " + op.describe(x) + " and " + op.describe(y) + " are the same");
+  }
+  return {};
+}
+
+Status notBelow(OperationContext& op, const Dim& most, const Dim& least, const std::string& what) {
+  const auto room = op.rangeOf(most - least);
+  if (room && room->max < 0) return invalid(what);
+  if (!room || room->min < 0)
+    return op.undecided("whether " + op.describe(least) + " is more than " + op.describe(most));
+  return {};
+}
+
 Result<Value> padAny(OperationContext& op, Value input, Value value, llvm::ArrayRef<std::int64_t> low,
                      llvm::ArrayRef<std::int64_t> high, llvm::ArrayRef<std::int64_t> interior) {
-  Dims before, after, offsets, sizes;
+  Dims before, after, offsets;
   bool isPadded = false, isCut = false;
   for (std::size_t i = 0; i < low.size(); ++i) {
     before.push_back(std::max<std::int64_t>(low[i], 0));
@@ -200,17 +232,19 @@ Result<Value> padAny(OperationContext& op, Value input, Value value, llvm::Array
     KILN_ASSIGN(input, op.pad(ir::PadMode::Constant, input, value, before, after, interior));
   }
   if (!isCut) return input;
+  Shape sizes = dimsOf(input);
   for (std::size_t i = 0; i < low.size(); ++i) {
     offsets.push_back(-std::min<std::int64_t>(low[i], 0));
-    sizes.push_back(shapeOf(input)[i] - offsets[i] + std::min<std::int64_t>(high[i], 0));
-    if (sizes[i] < 0) return invalid("negative padding cuts off more than there is");
+    sizes[i] = sizes[i] - offsets[i] + std::min<std::int64_t>(high[i], 0);
+    KILN_TRY(notBelow(op, sizes[i], 0, "negative padding cuts off more than there is"));
   }
   return op.slice(input, offsets, Dims(low.size(), 1), sizes);
 }
 
 Result<Value> sliceAlong(OperationContext& op, Value input, std::int64_t axis, std::int64_t offset,
-                         std::int64_t size, std::int64_t stride) {
-  Dims offsets(static_cast<std::size_t>(rankOf(input)), 0), strides(offsets.size(), 1), sizes(shapeOf(input));
+                         const Dim& size, std::int64_t stride) {
+  Dims offsets(static_cast<std::size_t>(rankOf(input)), 0), strides(offsets.size(), 1);
+  Shape sizes = dimsOf(input);
   offsets[static_cast<std::size_t>(axis)] = offset;
   strides[static_cast<std::size_t>(axis)] = stride;
   sizes[static_cast<std::size_t>(axis)] = size;

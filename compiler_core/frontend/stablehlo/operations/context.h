@@ -34,6 +34,8 @@ class Bodies {
   // Whether every operation in it works element by element on scalars, so that it can be run pointwise.
   virtual bool isPointwise(const Region& region) const = 0;
   virtual Result<Value> literal(const Literal& literal, mlir::Location location) = 0;
+  // The body of a function of the program; null where there is none of this name.
+  virtual const Region* functionBody(std::string_view name) const = 0;
 };
 
 // An operation where it stands in the program.
@@ -44,7 +46,7 @@ struct OperationUse {
   bool pointwise;   // inside of a region that is run pointwise
 };
 
-// Of the dialect; only for elements that it has, which Element::kOther are not.
+// Of the dialect; only for elements that it has, which complex ones and Element::kOther are not.
 mlir::Type elementType(mlir::MLIRContext* context, Element element);
 
 class OperationContext : public frontend::GraphBuilder {
@@ -68,9 +70,8 @@ class OperationContext : public frontend::GraphBuilder {
     return use_.function.types[use_.operation.results[index]];
   }
   mlir::Type resultElement(std::size_t index = 0) const;
-  Dims resultShape(std::size_t index = 0) const {
-    return Dims(resultType(index).shape.begin(), resultType(index).shape.end());
-  }
+  // As the program states it; kUnimplemented where it leaves an extent to the run.
+  Result<Dims> resultShape(std::size_t index = 0) const;
   const Region& region(std::size_t index) const { return use_.operation.regions[index]; }
   Result<Values> run(const Region& region, const Values& arguments) {
     return bodies_.run(region, arguments, use_.pointwise);
@@ -82,7 +83,8 @@ class OperationContext : public frontend::GraphBuilder {
   bool canRunPointwise(const Region& region) const { return bodies_.isPointwise(region); }
   // The region on tensors in place of scalars; results have `shape`. kUnimplemented where an operation in it
   // does not work element by element.
-  Result<Values> runPointwise(const Region& region, const Values& arguments, const Dims& shape);
+  Result<Values> runPointwise(const Region& region, const Values& arguments, llvm::ArrayRef<Dim> shape);
+  const Region* functionBody(std::string_view name) const { return bodies_.functionBody(name); }
   Result<Value> literal(const Literal& value) { return bodies_.literal(value, location()); }
 
   // An attribute, or `fallback` where it is absent; kInvalidArgument where it is something else.
@@ -125,14 +127,22 @@ inline tl::unexpected<Error> unserved(std::string message) {
 Dims otherDims(std::int64_t rank, llvm::ArrayRef<std::int64_t> some);
 // 0, 1, ... rank - 1.
 Dims allDims(std::int64_t rank);
-// The largest number where there are more.
+// Of numbers; the largest number where there are more.
 std::int64_t elementsOf(llvm::ArrayRef<std::int64_t> shape);
+// Whether there is no element at any size.
+bool isEmpty(llvm::ArrayRef<Dim> shape);
+// kInvalidArgument with `what` where two extents differ, kUnimplemented where sizes are not known to be the
+// same.
+Status sameExtents(OperationContext& op, llvm::ArrayRef<Dim> a, llvm::ArrayRef<Dim> b,
+                   const std::string& what);
+// kInvalidArgument with `what` where `most` is below `least`, kUnimplemented where some sizes may make it so.
+Status notBelow(OperationContext& op, const Dim& most, const Dim& least, const std::string& what);
 
 // Padding with negative amounts, which cut off; `value` is a scalar.
 Result<Value> padAny(OperationContext& op, Value input, Value value, llvm::ArrayRef<std::int64_t> low,
                      llvm::ArrayRef<std::int64_t> high, llvm::ArrayRef<std::int64_t> interior);
 // Along one dimension.
 Result<Value> sliceAlong(OperationContext& op, Value input, std::int64_t axis, std::int64_t offset,
-                         std::int64_t size, std::int64_t stride = 1);
+                         const Dim& size, std::int64_t stride = 1);
 
 }  // namespace kiln::stablehlo

@@ -4,9 +4,9 @@
 namespace kiln::stablehlo {
 namespace {
 
-Dims extentsOf(Value value, llvm::ArrayRef<std::int64_t> dims) {
-  Dims extents;
-  for (std::int64_t dim : dims) extents.push_back(shapeOf(value)[dim]);
+Shape extentsOf(Value value, llvm::ArrayRef<std::int64_t> dims) {
+  Shape extents;
+  for (std::int64_t dim : dims) extents.push_back(dimsOf(value)[dim]);
   return extents;
 }
 
@@ -14,12 +14,13 @@ Dims extentsOf(Value value, llvm::ArrayRef<std::int64_t> dims) {
 // there is no batch.
 Result<Value> grouped(OperationContext& op, Value value, llvm::ArrayRef<std::int64_t> batch,
                       llvm::ArrayRef<std::int64_t> first, llvm::ArrayRef<std::int64_t> second) {
-  Dims order(batch), shape;
+  Dims order(batch);
+  Shape shape;
   llvm::append_range(order, first);
   llvm::append_range(order, second);
-  if (!batch.empty()) shape.push_back(elementsOf(extentsOf(value, batch)));
-  shape.push_back(elementsOf(extentsOf(value, first)));
-  shape.push_back(elementsOf(extentsOf(value, second)));
+  if (!batch.empty()) shape.push_back(ir::product(extentsOf(value, batch)));
+  shape.push_back(ir::product(extentsOf(value, first)));
+  shape.push_back(ir::product(extentsOf(value, second)));
   if (!llvm::is_sorted(order)) {
     KILN_ASSIGN(value, op.transpose(value, order));
   }
@@ -46,9 +47,9 @@ Result<Roles> rolesOf(OperationContext& op, std::size_t operand, std::string_vie
 
 Result<Values> product(OperationContext& op, const Roles& left, const Roles& right) {
   Value lhs = op.operand(0), rhs = op.operand(1);
-  if (extentsOf(lhs, left.batch) != extentsOf(rhs, right.batch) ||
-      extentsOf(lhs, left.contracted) != extentsOf(rhs, right.contracted))
-    return invalid("the batching or contracting dimensions of the operands differ");
+  const std::string differ = "the batching or contracting dimensions of the operands differ";
+  KILN_TRY(sameExtents(op, extentsOf(lhs, left.batch), extentsOf(rhs, right.batch), differ));
+  KILN_TRY(sameExtents(op, extentsOf(lhs, left.contracted), extentsOf(rhs, right.contracted), differ));
   // Products are added up in the result's type; those of i1 count, and any at all is true.
   const mlir::Type element = op.resultElement();
   const mlir::Type working = element.isInteger() && element.getIntOrFloatBitWidth() < 8
@@ -56,10 +57,10 @@ Result<Values> product(OperationContext& op, const Roles& left, const Roles& rig
                                  : element;
   KILN_ASSIGN(lhs, op.cast(lhs, working));
   KILN_ASSIGN(rhs, op.cast(rhs, working));
-  Dims shape(extentsOf(lhs, left.batch));
+  Shape shape = extentsOf(lhs, left.batch);
   llvm::append_range(shape, extentsOf(lhs, left.free));
   llvm::append_range(shape, extentsOf(rhs, right.free));
-  if (elementsOf(shape) == 0) {
+  if (isEmpty(shape)) {
     KILN_ASSIGN(Value empty, op.filled(element, shape, 0));
     return Values{empty};
   }
@@ -87,7 +88,8 @@ Result<Values> dot(OperationContext& op) {
 }  // namespace
 
 std::span<const Row> contractionRows() {
-  static constexpr Row kRows[] = {{"dot", dot, 2}, {"dot_general", dotGeneral, 2}};
+  static constexpr Row kRows[] = {{"dot", dot, 2, 0, false, true},
+                                  {"dot_general", dotGeneral, 2, 0, false, true}};
   return kRows;
 }
 

@@ -21,7 +21,7 @@ GraphBuilder::Yielded branch(OperationContext& op, const Region& region) {
 Result<Values> choose(OperationContext& op, Value condition,
                       llvm::function_ref<GraphBuilder::Yielded()> onTrue,
                       llvm::function_ref<GraphBuilder::Yielded()> onFalse) {
-  if (!elementOf(condition).isInteger(1) || elementsOf(shapeOf(condition)) != 1)
+  if (!elementOf(condition).isInteger(1) || !(ir::product(dimsOf(condition)) == Dim(1)))
     return invalid("the condition is no scalar of i1");
   if (const auto known = knownCondition(condition)) {
     KILN_ASSIGN(std::optional<Values> only, *known ? onTrue() : onFalse());
@@ -107,8 +107,9 @@ Result<Values> whileLoop(OperationContext& op) {
 }  // namespace
 
 std::span<const Row> controlRows() {
-  static constexpr Row kRows[] = {
-      {"case", caseOf, 1, kAnyRegions}, {"if", ifElse, 1, 2}, {"while", whileLoop, 0, 2}};
+  static constexpr Row kRows[] = {{"case", caseOf, 1, kAnyRegions, false, true},
+                                  {"if", ifElse, 1, 2, false, true},
+                                  {"while", whileLoop, 0, 2, false, true}};
   return kRows;
 }
 

@@ -39,7 +39,8 @@ Result<Layout> layoutOf(OperationContext& op, std::string_view first, std::strin
 // `values` has two entries for each spatial dimension.
 Result<Convolution> readConvolution(OperationContext& op, const Dims* padding) {
   const std::int64_t rank = rankOf(op.operand(0));
-  if (rank < 2 || rankOf(op.operand(1)) != rank || static_cast<std::int64_t>(op.resultShape().size()) != rank)
+  if (rank < 2 || rankOf(op.operand(1)) != rank ||
+      static_cast<std::int64_t>(op.resultType().shape.size()) != rank)
     return invalid("the operands and the result have one rank of 2 or more");
   const auto spatial = static_cast<std::size_t>(rank - 2);
   Convolution conv;
@@ -72,9 +73,13 @@ Result<Convolution> readConvolution(OperationContext& op, const Dims* padding) {
 
 // Groups of the batch become groups of the features: [g * N, C, ...] is [N, g * C, ...].
 Result<Value> batchGroupsToFeatures(OperationContext& op, Value input, std::int64_t groups) {
-  const Dims shape(shapeOf(input));
-  if (shape[0] % groups != 0) return invalid("the batch does not divide into its groups");
-  Dims split{groups, shape[0] / groups}, order{1, 0}, joined{shape[0] / groups, groups * shape[1]};
+  const Shape shape = dimsOf(input);
+  const auto each = ir::exactDiv(shape[0], groups);
+  if (!each && shape[0].isStatic()) return invalid("the batch does not divide into its groups");
+  if (!each)
+    return op.undecided("whether the batch of " + op.describe(shape[0]) + " divides into its groups");
+  Shape split{groups, *each}, joined{*each, Dim(groups) * shape[1]};
+  Dims order{1, 0};
   for (std::size_t i = 1; i < shape.size(); ++i) {
     split.push_back(shape[i]);
     order.push_back(static_cast<std::int64_t>(i) + 1);
@@ -106,13 +111,13 @@ Result<Value> turned(OperationContext& op, Value value, const Dims& order) {
 
 Result<Values> convolve(OperationContext& op, Convolution conv) {
   const mlir::Type element = op.resultElement();
-  const Dims shape = op.resultShape();
   const std::size_t spatial = conv.strides.size();
   if (spatial > 3)
     return unserved("a convolution over " + std::to_string(spatial) +
                     " dimensions is not served; at most 3 are");
-  if (elementsOf(shape) == 0 || elementsOf(shapeOf(op.operand(0))) == 0 ||
-      elementsOf(shapeOf(op.operand(1))) == 0) {
+  if (llvm::is_contained(op.resultType().shape, 0) || isEmpty(dimsOf(op.operand(0))) ||
+      isEmpty(dimsOf(op.operand(1)))) {
+    KILN_ASSIGN(const Dims shape, op.resultShape());
     KILN_ASSIGN(Value zeros, op.filled(element, shape, 0));
     return Values{zeros};
   }
@@ -127,7 +132,7 @@ Result<Values> convolve(OperationContext& op, Convolution conv) {
   KILN_ASSIGN(input, paddedInput(op, input, conv));
   if (spatial == 0) {
     // A product of matrices, as a window of one element.
-    Dims inputShape(shapeOf(input)), kernelShape(shapeOf(kernel));
+    Shape inputShape = dimsOf(input), kernelShape = dimsOf(kernel);
     inputShape.push_back(1);
     kernelShape.push_back(1);
     KILN_ASSIGN(input, op.reshape(input, inputShape));
@@ -138,7 +143,8 @@ Result<Values> convolve(OperationContext& op, Convolution conv) {
   frontend::GraphBuilder::Slide slide{conv.strides, conv.low, conv.rhsDilations};
   llvm::append_range(slide.pads, conv.high);
   KILN_ASSIGN(Value result, op.conv(input, kernel, {}, slide, conv.featureGroups * conv.batchGroups));
-  Dims made(shapeOf(result)), back(spatial + 2, 0);
+  Shape made = dimsOf(result);
+  Dims back(spatial + 2, 0);
   if (spatial == 0) {
     made.pop_back();
     KILN_ASSIGN(result, op.reshape(result, made));
@@ -154,18 +160,20 @@ Result<Values> convolution(OperationContext& op) {
 }
 
 Result<Values> dynamicConv(OperationContext& op) {
-  auto padding = frontend::GraphBuilder::constantIntegers(op.operand(2));
-  if (!padding) return frontend::GraphBuilder::notConstant("the padding", op.operand(2));
-  if (static_cast<std::int64_t>(padding->size()) != 2 * (rankOf(op.operand(0)) - 2))
-    return invalid("the padding needs two entries for each spatial dimension");
-  KILN_ASSIGN(Convolution conv, readConvolution(op, &*padding));
+  const std::int64_t entries = 2 * (rankOf(op.operand(0)) - 2);
+  if (entries < 0) return invalid("the operand has one rank of 2 or more");
+  KILN_ASSIGN(const Shape amounts, sizesIn(op, 2, "the padding", static_cast<std::size_t>(entries)));
+  if (!ir::isStatic(amounts)) return op.undecided("the padding (" + op.describe(amounts) + ")");
+  const Dims padding = ir::numbers(amounts);
+  KILN_ASSIGN(Convolution conv, readConvolution(op, &padding));
   return convolve(op, std::move(conv));
 }
 
 }  // namespace
 
 std::span<const Row> convolutionRows() {
-  static constexpr Row kRows[] = {{"convolution", convolution, 2}, {"dynamic_conv", dynamicConv, 3}};
+  static constexpr Row kRows[] = {{"convolution", convolution, 2, 0, false, true},
+                                  {"dynamic_conv", dynamicConv, 3, 0, false, true}};
   return kRows;
 }
 

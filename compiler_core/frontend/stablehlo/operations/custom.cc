@@ -1,6 +1,7 @@
 // custom_call, by the names of its targets.
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
 #include "compiler_core/frontend/stablehlo/operations/sort.h"
+#include "compiler_core/frontend/stablehlo/operations/window.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -23,15 +24,61 @@ Result<Values> mhloTopK(OperationContext& op) {
   return topK(op, *k, !isLargest || *isLargest);
 }
 
+// "{0}" in the text of an assertion is the first of the values that it names.
+std::string withValues(OperationContext& op, llvm::StringRef text) {
+  constexpr std::size_t kMaxText = 2048;
+  std::string result;
+  while (!text.empty() && result.size() < kMaxText) {
+    const auto [before, behind] = text.split('{');
+    result += before;
+    if (before.size() == text.size()) break;
+    const auto [number, rest] = behind.split('}');
+    std::size_t index = 0;
+    const bool isPlace = rest.size() + number.size() < behind.size() && !number.getAsInteger(10, index) &&
+                         index + 1 < op.operandCount();
+    const auto value =
+        isPlace ? frontend::GraphBuilder::symbolicIntegers(op.operand(index + 1)) : std::nullopt;
+    if (value && value->size() == 1) {
+      result += op.describe(value->front());
+      if (const auto range = op.rangeOf(value->front()); range && !value->front().isStatic())
+        result += " (" + std::to_string(range->min) + " to " + std::to_string(range->max) + ")";
+      text = rest;
+    } else {
+      result += '{';
+      text = behind;
+    }
+  }
+  return result.substr(0, kMaxText);
+}
+
+// JAX's condition on the sizes of arguments. It holds for every size that the profiles let in, or they are
+// refused, so that a run has nothing left to check but its profile.
+Result<Values> shapeAssertion(OperationContext& op) {
+  if (op.operandCount() == 0 || !elementOf(op.operand(0)).isInteger(1) || op.resultCount() != 0)
+    return invalid("an assertion has a condition of i1 and no result");
+  const Attribute* message = op.attribute("error_message");
+  const auto* text = message ? std::get_if<std::string>(&message->value) : nullptr;
+  const auto condition = frontend::GraphBuilder::symbolicIntegers(op.operand(0));
+  if (condition && condition->size() == 1 && condition->front() == Dim(1)) return Values();
+  const std::string why = text ? withValues(op, *text) : "it has no message";
+  if (condition && condition->size() == 1 && condition->front() == Dim(0))
+    return fail(Code::kFailedPrecondition,
+                "the model asserts against the sizes that the profile gives: " + why);
+  return fail(
+      Code::kFailedPrecondition,
+      "the model asserts what not every size of the profile is known to keep to; give ranges that do, "
+      "and the number that sizes are a multiple of (min:opt:max:multiple): " +
+          why);
+}
+
 struct Target {
   std::string_view name;
   ImportFunction import;
 };
 constexpr Target kTargets[] = {
-    {"LayoutConstraint", passThrough},
-    {"Sharding", passThrough},
-    {"annotate_device_placement", passThrough},
-    {"mhlo.topk", mhloTopK},
+    {"LayoutConstraint", passThrough},          {"Sharding", passThrough},
+    {"annotate_device_placement", passThrough}, {"mhlo.topk", mhloTopK},
+    {"shape_assertion", shapeAssertion},        {"stablehlo.dynamic_reduce_window", dynamicReduceWindow},
 };
 
 Result<Values> customCall(OperationContext& op) {
@@ -50,7 +97,7 @@ bool isServedTarget(std::string_view target) {
 }
 
 std::span<const Row> customRows() {
-  static constexpr Row kRows[] = {{"custom_call", customCall, 0}};
+  static constexpr Row kRows[] = {{"custom_call", customCall, 0, 0, false, true}};
   return kRows;
 }
 

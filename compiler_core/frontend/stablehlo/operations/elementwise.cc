@@ -207,7 +207,7 @@ std::span<const Row> elementwiseRows() {
       {"multiply", binary<BinaryKind::Mul>, 2, 0, true},
       {"negate", unary<UnaryKind::Neg>, 1, 0, true},
       {"not", unary<UnaryKind::Not>, 1, 0, true},
-      {"optimization_barrier", identity, 0},
+      {"optimization_barrier", identity, 0, 0, false, true},
       {"or", binary<BinaryKind::Or>, 2, 0, true},
       {"power", binary<BinaryKind::Pow>, 2, 0, true},
       {"remainder", division<BinaryKind::Rem>, 2, 0, true},

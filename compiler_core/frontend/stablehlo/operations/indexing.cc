@@ -1,8 +1,9 @@
-// gather and the slices whose starts are operands.
+// gather, and rows that indices point at.
 #include "compiler_core/frontend/stablehlo/operations/indexing.h"
 
 #include "compiler_core/frontend/graph/index_math.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
+#include "compiler_core/frontend/stablehlo/operations/shape.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -15,19 +16,23 @@ bool contains(llvm::ArrayRef<std::int64_t> list, std::int64_t value) {
 }
 
 // As i64. Unsigned starts of 64 bits stay large, so that they are beyond the end.
-Result<Value> asLong(OperationContext& op, Value start, std::int64_t most) {
+Result<Value> asLong(OperationContext& op, Value start, const Dim& most) {
   const mlir::Type element = elementOf(start);
   if (!element.isInteger() || element.isInteger(1)) return invalid("indices are integers");
   if (element.isUnsignedInteger(64)) {
-    KILN_ASSIGN(start, op.binary(BinaryKind::Min, start, op.scalar(element, static_cast<double>(most))));
+    const auto range = op.rangeOf(most);
+    if (!range) return op.undecided("the largest start, " + op.describe(most) + ",");
+    KILN_ASSIGN(start,
+                op.binary(BinaryKind::Min, start, op.scalar(element, static_cast<double>(range->max))));
   }
   return op.cast(start, op.i64());
 }
 
-Result<Value> clamped(OperationContext& op, Value start, std::int64_t most) {
+Result<Value> clamped(OperationContext& op, Value start, const Dim& most) {
   KILN_ASSIGN(Value value, asLong(op, start, most));
   KILN_ASSIGN(value, op.binary(BinaryKind::Max, value, op.longScalar(0)));
-  return op.binary(BinaryKind::Min, value, op.longScalar(most));
+  KILN_ASSIGN(Value last, frontend::extentValue(op, most));
+  return op.binary(BinaryKind::Min, value, last);
 }
 
 // The last dimensions that a window holds in full and that nothing points into.
@@ -35,29 +40,33 @@ std::int64_t rowRank(const WindowMap& map) {
   std::int64_t count = 0;
   for (std::size_t i = map.shape.size(); i-- > 0; ++count) {
     const auto dim = static_cast<std::int64_t>(i);
-    if (map.sizes[i] != map.shape[i] || contains(map.startMap, dim) || contains(map.collapsed, dim) ||
+    if (!(map.sizes[i] == map.shape[i]) || contains(map.startMap, dim) || contains(map.collapsed, dim) ||
         contains(map.batching, dim))
       break;
   }
   return count;
 }
 
-Status checkMap(const WindowMap& map, Value indices) {
-  const Dims shape(shapeOf(indices));
+Status checkMap(OperationContext& op, const WindowMap& map, Value indices) {
+  const Shape shape = dimsOf(indices);
   const auto rank = static_cast<std::int64_t>(shape.size());
   if (map.vector < 0 || map.vector > rank) return invalid("index_vector_dim is outside of the indices");
-  const std::int64_t parts = map.vector == rank ? 1 : shape[map.vector];
-  if (parts != static_cast<std::int64_t>(map.startMap.size()))
-    return invalid("an index has " + std::to_string(parts) + " parts, " +
-                   std::to_string(map.startMap.size()) + " dimensions are mapped");
+  const Dim parts = map.vector == rank ? Dim(1) : shape[map.vector];
+  if (!(parts == Dim(static_cast<std::int64_t>(map.startMap.size()))))
+    return invalid("an index has " + op.describe(parts) + " parts, " + std::to_string(map.startMap.size()) +
+                   " dimensions are mapped");
   if (map.batching.size() != map.indexBatching.size())
     return invalid("the operand and the indices have different numbers of batching dimensions");
-  for (auto [dim, index] : llvm::zip_equal(map.batching, map.indexBatching))
-    if (index == map.vector || map.shape[dim] != shape[index])
-      return invalid("batching dimensions of the operand and the indices differ");
-  for (std::size_t i = 0; i < map.shape.size(); ++i)
-    if (map.sizes[i] < 0 || map.sizes[i] > map.shape[i])
-      return invalid("the window exceeds dimension " + std::to_string(i));
+  for (auto [dim, index] : llvm::zip_equal(map.batching, map.indexBatching)) {
+    const std::string differ = "batching dimensions of the operand and the indices differ";
+    if (index == map.vector) return invalid(differ);
+    KILN_TRY(sameExtents(op, map.shape[dim], shape[index], differ));
+  }
+  for (std::size_t i = 0; i < map.shape.size(); ++i) {
+    const std::string exceeds = "the window exceeds dimension " + std::to_string(i);
+    KILN_TRY(notBelow(op, map.sizes[i], 0, exceeds));
+    KILN_TRY(notBelow(op, map.shape[i], map.sizes[i], exceeds));
+  }
   return {};
 }
 
@@ -101,14 +110,15 @@ class Coordinates {
     if (map_.vector < rankOf(indices_)) {
       KILN_ASSIGN(value, sliceAlong(op_, indices_, map_.vector, part, 1));
     }
-    Dims shape(rows_.batch);
-    shape.resize(rows_.places.size(), 1);
+    Shape shape(rows_.batch);
+    shape.resize(rows_.places.size(), Dim(1));
     KILN_ASSIGN(value, op_.reshape(value, shape));
-    const std::int64_t most = map_.shape[dim] - map_.sizes[dim];
+    const Dim most = map_.shape[dim] - map_.sizes[dim];
     if (clamp_) return clamped(op_, value, most);
     KILN_ASSIGN(value, asLong(op_, value, most + 1));
     KILN_ASSIGN(Value low, op_.compare(CompareKind::Ge, value, op_.longScalar(0)));
-    KILN_ASSIGN(Value high, op_.compare(CompareKind::Le, value, op_.longScalar(most)));
+    KILN_ASSIGN(Value last, frontend::extentValue(op_, most));
+    KILN_ASSIGN(Value high, op_.compare(CompareKind::Le, value, last));
     for (Value condition : {low, high}) {
       if (rows_.isInside) {
         KILN_ASSIGN(condition, op_.binary(BinaryKind::And, rows_.isInside, condition));
@@ -117,8 +127,8 @@ class Coordinates {
     }
     return value;
   }
-  Result<Value> iota(std::int64_t place, std::int64_t extent) {
-    Dims shape(rows_.places.size(), 1);
+  Result<Value> iota(std::int64_t place, const Dim& extent) {
+    Shape shape(rows_.places.size(), Dim(1));
     shape[place] = extent;
     return op_.iota(op_.i64(), shape, place);
   }
@@ -133,20 +143,20 @@ class Coordinates {
 }  // namespace
 
 Result<Rows> rowsOf(OperationContext& op, const WindowMap& map, Value indices, bool clamp) {
-  KILN_TRY(checkMap(map, indices));
+  KILN_TRY(checkMap(op, map, indices));
   Rows rows;
   const auto rank = static_cast<std::int64_t>(map.shape.size());
   for (std::int64_t dim = 0; dim < rankOf(indices); ++dim)
-    if (dim != map.vector) rows.batch.push_back(shapeOf(indices)[dim]);
+    if (dim != map.vector) rows.batch.push_back(dimsOf(indices)[dim]);
   for (std::int64_t dim = 0; dim < rank; ++dim)
     if (!contains(map.collapsed, dim) && !contains(map.batching, dim)) rows.windowDims.push_back(dim);
   const std::int64_t leading = rank - rowRank(map);
   rows.places = rows.batch;
   for (std::int64_t dim : rows.windowDims)
     if (dim < leading) rows.places.push_back(map.sizes[dim]);
-  Dims before(llvm::ArrayRef(map.shape).take_front(leading));
-  rows.row = Dims(llvm::ArrayRef(map.shape).drop_front(leading));
-  rows.count = elementsOf(before);
+  const Shape before(llvm::ArrayRef(map.shape).take_front(leading));
+  rows.row = Shape(llvm::ArrayRef(map.shape).drop_front(leading));
+  rows.count = ir::product(before);
   Coordinates coordinates(op, map, indices, clamp, rows);
   Values all;
   for (std::int64_t dim = 0; dim < leading; ++dim) {
@@ -155,24 +165,25 @@ Result<Rows> rowsOf(OperationContext& op, const WindowMap& map, Value indices, b
   }
   rows.positions = op.longScalar(0);
   if (!all.empty()) {
-    KILN_ASSIGN(rows.positions, frontend::flatPosition(op, all, ir::toShape(before)));
+    KILN_ASSIGN(rows.positions, frontend::flatPosition(op, all, before));
   }
   if (rows.isInside) {
     KILN_ASSIGN(rows.positions, frontend::orNowhere(op, rows.isInside, rows.positions));
   }
   KILN_ASSIGN(rows.positions, op.broadcast(rows.positions, rows.places));
-  KILN_ASSIGN(rows.positions, op.reshape(rows.positions, Dims{elementsOf(rows.places)}));
+  KILN_ASSIGN(rows.positions, op.reshape(rows.positions, {ir::product(rows.places)}));
   return rows;
 }
 
-Result<Values> clampedStarts(OperationContext& op, llvm::ArrayRef<Value> starts,
-                             llvm::ArrayRef<std::int64_t> shape, llvm::ArrayRef<std::int64_t> sizes) {
+Result<Values> clampedStarts(OperationContext& op, llvm::ArrayRef<Value> starts, llvm::ArrayRef<Dim> shape,
+                             llvm::ArrayRef<Dim> sizes) {
   if (starts.size() != shape.size()) return invalid("needs one start for each dimension");
   Values result;
   for (std::size_t i = 0; i < starts.size(); ++i) {
     if (rankOf(starts[i]) != 0) return invalid("starts are scalars");
-    if (sizes[i] < 0 || sizes[i] > shape[i])
-      return invalid("the slice exceeds dimension " + std::to_string(i));
+    const std::string exceeds = "the slice exceeds dimension " + std::to_string(i);
+    KILN_TRY(notBelow(op, sizes[i], 0, exceeds));
+    KILN_TRY(notBelow(op, shape[i], sizes[i], exceeds));
     KILN_ASSIGN(Value start, clamped(op, starts[i], shape[i] - sizes[i]));
     result.push_back(start);
   }
@@ -181,21 +192,21 @@ Result<Values> clampedStarts(OperationContext& op, llvm::ArrayRef<Value> starts,
 
 namespace {
 
-Result<Values> gatherOf(OperationContext& op, llvm::ArrayRef<std::int64_t> sliceSizes) {
+Result<Values> gatherOf(OperationContext& op, llvm::ArrayRef<Dim> sliceSizes) {
   const Value input = op.operand(0), indices = op.operand(1);
   WindowMap map;
-  map.shape = Dims(shapeOf(input));
-  map.sizes = Dims(sliceSizes);
+  map.shape = dimsOf(input);
+  map.sizes = Shape(sliceSizes);
   KILN_ASSIGN(map.collapsed, op.dimensions("collapsed_slice_dims", rankOf(input)));
   KILN_ASSIGN(map.batching, op.dimensions("operand_batching_dims", rankOf(input)));
   KILN_ASSIGN(map.indexBatching, op.dimensions("start_indices_batching_dims", rankOf(indices)));
   KILN_ASSIGN(map.startMap, op.dimensions("start_index_map", rankOf(input)));
   KILN_ASSIGN(map.vector, op.integer("index_vector_dim", 0));
   for (std::int64_t dim : llvm::concat<std::int64_t>(map.collapsed, map.batching))
-    if (map.sizes[dim] > 1)
-      return invalid("a window without dimension " + std::to_string(dim) + " is larger there");
+    KILN_TRY(notBelow(op, 1, map.sizes[dim],
+                      "a window without dimension " + std::to_string(dim) + " is larger there"));
   KILN_ASSIGN(const Rows rows, rowsOf(op, map, indices, /*clamp=*/true));
-  Dims made(rows.batch);
+  Shape made(rows.batch);
   for (std::int64_t dim : rows.windowDims) made.push_back(map.sizes[dim]);
   const auto rank = static_cast<std::int64_t>(made.size());
   KILN_ASSIGN(const Dims offsetDims, op.dimensions("offset_dims", rank));
@@ -205,13 +216,13 @@ Result<Values> gatherOf(OperationContext& op, llvm::ArrayRef<std::int64_t> slice
   Dims targets = otherDims(rank, offsetDims), permutation(static_cast<std::size_t>(rank), 0);
   llvm::append_range(targets, offsetDims);
   for (std::int64_t i = 0; i < rank; ++i) permutation[targets[i]] = i;
-  if (elementsOf(made) == 0) {
-    Dims shape;
+  if (isEmpty(made)) {
+    Shape shape;
     for (std::int64_t from : permutation) shape.push_back(made[from]);
     KILN_ASSIGN(Value empty, op.filled(elementOf(input), shape, 0));
     return Values{empty};
   }
-  Dims flat{rows.count};
+  Shape flat{rows.count};
   llvm::append_range(flat, rows.row);
   KILN_ASSIGN(Value data, op.reshape(input, flat));
   KILN_ASSIGN(Value result, op.gather(data, rows.positions, 0));
@@ -225,92 +236,21 @@ Result<Values> gatherOf(OperationContext& op, llvm::ArrayRef<std::int64_t> slice
 Result<Values> gather(OperationContext& op) {
   KILN_ASSIGN(const Dims sizes,
               op.integers("slice_sizes", static_cast<std::size_t>(rankOf(op.operand(0))), 1));
-  return gatherOf(op, sizes);
+  return gatherOf(op, ir::toShape(sizes));
 }
 
 Result<Values> dynamicGather(OperationContext& op) {
-  auto sizes = frontend::GraphBuilder::constantIntegers(op.operand(2));
-  if (!sizes) return frontend::GraphBuilder::notConstant("the sizes of the slices", op.operand(2));
-  if (static_cast<std::int64_t>(sizes->size()) != rankOf(op.operand(0)))
-    return invalid("slice_sizes needs one entry for each dimension");
-  return gatherOf(op, *sizes);
-}
-
-Result<Values> dynamicSlice(OperationContext& op) {
-  Value value = op.operand(0);
-  const Dims shape(shapeOf(value));
-  KILN_ASSIGN(const Dims sizes, op.integers("slice_sizes", shape.size(), 1));
-  KILN_ASSIGN(const Values starts,
-              clampedStarts(op, llvm::ArrayRef<Value>(op.operands()).drop_front(), shape, sizes));
-  for (std::int64_t dim = 0; dim < rankOf(value); ++dim) {
-    if (sizes[dim] == shape[dim]) continue;
-    if (auto known = frontend::GraphBuilder::constantIntegers(starts[dim])) {
-      KILN_ASSIGN(value, sliceAlong(op, value, dim, known->front(), sizes[dim]));
-      continue;
-    }
-    KILN_ASSIGN(Value places, op.iota(op.i64(), Dims{sizes[dim]}, 0));
-    KILN_ASSIGN(places, op.binary(BinaryKind::Add, places, starts[dim]));
-    KILN_ASSIGN(value, op.gather(value, places, dim));
-  }
-  return Values{value};
-}
-
-// At a known place, in one dimension: what is before, the update, what is behind.
-Result<Value> spliced(OperationContext& op, Value data, Value update, std::int64_t dim, std::int64_t start) {
-  const std::int64_t size = shapeOf(update)[dim], rest = shapeOf(data)[dim] - start - size;
-  KILN_ASSIGN(Value before, sliceAlong(op, data, dim, 0, start));
-  KILN_ASSIGN(Value behind, sliceAlong(op, data, dim, start + size, rest));
-  return op.concat({before, update, behind}, dim);
-}
-
-Result<Values> dynamicUpdateSlice(OperationContext& op) {
-  const Value data = op.operand(0), update = op.operand(1);
-  const Dims shape(shapeOf(data)), sizes(shapeOf(update));
-  const auto rank = static_cast<std::int64_t>(shape.size());
-  if (sizes.size() != shape.size()) return invalid("the update has another rank than the operand");
-  KILN_ASSIGN(const Values starts,
-              clampedStarts(op, llvm::ArrayRef<Value>(op.operands()).drop_front(2), shape, sizes));
-  if (elementsOf(sizes) == 0) return Values{data};
-  Dims partial;
-  for (std::int64_t dim = 0; dim < rank; ++dim)
-    if (sizes[dim] != shape[dim]) partial.push_back(dim);
-  if (partial.empty()) return Values{update};
-  if (partial.size() == 1)
-    if (auto known = frontend::GraphBuilder::constantIntegers(starts[partial[0]])) {
-      KILN_ASSIGN(Value result, spliced(op, data, update, partial[0], known->front()));
-      return Values{result};
-    }
-  const std::int64_t leading = partial.back() + 1;
-  Dims before(llvm::ArrayRef(shape).take_front(leading)), places(llvm::ArrayRef(sizes).take_front(leading));
-  Values coordinates;
-  for (std::int64_t dim = 0; dim < leading; ++dim) {
-    Dims along(static_cast<std::size_t>(leading), 1);
-    along[dim] = sizes[dim];
-    KILN_ASSIGN(Value coordinate, op.iota(op.i64(), along, dim));
-    KILN_ASSIGN(coordinate, op.binary(BinaryKind::Add, coordinate, starts[dim]));
-    coordinates.push_back(coordinate);
-  }
-  KILN_ASSIGN(Value positions, frontend::flatPosition(op, coordinates, ir::toShape(before)));
-  KILN_ASSIGN(positions, op.broadcast(positions, places));
-  KILN_ASSIGN(positions, op.reshape(positions, Dims{elementsOf(places)}));
-  Dims rows{elementsOf(before)}, updates{elementsOf(places)};
-  llvm::append_range(rows, llvm::ArrayRef(shape).drop_front(leading));
-  llvm::append_range(updates, llvm::ArrayRef(shape).drop_front(leading));
-  KILN_ASSIGN(Value flat, op.reshape(data, rows));
-  KILN_ASSIGN(Value flatUpdate, op.reshape(update, updates));
-  KILN_ASSIGN(Value result, op.scatter(ir::ScatterKind::Set, flat, positions, flatUpdate));
-  KILN_ASSIGN(result, op.reshape(result, shape));
-  return Values{result};
+  KILN_ASSIGN(const Shape sizes,
+              sizesIn(op, 2, "the sizes of the slices", static_cast<std::size_t>(rankOf(op.operand(0)))));
+  return gatherOf(op, sizes);
 }
 
 }  // namespace
 
 std::span<const Row> indexingRows() {
   static constexpr Row kRows[] = {
-      {"dynamic_gather", dynamicGather, 3},
-      {"dynamic_slice", dynamicSlice, 1},
-      {"dynamic_update_slice", dynamicUpdateSlice, 2},
-      {"gather", gather, 2},
+      {"dynamic_gather", dynamicGather, 3, 0, false, true},
+      {"gather", gather, 2, 0, false, true},
   };
   return kRows;
 }

@@ -20,6 +20,8 @@ struct Row {
   std::size_t regions = 0;  // exactly so many, or kAnyRegions
   // Works element by element, so that it can stand in a region that is run on tensors in place of scalars.
   bool pointwise = false;
+  // Takes operands whose extents are symbols, as everything does that is pointwise.
+  bool symbolic = false;
 };
 
 // Null when there is none.
@@ -39,9 +41,11 @@ std::span<const Row> specialRows();
 std::span<const Row> shapeRows();
 std::span<const Row> dynamicRows();
 std::span<const Row> indexingRows();
+std::span<const Row> sliceRows();
 std::span<const Row> scatterRows();
 std::span<const Row> reductionRows();
 std::span<const Row> windowRows();
+std::span<const Row> selectionRows();
 std::span<const Row> contractionRows();
 std::span<const Row> convolutionRows();
 std::span<const Row> solverRows();

@@ -115,7 +115,7 @@ Result<Values> rngBitGenerator(OperationContext& op) {
   if (elementOf(state) != unsignedOf(op, 64) || shapeOf(state) != llvm::ArrayRef<std::int64_t>{2})
     return invalid("the state is tensor<2xui64>");
   const mlir::Type element = op.resultElement(1);
-  const Dims shape = op.resultShape(1);
+  KILN_ASSIGN(const Dims shape, op.resultShape(1));
   if (!element.isInteger() || element.getIntOrFloatBitWidth() < 8)
     return unserved("random bits of this element type are not served");
   const unsigned width = element.getIntOrFloatBitWidth();

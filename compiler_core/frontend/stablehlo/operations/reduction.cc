@@ -1,4 +1,5 @@
 // reduce, map and the running forms.
+#include "compiler_core/frontend/stablehlo/operations/arg_reduction.h"
 #include "compiler_core/frontend/stablehlo/operations/body.h"
 #include "compiler_core/frontend/stablehlo/operations/elementwise.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
@@ -36,9 +37,13 @@ Result<Value> reduceBools(OperationContext& op, Combine combine, Value input,
 
 // The reduced dimensions become one, the first.
 Result<Value> asRows(OperationContext& op, Value input, llvm::ArrayRef<std::int64_t> dims) {
-  Dims order(dims), kept = otherDims(rankOf(input), dims), shape{1};
-  for (std::int64_t dim : dims) shape[0] *= shapeOf(input)[dim];
-  for (std::int64_t dim : kept) shape.push_back(shapeOf(input)[dim]);
+  Dims order(dims), kept = otherDims(rankOf(input), dims);
+  Shape shape{1};
+  for (std::int64_t dim : dims) shape[0] = shape[0] * dimsOf(input)[dim];
+  for (std::int64_t dim : kept) shape.push_back(dimsOf(input)[dim]);
+  if (!shape[0].isStatic())
+    return unserved("a reduction by a body of its own over " + op.describe(shape[0]) +
+                    " elements, a size that only a run gives, is not served");
   llvm::append_range(order, kept);
   if (!llvm::is_sorted(order)) {
     KILN_ASSIGN(input, op.transpose(input, order));
@@ -59,16 +64,16 @@ Result<Value> reduceByKind(OperationContext& op, Combine combine, Value input,
     return Values{made};
   };
   KILN_ASSIGN(Values results, combineRows(op, {rows}, both));
-  return op.reshape(results[0], Dims(llvm::ArrayRef(shapeOf(rows)).drop_front()));
+  return op.reshape(results[0], Shape(llvm::ArrayRef(dimsOf(rows)).drop_front()));
 }
 
 Result<Values> reduceByBody(OperationContext& op, const Values& inputs, const Values& inits, const Dims& dims,
-                            const Dims& kept) {
+                            const Shape& kept) {
   const Region& body = op.region(0);
   auto both = [&](const Values& a, const Values& b) -> Result<Values> {
     Values arguments(a);
     llvm::append_range(arguments, b);
-    KILN_ASSIGN(Values made, op.runPointwise(body, arguments, Dims(shapeOf(a[0]))));
+    KILN_ASSIGN(Values made, op.runPointwise(body, arguments, dimsOf(a[0])));
     if (made.size() != a.size()) return invalid("the body returns another number of values");
     return made;
   };
@@ -92,22 +97,27 @@ Result<Values> reduce(OperationContext& op) {
   if (op.operandCount() != 2 * count) return invalid("needs as many start values as operands");
   const Values inputs(llvm::ArrayRef<Value>(op.operands()).take_front(count));
   const Values inits(llvm::ArrayRef<Value>(op.operands()).drop_front(count));
-  const Dims shape(shapeOf(inputs[0]));
-  for (std::size_t i = 0; i < count; ++i)
-    if (shapeOf(inputs[i]) != llvm::ArrayRef(shape) || rankOf(inits[i]) != 0)
-      return invalid("operands differ in shape, or a start value is no scalar");
+  const Shape shape = dimsOf(inputs[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    KILN_TRY(sameExtents(op, dimsOf(inputs[i]), shape, "operands differ in shape"));
+    if (rankOf(inits[i]) != 0) return invalid("a start value is no scalar");
+  }
   KILN_ASSIGN(Dims dims, op.dimensions("dimensions", static_cast<std::int64_t>(shape.size())));
   llvm::sort(dims);
-  Dims kept;
+  Shape kept;
   for (std::int64_t dim : otherDims(static_cast<std::int64_t>(shape.size()), dims))
     kept.push_back(shape[dim]);
   Values results;
-  if (elementsOf(shape) == 0) {
+  if (isEmpty(shape)) {
     for (Value init : inits) {
       KILN_ASSIGN(Value filled, op.broadcast(init, kept));
       results.push_back(filled);
     }
     return results;
+  }
+  if (const auto arg = count == 2 && dims.size() == 1 ? argKindOf(op.region(0)) : std::nullopt) {
+    KILN_ASSIGN(results, argReduced(op, *arg, inputs, inits, dims[0]));
+    if (!results.empty()) return results;
   }
   const Combine combine = count == 1 ? combineOf(op, op.region(0)) : Combine::kOther;
   if (combine == Combine::kOther || combine == Combine::kSecond)
@@ -120,9 +130,9 @@ Result<Values> reduce(OperationContext& op) {
 }
 
 Result<Values> map(OperationContext& op) {
-  const Dims shape(shapeOf(op.operand(0)));
+  const Shape shape = dimsOf(op.operand(0));
   for (Value operand : op.operands())
-    if (shapeOf(operand) != llvm::ArrayRef(shape)) return invalid("operands differ in shape");
+    KILN_TRY(sameExtents(op, dimsOf(operand), shape, "operands differ in shape"));
   return op.runPointwise(op.region(0), op.operands(), shape);
 }
 
@@ -188,7 +198,8 @@ Result<Values> scan(OperationContext& op) {
 }  // namespace
 
 std::span<const Row> reductionRows() {
-  static constexpr Row kRows[] = {{"chlo.scan", scan, 1, 1}, {"map", map, 1, 1}, {"reduce", reduce, 2, 1}};
+  static constexpr Row kRows[] = {
+      {"chlo.scan", scan, 1, 1}, {"map", map, 1, 1, false, true}, {"reduce", reduce, 2, 1, false, true}};
   return kRows;
 }
 

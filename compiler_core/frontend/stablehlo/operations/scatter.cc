@@ -1,6 +1,7 @@
 // scatter, and what select_and_scatter ends in.
 #include "compiler_core/frontend/stablehlo/operations/scatter.h"
 
+#include "compiler_core/frontend/graph/index_math.h"
 #include "compiler_core/frontend/stablehlo/operations/elementwise.h"
 #include "compiler_core/frontend/stablehlo/operations/indexing.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
@@ -30,9 +31,9 @@ std::optional<ir::ScatterKind> kindOf(Combine combine) {
 // One update after the other, each combined with what is there by then.
 Result<Values> scatterLoop(OperationContext& op, const Region& body, const Values& data, Value positions,
                            const Values& updates) {
-  const std::int64_t count = shapeOf(positions)[0];
-  const Dims row(llvm::ArrayRef(shapeOf(data[0])).drop_front());
-  Dims one{1};
+  KILN_ASSIGN(Value count, frontend::extentValue(op, dimsOf(positions)[0]));
+  const Shape row(llvm::ArrayRef(dimsOf(data[0])).drop_front());
+  Shape one{1};
   llvm::append_range(one, row);
   auto step = [&](Value iteration, const Values& carried) -> frontend::GraphBuilder::Yielded {
     KILN_ASSIGN(Value position, op.gather(positions, iteration, 0));
@@ -55,7 +56,7 @@ Result<Values> scatterLoop(OperationContext& op, const Region& body, const Value
     }
     return std::optional(combined);
   };
-  KILN_ASSIGN(std::optional<Values> results, op.loop({op.longScalar(count), {}, 0}, data, step));
+  KILN_ASSIGN(std::optional<Values> results, op.loop({count, {}, 0}, data, step));
   results->pop_back();  // the number of iterations
   return *results;
 }
@@ -70,7 +71,7 @@ Result<Values> scatterUnique(OperationContext& op, const Region& body, const Val
     arguments.push_back(now);
   }
   llvm::append_range(arguments, updates);
-  KILN_ASSIGN(Values combined, op.runPointwise(body, arguments, Dims(shapeOf(updates[0]))));
+  KILN_ASSIGN(Values combined, op.runPointwise(body, arguments, dimsOf(updates[0])));
   if (combined.size() != data.size()) return invalid("the body returns another number of values");
   for (std::size_t i = 0; i < combined.size(); ++i) {
     KILN_ASSIGN(combined[i], op.scatter(ir::ScatterKind::Set, data[i], positions, combined[i]));
@@ -82,7 +83,7 @@ Result<Values> scatterUnique(OperationContext& op, const Region& body, const Val
 
 Result<Values> updateRows(OperationContext& op, const Region& body, const Values& data, Value positions,
                           const Values& updates, bool areUnique) {
-  if (shapeOf(positions)[0] == 0) return data;
+  if (dimsOf(positions)[0] == Dim(0)) return data;
   const mlir::Type element = elementOf(data[0]);
   const bool isBool = element.isInteger(1);
   const Combine combine = combineOf(op, body);
@@ -110,12 +111,13 @@ Result<Values> scatter(OperationContext& op) {
   const std::size_t count = op.operandCount() / 2;
   if (op.operandCount() != 2 * count + 1) return invalid("needs as many updates as operands, and indices");
   const Value first = op.operand(0), indices = op.operand(count), firstUpdate = op.operand(count + 1);
-  for (std::size_t i = 0; i < count; ++i)
-    if (shapeOf(op.operand(i)) != shapeOf(first) ||
-        shapeOf(op.operand(count + 1 + i)) != shapeOf(firstUpdate))
-      return invalid("operands differ in shape, or updates do");
+  for (std::size_t i = 0; i < count; ++i) {
+    KILN_TRY(sameExtents(op, dimsOf(op.operand(i)), dimsOf(first), "operands differ in shape"));
+    KILN_TRY(
+        sameExtents(op, dimsOf(op.operand(count + 1 + i)), dimsOf(firstUpdate), "updates differ in shape"));
+  }
   WindowMap map;
-  map.shape = Dims(shapeOf(first));
+  map.shape = dimsOf(first);
   const std::int64_t rank = rankOf(first), updateRank = rankOf(firstUpdate);
   KILN_ASSIGN(map.collapsed, op.dimensions("inserted_window_dims", rank));
   KILN_ASSIGN(map.batching, op.dimensions("input_batching_dims", rank));
@@ -124,19 +126,20 @@ Result<Values> scatter(OperationContext& op) {
   KILN_ASSIGN(map.vector, op.integer("index_vector_dim", 0));
   KILN_ASSIGN(const Dims windowDims, op.dimensions("update_window_dims", updateRank));
   KILN_ASSIGN(const bool areUnique, op.flag("unique_indices", false));
-  map.sizes = Dims(static_cast<std::size_t>(rank), 1);
+  map.sizes = Shape(static_cast<std::size_t>(rank), Dim(1));
   std::size_t next = 0;
   for (std::int64_t dim = 0; dim < rank; ++dim) {
     if (llvm::is_contained(map.collapsed, dim) || llvm::is_contained(map.batching, dim)) continue;
     if (next == windowDims.size()) return invalid("update_window_dims has too few entries");
-    map.sizes[dim] = shapeOf(firstUpdate)[windowDims[next++]];
+    map.sizes[dim] = dimsOf(firstUpdate)[windowDims[next++]];
   }
   if (next != windowDims.size()) return invalid("update_window_dims has too many entries");
-  if (elementsOf(shapeOf(firstUpdate)) == 0 || elementsOf(map.shape) == 0)
+  if (isEmpty(dimsOf(firstUpdate)) || isEmpty(map.shape))
     return Values(llvm::ArrayRef<Value>(op.operands()).take_front(count));
   KILN_ASSIGN(const Rows rows, rowsOf(op, map, indices, /*clamp=*/false));
   // The batch before the windows.
-  Dims order = otherDims(updateRank, windowDims), flat{rows.count}, made{elementsOf(rows.places)};
+  Dims order = otherDims(updateRank, windowDims);
+  Shape flat{rows.count}, made{ir::product(rows.places)};
   llvm::append_range(order, windowDims);
   llvm::append_range(flat, rows.row);
   llvm::append_range(made, rows.row);
@@ -161,7 +164,7 @@ Result<Values> scatter(OperationContext& op) {
 }  // namespace
 
 std::span<const Row> scatterRows() {
-  static constexpr Row kRows[] = {{"scatter", scatter, 3, 1}};
+  static constexpr Row kRows[] = {{"scatter", scatter, 3, 1, false, true}};
   return kRows;
 }
 

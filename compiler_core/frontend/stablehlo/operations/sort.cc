@@ -11,20 +11,20 @@ namespace {
 // result[..., i, ...] = value[..., places[..., i, ...], ...] along `axis`.
 Result<Value> takeAlong(OperationContext& op, Value value, Value places, std::int64_t axis) {
   if (rankOf(value) == 1) return op.gather(value, places, 0);
-  const Dims shape(shapeOf(value));
+  const Shape shape = dimsOf(value);
   Values coordinates;
   for (std::int64_t dim = 0; dim < rankOf(value); ++dim) {
     if (dim == axis) {
       coordinates.push_back(places);
       continue;
     }
-    Dims along(shape.size(), 1);
+    Shape along(shape.size(), Dim(1));
     along[dim] = shape[dim];
     KILN_ASSIGN(Value coordinate, op.iota(op.i64(), along, dim));
     coordinates.push_back(coordinate);
   }
-  KILN_ASSIGN(Value flat, frontend::flatPosition(op, coordinates, ir::toShape(shape)));
-  KILN_ASSIGN(Value row, op.reshape(value, Dims{elementsOf(shape)}));
+  KILN_ASSIGN(Value flat, frontend::flatPosition(op, coordinates, shape));
+  KILN_ASSIGN(Value row, op.reshape(value, {ir::product(shape)}));
   return op.gather(row, flat, 0);
 }
 
@@ -48,7 +48,7 @@ Result<Value> orderByKeys(OperationContext& op, std::vector<SortKey> keys, std::
   for (const SortKey& key : keys) maker.operations.back().operands.push_back(key.value);
   Values arguments;
   for (Value operand : op.operands()) arguments.append({operand, operand});
-  KILN_ASSIGN(Values made, op.runPointwise(maker, arguments, Dims(shapeOf(op.operand(0)))));
+  KILN_ASSIGN(Values made, op.runPointwise(maker, arguments, dimsOf(op.operand(0))));
   Value order;
   for (std::size_t i = keys.size(); i-- > 0;) {
     KILN_ASSIGN(Value key, orderable(op, made[i], keys[i].isTotalOrder));
@@ -67,6 +67,10 @@ Result<Value> orderByKeys(OperationContext& op, std::vector<SortKey> keys, std::
 
 // By any comparator: every element is compared with every other; where it ends is how many come before it.
 Result<Value> orderByRanks(OperationContext& op, std::int64_t axis) {
+  if (!ir::isStatic(dimsOf(op.operand(0))))
+    return unserved(
+        "a sort by a comparator that is none of the known ones, of a size that only a run gives, "
+        "is not served");
   const Dims shape(shapeOf(op.operand(0)));
   const std::int64_t length = shape[axis];
   constexpr std::int64_t kMaxPairs = std::int64_t{1} << 24;
@@ -91,8 +95,8 @@ Result<Value> orderByRanks(OperationContext& op, std::int64_t axis) {
     forward.append({b, a});
     backward.append({a, b});
   }
-  KILN_ASSIGN(Values before, op.runPointwise(op.region(0), forward, pairs));
-  KILN_ASSIGN(Values behind, op.runPointwise(op.region(0), backward, pairs));
+  KILN_ASSIGN(Values before, op.runPointwise(op.region(0), forward, ir::toShape(pairs)));
+  KILN_ASSIGN(Values behind, op.runPointwise(op.region(0), backward, ir::toShape(pairs)));
   Dims along(pairs.size(), 1), across(pairs.size(), 1);
   along[axis] = across.back() = length;
   const Term here(op, op.iota(op.i64(), along, axis));
@@ -106,16 +110,16 @@ Result<Value> orderByRanks(OperationContext& op, std::int64_t axis) {
 }
 
 Result<Values> sort(OperationContext& op) {
-  const Dims shape(shapeOf(op.operand(0)));
+  const Shape shape = dimsOf(op.operand(0));
   KILN_ASSIGN(std::int64_t axis, op.integer("dimension", -1));
   if (axis < 0) axis += static_cast<std::int64_t>(shape.size());
   if (axis < 0 || axis >= static_cast<std::int64_t>(shape.size()))
     return invalid("the dimension is outside of the rank");
   for (Value operand : op.operands())
-    if (shapeOf(operand) != llvm::ArrayRef(shape)) return invalid("operands differ in shape");
+    KILN_TRY(sameExtents(op, dimsOf(operand), shape, "operands differ in shape"));
   if (op.region(0).arguments.size() != 2 * op.operandCount() || op.region(0).operations.empty())
     return invalid("the comparator takes another number of values");
-  if (elementsOf(shape) == 0 || shape[axis] == 1) return Values(op.operands());
+  if (isEmpty(shape) || shape[axis] == Dim(1)) return Values(op.operands());
   const std::vector<SortKey> keys = sortKeysOf(op.region(0));
   KILN_ASSIGN(Value order, keys.empty() ? orderByRanks(op, axis) : orderByKeys(op, keys, axis));
   Values results;
@@ -131,11 +135,14 @@ Result<Values> sort(OperationContext& op) {
 Result<Values> topK(OperationContext& op, std::int64_t count, bool isLargest) {
   const Value input = op.operand(0);
   const std::int64_t axis = rankOf(input) - 1;
-  if (axis < 0 || count < 0 || count > shapeOf(input)[axis] || op.resultCount() != 2)
-    return invalid("k is outside of the last dimension");
-  if (elementsOf(shapeOf(input)) == 0) {
-    KILN_ASSIGN(Value values, op.filled(elementOf(input), op.resultShape(0), 0));
-    KILN_ASSIGN(Value places, op.filled(op.resultElement(1), op.resultShape(1), 0));
+  const std::string outside = "k is outside of the last dimension";
+  if (axis < 0 || count < 0 || op.resultCount() != 2) return invalid(outside);
+  Shape shape = dimsOf(input);
+  KILN_TRY(notBelow(op, shape[axis], count, outside));
+  shape[axis] = count;
+  if (isEmpty(shape)) {
+    KILN_ASSIGN(Value values, op.filled(elementOf(input), shape, 0));
+    KILN_ASSIGN(Value places, op.filled(op.resultElement(1), shape, 0));
     return Values{values, places};
   }
   KILN_ASSIGN(Value key, orderable(op, input, /*isTotalOrder=*/true));
@@ -156,7 +163,8 @@ Result<Values> chloTopK(OperationContext& op) {
 }  // namespace
 
 std::span<const Row> sortRows() {
-  static constexpr Row kRows[] = {{"chlo.top_k", chloTopK, 1}, {"sort", sort, 1, 1}};
+  static constexpr Row kRows[] = {{"chlo.top_k", chloTopK, 1, 0, false, true},
+                                  {"sort", sort, 1, 1, false, true}};
   return kRows;
 }
 

@@ -1,59 +1,20 @@
-// reduce_window and select_and_scatter.
-#include "compiler_core/frontend/stablehlo/operations/body.h"
+// reduce_window.
+#include "compiler_core/frontend/stablehlo/operations/window.h"
+
 #include "compiler_core/frontend/stablehlo/operations/elementwise.h"
 #include "compiler_core/frontend/stablehlo/operations/operations.h"
-#include "compiler_core/frontend/stablehlo/operations/scatter.h"
 
 namespace kiln::stablehlo {
 namespace {
-
-constexpr std::int64_t kMaxNumber = std::int64_t{1} << 30;
-constexpr std::int64_t kMaxOffsets = 1024;  // that a selection visits one after the other
-
-// One entry for each dimension of the operand.
-struct Window {
-  Dims sizes, strides, baseDilations, dilations, low, high;
-
-  // How far the first and the last element of a window are apart, and one more.
-  std::int64_t span(std::size_t dim) const { return (sizes[dim] - 1) * dilations[dim] + 1; }
-  // Windows along a dimension of `extent` that has been padded.
-  std::int64_t count(std::size_t dim, std::int64_t extent) const {
-    return extent < span(dim) ? 0 : (extent - span(dim)) / strides[dim] + 1;
-  }
-};
-
-Result<Window> readWindow(OperationContext& op, std::size_t rank) {
-  Window window;
-  KILN_ASSIGN(window.sizes, op.integers("window_dimensions", rank, 1));
-  KILN_ASSIGN(window.strides, op.integers("window_strides", rank, 1));
-  KILN_ASSIGN(window.baseDilations, op.integers("base_dilations", rank, 1));
-  KILN_ASSIGN(window.dilations, op.integers("window_dilations", rank, 1));
-  KILN_ASSIGN(const Dims padding, op.integers("padding", 2 * rank, 0));
-  for (std::size_t i = 0; i < rank; ++i) {
-    for (std::int64_t value :
-         {window.sizes[i], window.strides[i], window.baseDilations[i], window.dilations[i]})
-      if (value < 1 || value > kMaxNumber)
-        return invalid("windows, strides and dilations are 1 or more, and no more than 2^30");
-    window.low.push_back(padding[2 * i]);
-    window.high.push_back(padding[2 * i + 1]);
-  }
-  return window;
-}
-
-Result<Value> padded(OperationContext& op, const Window& window, Value input, Value value) {
-  Dims interior;
-  for (std::int64_t dilation : window.baseDilations) interior.push_back(dilation - 1);
-  return padAny(op, input, value, window.low, window.high, interior);
-}
 
 // Every window along one dimension, at every place: each power of two of a span is made of two of the one
 // before.
 Result<Values> slideAlong(OperationContext& op, const Window& window, std::size_t dim, Values inputs,
                           Combiner combine) {
   const auto axis = static_cast<std::int64_t>(dim);
-  const std::int64_t extent = shapeOf(inputs[0])[dim], dilation = window.dilations[dim];
-  const std::int64_t count = window.count(dim, extent), stride = window.strides[dim];
-  auto part = [&](const Values& from, std::int64_t offset, std::int64_t size,
+  const std::int64_t dilation = window.dilations[dim], stride = window.strides[dim];
+  KILN_ASSIGN(const Dim count, window.count(op, dim, dimsOf(inputs[0])[dim]));
+  auto part = [&](const Values& from, std::int64_t offset, const Dim& size,
                   std::int64_t step) -> Result<Values> {
     Values slices;
     for (Value value : from) {
@@ -77,11 +38,11 @@ Result<Values> slideAlong(OperationContext& op, const Window& window, std::size_
   std::int64_t covered = 0;
   for (std::int64_t span = 1; span <= window.sizes[dim]; span *= 2) {
     // powers[i] combines elements i, i + dilation, ... of which there are `span`.
-    const std::int64_t length = shapeOf(powers[0])[dim];
+    const Dim length = dimsOf(powers[0])[dim];
     if (window.sizes[dim] & span) {
       KILN_ASSIGN(Values next, part(powers, covered * dilation, length - covered * dilation, 1));
       if (covered > 0) {
-        KILN_ASSIGN(Values before, part(result, 0, shapeOf(next[0])[dim], 1));
+        KILN_ASSIGN(Values before, part(result, 0, dimsOf(next[0])[dim], 1));
         KILN_ASSIGN(next, combine(before, next));
       }
       result = next;
@@ -107,14 +68,15 @@ Result<Value> pooled(OperationContext& op, const Window& window, Combine combine
   if (spatial.empty() || spatial.size() > 3 || !isFloat(input)) return Value();
   if (combine != Combine::kAdd && combine != Combine::kMax) return Value();
   // [N, C, spatial]: the dimension before the spatial ones, if there is any, is C.
-  Dims order = otherDims(static_cast<std::int64_t>(rank), spatial), shape{1, 1}, kernel;
+  Dims order = otherDims(static_cast<std::int64_t>(rank), spatial), kernel;
+  Shape shape{1, 1};
   const std::size_t outer = order.size();
-  for (std::int64_t dim : order) shape[1] *= shapeOf(input)[dim];
+  for (std::int64_t dim : order) shape[1] = shape[1] * dimsOf(input)[dim];
   frontend::GraphBuilder::Slide slide;
   Dims behind;
   for (std::int64_t dim : spatial) {
     order.push_back(dim);
-    shape.push_back(shapeOf(input)[dim]);
+    shape.push_back(dimsOf(input)[dim]);
     kernel.push_back(window.sizes[dim]);
     slide.strides.push_back(window.strides[dim]);
     slide.dilations.push_back(window.dilations[dim]);
@@ -122,46 +84,35 @@ Result<Value> pooled(OperationContext& op, const Window& window, Combine combine
     behind.push_back(window.high[dim]);
   }
   llvm::append_range(slide.pads, behind);
-  Dims turned;
-  for (std::int64_t dim : order) turned.push_back(shapeOf(input)[dim]);
+  Shape turned;
+  for (std::int64_t dim : order) turned.push_back(dimsOf(input)[dim]);
   KILN_ASSIGN(Value value, op.transpose(input, order));
   KILN_ASSIGN(value, op.reshape(value, shape));
   KILN_ASSIGN(value, op.pool(combine == Combine::kAdd ? ir::PoolKind::Sum : ir::PoolKind::Max, value, kernel,
                              slide, /*countPadding=*/false));
-  for (std::size_t i = 0; i < spatial.size(); ++i) turned[outer + i] = shapeOf(value)[2 + i];
+  for (std::size_t i = 0; i < spatial.size(); ++i) turned[outer + i] = dimsOf(value)[2 + i];
   KILN_ASSIGN(value, op.reshape(value, turned));
   Dims back(rank, 0);
   for (std::size_t i = 0; i < rank; ++i) back[order[i]] = static_cast<std::int64_t>(i);
   return op.transpose(value, back);
 }
 
-// A window as long as the dimension that sees what is before each element, or behind it.
-Result<Value> cumulated(OperationContext& op, const Window& window, Combine combine, Value input) {
-  if (combine != Combine::kAdd && combine != Combine::kMul) return Value();
-  if (elementOf(input).getIntOrFloatBitWidth() < 8) return Value();
-  std::optional<std::size_t> axis;
-  bool isReverse = false;
-  for (std::size_t i = 0; i < window.sizes.size(); ++i) {
-    const std::int64_t extent = shapeOf(input)[i], most = extent - 1;
-    if (window.strides[i] != 1 || window.baseDilations[i] != 1 || window.dilations[i] != 1) return Value();
-    if (window.sizes[i] == 1 && window.low[i] == 0 && window.high[i] == 0) continue;
-    const bool before = window.low[i] == most && window.high[i] == 0;
-    const bool behind = window.low[i] == 0 && window.high[i] == most;
-    if (axis || window.sizes[i] != extent || !(before || behind)) return Value();
-    axis = i;
-    isReverse = behind;
-  }
-  if (!axis) return Value();
-  return op.cumulative(combine == Combine::kAdd ? ir::ReduceKind::Sum : ir::ReduceKind::Prod, input,
-                       static_cast<std::int64_t>(*axis), /*exclusive=*/false, isReverse);
+bool isOnes(llvm::ArrayRef<std::int64_t> steps) {
+  return llvm::all_of(steps, [](std::int64_t step) { return step == 1; });
 }
 
 // One operation for all; null where there is none.
 Result<Value> windowByKind(OperationContext& op, const Window& window, Combine combine, Value input,
                            Value init) {
   if (!isNeutral(op, combine, init)) return Value();
-  KILN_ASSIGN(Value result, cumulated(op, window, combine, input));
-  if (result) return result;
+  const bool isPlain = isOnes(window.strides) && isOnes(window.baseDilations) && isOnes(window.dilations);
+  const auto running = isPlain ? runningOf(dimsOf(input), ir::toShape(window.sizes), ir::toShape(window.low),
+                                           ir::toShape(window.high))
+                               : std::nullopt;
+  if (running) {
+    KILN_ASSIGN(Value result, cumulated(op, *running, combine, input));
+    if (result) return result;
+  }
   return pooled(op, window, combine, input);
 }
 
@@ -170,15 +121,16 @@ Result<Values> reduceWindow(OperationContext& op) {
   if (op.operandCount() != 2 * count) return invalid("needs as many start values as operands");
   Values inputs(llvm::ArrayRef<Value>(op.operands()).take_front(count));
   const Values inits(llvm::ArrayRef<Value>(op.operands()).drop_front(count));
-  const Dims shape(shapeOf(inputs[0]));
-  for (std::size_t i = 0; i < count; ++i)
-    if (shapeOf(inputs[i]) != llvm::ArrayRef(shape) || rankOf(inits[i]) != 0)
-      return invalid("operands differ in shape, or a start value is no scalar");
+  const Shape shape = dimsOf(inputs[0]);
+  for (std::size_t i = 0; i < count; ++i) {
+    KILN_TRY(sameExtents(op, dimsOf(inputs[i]), shape, "operands differ in shape"));
+    if (rankOf(inits[i]) != 0) return invalid("a start value is no scalar");
+  }
   KILN_ASSIGN(const Window window, readWindow(op, shape.size()));
   const Combine known = count == 1 ? combineOf(op, op.region(0)) : Combine::kOther;
   const bool byBody = known == Combine::kOther || known == Combine::kSecond;
-  const bool isEmpty = llvm::is_contained(op.resultShape(), 0) || elementsOf(shape) == 0;
-  if (!byBody && !isEmpty) {
+  const bool hasNone = llvm::is_contained(op.resultType().shape, 0) || isEmpty(shape);
+  if (!byBody && !hasNone) {
     KILN_ASSIGN(Value result, windowByKind(op, window, known, inputs[0], inits[0]));
     if (result) return Values{result};
   }
@@ -201,7 +153,7 @@ Result<Values> reduceWindow(OperationContext& op) {
     }
     Values arguments(a);
     llvm::append_range(arguments, b);
-    KILN_ASSIGN(Values made, op.runPointwise(op.region(0), arguments, Dims(shapeOf(b[0]))));
+    KILN_ASSIGN(Values made, op.runPointwise(op.region(0), arguments, dimsOf(b[0])));
     if (made.size() != a.size()) return invalid("the body returns another number of values");
     return made;
   };
@@ -211,7 +163,7 @@ Result<Values> reduceWindow(OperationContext& op) {
     KILN_ASSIGN(inputs, slideAlong(op, window, dim, inputs, both));
   }
   for (std::size_t i = 0; i < count; ++i) {
-    KILN_ASSIGN(starts[i], op.broadcast(starts[i], Dims(shapeOf(inputs[i]))));
+    KILN_ASSIGN(starts[i], op.broadcast(starts[i], dimsOf(inputs[i])));
   }
   Values results = inputs;
   if (byBody || !isNeutral(op, known, inits[0])) {
@@ -224,89 +176,35 @@ Result<Values> reduceWindow(OperationContext& op) {
   return results;
 }
 
-// The element that each window selects, as its position in the operand.
-class Selection {
- public:
-  Selection(OperationContext& op, const Window& window) : op_(op), window_(window) {}
-
-  // i64 in the shape of the source: row-major positions in the operand, -1 where a window holds none of it.
-  Result<Value> positions() {
-    const Value operand = op_.operand(0);
-    const Dims shape(shapeOf(operand)), source(shapeOf(op_.operand(1)));
-    std::int64_t offsets = 1;
-    for (std::int64_t size : window_.sizes) {
-      offsets *= size;
-      if (offsets > kMaxOffsets)
-        return unserved("a window of more than " + std::to_string(kMaxOffsets) +
-                        " elements is not served here");
-    }
-    KILN_ASSIGN(values_, padded(op_, window_, operand, op_.scalar(elementOf(operand), 0)));
-    KILN_ASSIGN(places_, op_.iota(op_.i64(), Dims{elementsOf(shape)}, 0));
-    KILN_ASSIGN(places_, op_.reshape(places_, shape));
-    KILN_ASSIGN(places_, padded(op_, window_, places_, op_.longScalar(-1)));
-    for (std::size_t i = 0; i < shape.size(); ++i)
-      if (window_.count(i, shapeOf(values_)[i]) != source[i])
-        return invalid("the source does not have one element for each window");
-    Dims offset(shape.size(), 0);
-    for (std::int64_t i = 0; i < offsets; ++i) {
-      KILN_TRY(visit(offset, source));
-      for (std::size_t dim = shape.size(); dim-- > 0;) {
-        if (++offset[dim] < window_.sizes[dim]) break;
-        offset[dim] = 0;
-      }
-    }
-    return place_;
-  }
-
- private:
-  // One element of every window: the selected one stays where the body says so.
-  Status visit(const Dims& offset, const Dims& source) {
-    KILN_ASSIGN(Value value, op_.slice(values_, offset, window_.strides, source));
-    KILN_ASSIGN(Value place, op_.slice(places_, offset, window_.strides, source));
-    if (!value_) {
-      value_ = value;
-      place_ = place;
-      return {};
-    }
-    KILN_ASSIGN(Values stays, op_.runPointwise(op_.region(0), {value_, value}, source));
-    const Term selected = op_.term(place_), now = op_.term(place);
-    if (stays.size() != 1 || !elementOf(stays[0]).isInteger(1)) return invalid("the selection is no i1");
-    const Term isKept = (selected >= 0.0) & op_.term(stays[0]);
-    KILN_ASSIGN(Value takes, ((now >= 0.0) & !isKept).value());
-    KILN_ASSIGN(value_, op_.select(takes, value, value_));
-    KILN_ASSIGN(place_, op_.select(takes, place, place_));
-    return {};
-  }
-
-  OperationContext& op_;
-  const Window& window_;
-  Value values_, places_;  // of the padded operand
-  Value value_, place_;    // what is selected by now
-};
-
-Result<Values> selectAndScatter(OperationContext& op) {
-  const Value operand = op.operand(0), source = op.operand(1), init = op.operand(2);
-  const Dims shape(shapeOf(operand));
-  if (rankOf(source) != rankOf(operand) || rankOf(init) != 0)
-    return invalid("the source has another rank than the operand, or the start value is no scalar");
-  KILN_ASSIGN(const Window window, readWindow(op, shape.size()));
-  KILN_ASSIGN(Value result, op.broadcast(init, Dims{elementsOf(shape)}));
-  if (elementsOf(shapeOf(source)) > 0) {
-    KILN_ASSIGN(Value positions, Selection(op, window).positions());
-    KILN_ASSIGN(positions, op.reshape(positions, Dims{elementsOf(shapeOf(source))}));
-    KILN_ASSIGN(Value updates, op.reshape(source, Dims{elementsOf(shapeOf(source))}));
-    KILN_ASSIGN(Values made, updateRows(op, op.region(1), {result}, positions, {updates}, false));
-    result = made[0];
-  }
-  KILN_ASSIGN(result, op.reshape(result, shape));
-  return Values{result};
-}
-
 }  // namespace
 
+Result<Window> readWindow(OperationContext& op, std::size_t rank) {
+  constexpr std::int64_t kMaxNumber = std::int64_t{1} << 30;
+  Window window;
+  KILN_ASSIGN(window.sizes, op.integers("window_dimensions", rank, 1));
+  KILN_ASSIGN(window.strides, op.integers("window_strides", rank, 1));
+  KILN_ASSIGN(window.baseDilations, op.integers("base_dilations", rank, 1));
+  KILN_ASSIGN(window.dilations, op.integers("window_dilations", rank, 1));
+  KILN_ASSIGN(const Dims padding, op.integers("padding", 2 * rank, 0));
+  for (std::size_t i = 0; i < rank; ++i) {
+    for (std::int64_t value :
+         {window.sizes[i], window.strides[i], window.baseDilations[i], window.dilations[i]})
+      if (value < 1 || value > kMaxNumber)
+        return invalid("windows, strides and dilations are 1 or more, and no more than 2^30");
+    window.low.push_back(padding[2 * i]);
+    window.high.push_back(padding[2 * i + 1]);
+  }
+  return window;
+}
+
+Result<Value> padded(OperationContext& op, const Window& window, Value input, Value value) {
+  Dims interior;
+  for (std::int64_t dilation : window.baseDilations) interior.push_back(dilation - 1);
+  return padAny(op, input, value, window.low, window.high, interior);
+}
+
 std::span<const Row> windowRows() {
-  static constexpr Row kRows[] = {{"reduce_window", reduceWindow, 2, 1},
-                                  {"select_and_scatter", selectAndScatter, 3, 2}};
+  static constexpr Row kRows[] = {{"reduce_window", reduceWindow, 2, 1, false, true}};
   return kRows;
 }
 

@@ -11,10 +11,10 @@ struct ElementFacts {
   std::size_t bytes;
 };
 // In the order of the enumeration.
-constexpr ElementFacts kElements[] = {{"i1", 1},   {"i2", 1},   {"i4", 1},   {"i8", 1},   {"i16", 2},
-                                      {"i32", 4},  {"i64", 8},  {"ui2", 1},  {"ui4", 1},  {"ui8", 1},
-                                      {"ui16", 2}, {"ui32", 4}, {"ui64", 8}, {"bf16", 2}, {"f16", 2},
-                                      {"f32", 4},  {"f64", 8},  {"", 0}};
+constexpr ElementFacts kElements[] = {
+    {"i1", 1},  {"i2", 1},  {"i4", 1},  {"i8", 1},           {"i16", 2},           {"i32", 4},  {"i64", 8},
+    {"ui2", 1}, {"ui4", 1}, {"ui8", 1}, {"ui16", 2},         {"ui32", 4},          {"ui64", 8}, {"bf16", 2},
+    {"f16", 2}, {"f32", 4}, {"f64", 8}, {"complex<f32>", 8}, {"complex<f64>", 16}, {"", 0}};
 static_assert(std::size(kElements) == static_cast<std::size_t>(Element::kOther) + 1);
 
 const ElementFacts& factsOf(Element element) {

@@ -16,7 +16,7 @@ std::string_view elementName(Element element);
 // Bytes of one element in Literal::bytes; 0 for kOther.
 std::size_t elementBytes(Element element);
 
-// A tensor with its text. `other` names the element where it is kOther ("complex<f32>").
+// A tensor with its text. `other` names the element where it is kOther ("!quant.uniform").
 Type tensorType(Element element, std::vector<std::int64_t> shape, std::string_view other = {});
 
 // A tuple with its text.

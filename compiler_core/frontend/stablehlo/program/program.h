@@ -39,7 +39,9 @@ enum class Element {
   kF16,
   kF32,
   kF64,
-  // Read and named, but served by no operation: complex and quantized numbers, small floats.
+  kC64,   // two f32: the real part, then the imaginary one
+  kC128,  // two f64
+  // Read and named, but served by no operation: quantized numbers, small floats.
   kOther,
 };
 
@@ -52,7 +54,7 @@ struct Type {
   Element element = Element::kOther;  // of tensors
   std::vector<std::int64_t> shape;    // of tensors; kDynamic
   std::vector<Type> members;          // of tuples
-  std::string text;                   // as StableHLO writes it ("tensor<2xcomplex<f32>>"); for messages
+  std::string text;                   // as StableHLO writes it ("tensor<2x!quant.uniform>"); for messages
 
   bool operator==(const Type&) const = default;
 };
@@ -122,7 +124,8 @@ struct Function {
 struct Program {
   std::string
       form;  // "StableHLO bytecode 1.17.0", "StableHLO text", "JAX export 10 with StableHLO bytecode 1.15.0"
-  std::string producer;  // "StableHLO_v1.17.0", as bytecode states it; else empty
+  std::string producer;                // "StableHLO_v1.17.0", as bytecode states it; else empty
+  std::vector<std::string> platforms;  // that JAX exported it for, in the order of their indices; else empty
   std::vector<Function> functions;
 
   // The function a run calls: the public one called "main", or else the only public one; null if there is

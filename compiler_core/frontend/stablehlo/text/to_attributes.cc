@@ -53,6 +53,10 @@ Element elementOf(mlir::Type type) {
   if (type.isF16()) return Element::kF16;
   if (type.isF32()) return Element::kF32;
   if (type.isF64()) return Element::kF64;
+  if (const auto complex = llvm::dyn_cast<mlir::ComplexType>(type)) {
+    if (complex.getElementType().isF32()) return Element::kC64;
+    if (complex.getElementType().isF64()) return Element::kC128;
+  }
   return Element::kOther;
 }
 

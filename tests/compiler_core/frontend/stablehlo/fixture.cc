@@ -31,15 +31,24 @@ std::vector<std::string> artifacts() {
 }
 
 std::string jaxExport(std::string_view artifact, std::uint16_t callingConvention) {
-  constexpr std::size_t kVirtualTable = 4, kTable = 48, kArtifact = 64;
+  constexpr std::size_t kVirtualTable = 4, kTable = 48, kPlatforms = 64, kNames = 80, kArtifact = 96;
   std::string bytes;
   put<std::uint32_t>(bytes, 0, kTable);
-  put<std::uint16_t>(bytes, kVirtualTable, 36);      // its size
-  put<std::uint16_t>(bytes, kVirtualTable + 30, 4);  // the program is 4 bytes into the table
-  put<std::uint16_t>(bytes, kVirtualTable + 32, 8);  // the calling convention 8 bytes
+  put<std::uint16_t>(bytes, kVirtualTable, 36);       // its size
+  put<std::uint16_t>(bytes, kVirtualTable + 22, 12);  // the platforms are 12 bytes into the table
+  put<std::uint16_t>(bytes, kVirtualTable + 30, 4);   // the program is 4 bytes into the table
+  put<std::uint16_t>(bytes, kVirtualTable + 32, 8);   // the calling convention 8 bytes
   put<std::int32_t>(bytes, kTable, kTable - kVirtualTable);
   put<std::uint32_t>(bytes, kTable + 4, kArtifact - (kTable + 4));
   put<std::uint16_t>(bytes, kTable + 8, callingConvention);
+  put<std::uint32_t>(bytes, kTable + 12, kPlatforms - (kTable + 12));
+  put<std::uint32_t>(bytes, kPlatforms, 2);
+  put<std::uint32_t>(bytes, kPlatforms + 4, kNames - (kPlatforms + 4));
+  put<std::uint32_t>(bytes, kPlatforms + 8, kNames + 8 - (kPlatforms + 8));
+  put<std::uint32_t>(bytes, kNames, 3);
+  bytes += "tpu";
+  put<std::uint32_t>(bytes, kNames + 8, 3);
+  bytes += "cpu";
   put<std::uint32_t>(bytes, kArtifact, static_cast<std::uint32_t>(artifact.size()));
   return bytes.append(artifact);
 }

@@ -51,6 +51,7 @@ TEST(Door, ReadsEveryForm) {
   auto exported = read(test::jaxExport(*artifact.content, 9));
   ASSERT_TRUE(exported) << exported.error().message;
   EXPECT_EQ(exported->form, "JAX export 9 with StableHLO bytecode 0.14.0");
+  EXPECT_THAT(exported->platforms, testing::ElementsAre("tpu", "cpu"));
   EXPECT_EQ(test::dump(*exported), test::dump(*bytecode));
   auto text = read(*test::fixture("operations.mlir").content);
   ASSERT_TRUE(text) << text.error().message;
@@ -66,12 +67,12 @@ TEST(Door, ErrorsNameTheFileAndTheForm) {
   EXPECT_THAT(newer.error().message, HasSubstr("model: JAX export 11 is not served"));
   std::string broken = artifact;
   broken[20] = 0x55;
-  EXPECT_THAT(read(test::jaxExport(broken, 10)).error().message, HasSubstr("JAX export 10 from byte 68: "));
+  EXPECT_THAT(read(test::jaxExport(broken, 10)).error().message, HasSubstr("JAX export 10 from byte 100: "));
 }
 
 TEST(Door, ShorterExportsAreRefused) {
   const std::string whole = test::jaxExport(*test::fixture("operations.0.9.0.mlirbc").content, 10);
-  for (std::size_t length = 0; length < whole.size(); length += length < 80 ? 1 : 97)
+  for (std::size_t length = 0; length < whole.size(); length += length < 112 ? 1 : 97)
     EXPECT_FALSE(read(whole.substr(0, length))) << length;
 }
 
