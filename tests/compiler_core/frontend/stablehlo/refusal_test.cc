@@ -96,6 +96,22 @@ TEST(StablehloRefusal, FaultsOfTheProgram) {
       "no function to run");
 }
 
+// More dimensions than an operation may have are too many for an argument that is handed on as well.
+TEST(StablehloRefusal, ArgumentsOfTooManyDimensions) {
+  std::string most = "tensor<", more = "tensor<1x";
+  for (int i = 0; i < 16; ++i) {
+    most += "1x";
+    more += "1x";
+  }
+  most += "f32>";
+  more += "f32>";
+  EXPECT_TRUE(importText(mainOf("%x: " + most, most, "return %x : " + most)));
+  expectUnserved(mainOf("%x: tensor<f32>, %y: " + more, more, "return %y : " + more),
+                 "'argument 1' ((input)): a rank of more than 16 is not served");
+  expectUnserved(mainOf("%y: " + more, more, "%0 = stablehlo.abs %y : " + more + "\nreturn %0 : " + more),
+                 "operation 0");
+}
+
 TEST(StablehloRefusal, PinsThatFitNothing) {
   const std::string text = mainOf("%x: tensor<2xf32>", "tensor<2xf32>", "return %x : tensor<2xf32>");
   frontend::ImportOptions options;
