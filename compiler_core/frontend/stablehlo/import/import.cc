@@ -8,8 +8,10 @@
 #include "compiler_core/frontend/stablehlo/import/names.h"
 #include "compiler_core/frontend/stablehlo/import/program_importer.h"
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
+#include "compiler_core/frontend/stablehlo/program/name.h"
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
+#include "manifest/base/printable.h"
 #include "mlir/IR/Verifier.h"
 
 namespace kiln::stablehlo {
@@ -40,7 +42,7 @@ class Importer {
   Status bindParameters(const std::vector<ir::Signature>& arguments);
   Status inputs();
   Status checkPins() const;
-  std::string outputName(std::size_t index) const;
+  Result<std::string> outputName(std::size_t index) const;
   Status outputs(const Values& results);
   llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
 
@@ -151,11 +153,15 @@ Status Importer::checkPins() const {
 }
 
 // JAX says which part of the result it is: "[0]['loss']"; one result has an empty text.
-std::string Importer::outputName(std::size_t index) const {
+Result<std::string> Importer::outputName(std::size_t index) const {
   if (index < entry_->resultAttributes.size()) {
     const Attributes& attributes = entry_->resultAttributes[index];
     const auto found = attributes.find("jax.result_info");
     const auto* text = found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second.value);
+    if (text && !text->empty() && !isName(*text))
+      return invalid("function " + entry_->name + ": result " + std::to_string(index) +
+                     ": its name (jax.result_info) " + inQuotes(*text) +
+                     " has characters that cannot be shown; name the result otherwise");
     // A path within the result, or a name.
     if (text && !text->empty()) return (*text)[0] == '[' || (*text)[0] == '.' ? "result" + *text : *text;
   }
@@ -173,7 +179,8 @@ Status Importer::outputs(const Values& results) {
   FreeNames names;
   for (std::size_t i = 0; i < results.size(); ++i) {
     auto type = ir::tensorType(results[i]);
-    captured_.outputs.push_back({names.take(outputName(i)), *ir::dtypeOf(type.getElementType()),
+    KILN_ASSIGN(std::string name, outputName(i));
+    captured_.outputs.push_back({names.take(std::move(name)), *ir::dtypeOf(type.getElementType()),
                                  type.getShape().vec(),
                                  std::vector<std::string>(static_cast<std::size_t>(type.getRank()))});
   }

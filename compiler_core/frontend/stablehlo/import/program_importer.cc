@@ -4,6 +4,7 @@
 #include "compiler_core/frontend/graph/tensors.h"
 #include "compiler_core/frontend/stablehlo/import/names.h"
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
+#include "compiler_core/frontend/stablehlo/program/name.h"
 #include "compiler_core/ir/types.h"
 
 namespace kiln::stablehlo {
@@ -130,7 +131,7 @@ Status ProgramImporter::operations(Frame& frame, const Region& region) {
 std::string ProgramImporter::labelOf(const Frame& frame, const Operation& operation, std::size_t index) {
   std::string label = frame.path + nodeName(operation, index);
   constexpr std::size_t kMaxLabel = 1024;
-  if (label.size() > kMaxLabel) label.resize(kMaxLabel);
+  label.resize(cutName(label, kMaxLabel).size());
   return label;
 }
 

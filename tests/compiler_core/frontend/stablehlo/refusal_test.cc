@@ -96,6 +96,15 @@ TEST(StablehloRefusal, FaultsOfTheProgram) {
       "no function to run");
 }
 
+// An artifact whose outputs nobody can name runs nowhere.
+TEST(StablehloRefusal, NamesOfResultsThatCannotBeShown) {
+  for (const char* name : {"a\\00b", "a\\1B[2J", "a\\0Ab", "a\u202eb", "a\\FFb"})
+    expectInvalid(
+        "func.func public @main(%a: tensor<f32>) -> (tensor<f32>, tensor<f32> {jax.result_info = \"" +
+            std::string(name) + "\"}) {\nreturn %a, %a : tensor<f32>, tensor<f32>\n}",
+        "function main: result 1: its name (jax.result_info)");
+}
+
 // More dimensions than an operation may have are too many for an argument that is handed on as well.
 TEST(StablehloRefusal, ArgumentsOfTooManyDimensions) {
   std::string most = "tensor<", more = "tensor<1x";
