@@ -8,6 +8,7 @@
 #include "api/client/model_check.h"
 #include "compiler_core/frontend/onnx/reader/foreign_file.h"
 #include "manifest/base/mapped_file.h"
+#include "manifest/base/presence.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/compile_spec.h"
 #include "manifest/spec/external_path.h"
@@ -38,6 +39,13 @@ Error unnamed(const std::string& argument, const std::vector<std::string>& locat
               (known.empty() ? "nothing outside itself, so leave --data out"
                              : "weights in " + known + ": give --data NAME=FILE"),
           {}};
+}
+
+// `missing` where nothing lies there; what keeps one from knowing is said as it is.
+Status checkThere(const std::string& path, const std::string& missing) {
+  auto there = checkPresent(path);
+  if (!there && there.error().code == Code::kNotFound) return fail(Code::kNotFound, missing);
+  return there;
 }
 
 // "NAME=FILE" where the model names NAME. Else a "FILE", which is called as it lies in the model's directory,
@@ -74,6 +82,7 @@ Result<std::vector<ModelFileOnDisk>> dataFiles(const std::string& model, const f
       return fail(Code::kInvalidArgument,
                   "--data " + printable(argument) + ": " + inQuotes(file->name) + " is given twice");
     std::error_code error;
+    KILN_TRY(checkThere(file->path, "--data " + printable(argument) + ": no such file"));
     if (!fs::is_regular_file(file->path, error))
       return fail(Code::kNotFound, "--data " + printable(argument) + ": no such file");
     files.push_back(std::move(*file));
@@ -125,9 +134,8 @@ Result<std::string> externalPathOf(const std::string& model, const std::string& 
 Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
                                                     const std::vector<std::string>& data) {
   std::error_code error;
-  const auto status = fs::status(model, error);
-  if (!fs::exists(status)) return fail(Code::kNotFound, model + ": no such model file");
-  if (!fs::is_regular_file(status)) return fail(Code::kInvalidArgument, model + ": not a regular file");
+  KILN_TRY(checkThere(model, model + ": no such model file"));
+  if (!fs::is_regular_file(model, error)) return fail(Code::kInvalidArgument, model + ": not a regular file");
   const auto home = fs::weakly_canonical(fs::absolute(model).parent_path(), error);
 
   std::vector<std::string> locations;
@@ -145,11 +153,9 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
     const auto path = home / location;
     if (const auto kind = fs::status(path, error); fs::exists(kind) && !fs::is_regular_file(kind))
       return fail(invalidModel(path.string() + ": the model keeps weights there, and it is no regular file"));
-    if (!fs::is_regular_file(path, error)) {
-      return fail(Code::kNotFound, path.string() +
-                                       ": the model keeps weights there; put the file there or give --data " +
-                                       location + "=FILE");
-    }
+    KILN_TRY(checkThere(
+        path.string(), path.string() + ": the model keeps weights there; put the file there or give --data " +
+                           location + "=FILE"));
     if (!isInside(fs::canonical(path, error), home)) {
       return fail(invalidModel(path.string() +
                                ": a link out of the model's directory; if that is meant, give --data " +

@@ -6,6 +6,7 @@
 #include "api/mirror/intake.h"
 #include "api/mirror/log_copy.h"
 #include "manifest/base/printable.h"
+#include "manifest/json/json.h"
 
 namespace kiln::mirror {
 namespace {
@@ -16,6 +17,12 @@ constexpr std::size_t kMaxOnTheirWay = 4096;
 // So far before the log's end may entries be whose artifacts were not in the index when the first walk
 // passed.
 constexpr std::uint64_t kLookBack = 1024;
+
+// Whether the mirror's own limit is used up, and neither its disk nor anything of the farm's.
+bool isOverCapacity(const Error& error) {
+  const auto details = parseJson(error.details);
+  return details && details->is_object() && details->value("budget", Json()) == "capacity";
+}
 
 class Update {
  public:
@@ -214,7 +221,12 @@ Result<UpdateReport> update(const MirrorDirectory& directory, Farm& farm, node::
   KILN_ASSIGN(const auto blobs,
               storage::LocalBlobStore::open(
                   {.directory = directory.blobs(), .capacity = options.maxBytes, .clock = &clock}));
-  return Update(directory, *blobs, farm, trust, clock, options).run();
+  auto done = Update(directory, *blobs, farm, trust, clock, options).run();
+  if (done || !isOverCapacity(done.error())) return done;
+  Error error = done.error();
+  error.message += "; the mirror may hold " + std::to_string(options.maxBytes) +
+                   " bytes: give a larger --max-bytes, or none for as much as the disk holds";
+  return fail(std::move(error));
 }
 
 }  // namespace kiln::mirror

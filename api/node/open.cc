@@ -7,6 +7,7 @@
 
 #include "api/node/fetch.h"
 #include "api/node/private_copy.h"
+#include "manifest/base/presence.h"
 #include "storage/oci/oci_export.h"
 
 namespace kiln::node {
@@ -78,6 +79,8 @@ Result<VerifiedArtifact> openArtifact(const std::string& directory, const std::o
                                       const Trust& trust, const Clock& clock) {
   if (directory.empty()) return fail(Code::kInvalidArgument, "no artifact directory is named: it is \"\"");
   std::error_code error;
+  if (auto there = checkPresent(directory); !there && there.error().code != Code::kNotFound)
+    return fail(there.error());
   if (!fs::is_directory(directory, error)) {
     return fail(Code::kNotFound, directory + ": no such artifact directory; kiln fetch makes one");
   }

@@ -193,9 +193,28 @@ class Decision {
     allow(node, op, *fallback_);
   }
 
+  // What to ask for so that another target, which can have the operation, gets it; "" where none can.
+  std::string remedy(Operation* op, const std::string& node, TargetIndex wanted) const {
+    const auto canHave = [&](TargetIndex target) { return target != wanted && refusals(op, target).empty(); };
+    const std::size_t others = options_.targets.size() - (options_.onlyFallback ? 1 : 0);
+    std::string out;
+    if (!options_.fallback && fallback_ && canHave(*fallback_)) out = "--fallback cpu";
+    for (TargetIndex target = 0; target < others; ++target) {
+      if (!canHave(target)) continue;
+      // The first affinity that matches decides.
+      out += (out.empty() ? "" : ", or ") + ("--affinity \"" + node) + "=" + name(target) + "\"" +
+             (affinity(op) ? " before the others" : "");
+      break;
+    }
+    return out.empty() ? out : "; another target can have it: give " + out;
+  }
+
   // `why` is not empty.
   void fallBack(Operation* op, GraphNode& node, TargetIndex wanted, Refusals why) {
-    if (!options_.fallback || !fallback_ || *fallback_ == wanted) return append(std::move(why));
+    if (!options_.fallback || !fallback_ || *fallback_ == wanted) {
+      for (ir::UnsupportedNode& refusal : why) refusal.reason += remedy(op, refusal.node, wanted);
+      return append(std::move(why));
+    }
     const Refusals there = refusals(op, *fallback_);
     const auto& allowed = options_.rules.fallbackOperators;
     std::string obstacle;

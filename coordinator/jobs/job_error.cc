@@ -42,6 +42,8 @@ Code codeForToolExit(int exitCode) {
 
 // A tool chooses among the classes that a compile can end with; anything else counts as its internal error.
 int servedExit(int exitCode) {
+  // All that a request names lies beside the model: what is not there is what the model wants besides.
+  if (exitCode == kExitNotFound) return kExitInvalidModel;
   static constexpr std::array kServed{kExitUsage, kExitInvalidModel, kExitUnsupported};
   return std::find(kServed.begin(), kServed.end(), exitCode) == kServed.end() ? kExitInternal : exitCode;
 }

@@ -27,6 +27,16 @@ std::size_t distance(std::string_view a, std::string_view b) {
   return row.back();
 }
 
+constexpr std::string_view kQualifier = ".:";
+
+// Of a name without qualifier also to what stands behind that of the other.
+std::size_t apart(std::string_view name, std::string_view other) {
+  const std::size_t whole = distance(name, other);
+  const std::size_t end = other.find_last_of(kQualifier);
+  if (end == std::string_view::npos || name.find_first_of(kQualifier) != std::string_view::npos) return whole;
+  return std::min(whole, distance(name, other.substr(end + 1)));
+}
+
 }  // namespace
 
 std::vector<std::string> nearestNames(std::string_view name, const std::vector<std::string>& names) {
@@ -34,11 +44,11 @@ std::vector<std::string> nearestNames(std::string_view name, const std::vector<s
   if (name.size() <= kMaxLength)
     for (const std::string& each : names) {
       if (each.empty() || each.size() > kMaxLength) continue;
-      const std::size_t apart = distance(name, each);
-      if (apart <= std::max<std::size_t>(name.size() / 3, 1)) near.emplace(apart, each);
+      const std::size_t steps = apart(name, each);
+      if (steps <= std::max<std::size_t>(name.size() / 3, 1)) near.emplace(steps, each);
     }
   std::vector<std::string> out;
-  for (const auto& [apart, each] : near)
+  for (const auto& [steps, each] : near)
     if (out.size() < kMost) out.push_back(each);
   return out;
 }

@@ -1,5 +1,7 @@
 #include "manifest/json/error_line.h"
 
+#include "manifest/base/printable.h"
+#include "manifest/base/utf8.h"
 #include "manifest/json/json.h"
 
 namespace kiln {
@@ -8,8 +10,10 @@ std::string errorLine(const Error& error) {
   Json details = Json::object();
   if (!error.details.empty())
     if (auto parsed = parseJson(error.details)) details = std::move(*parsed);
-  const Json line = {
-      {"error", {{"code", codeName(error.code)}, {"message", error.message}, {"details", details}}}};
+  // A path in it need not be UTF-8, which JSON is.
+  const std::string message =
+      isUtf8(error.message) ? error.message : printable(error.message, std::string_view::npos);
+  const Json line = {{"error", {{"code", codeName(error.code)}, {"message", message}, {"details", details}}}};
   auto text = toCanonicalJson(line);
   if (text) return *text;
   return R"({"error":{"code":"INTERNAL","details":{},"message":"the error has no canonical form"}})";

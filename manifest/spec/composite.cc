@@ -2,6 +2,9 @@
 
 #include <charconv>
 
+#include "manifest/base/printable.h"
+#include "manifest/base/utf8.h"
+
 namespace kiln {
 namespace {
 
@@ -43,6 +46,9 @@ Status addComposite(std::string_view argument, Composites& composites) {
   };
   const std::size_t equals = argument.rfind('=');
   if (equals == std::string_view::npos || equals == 0) return bad();
+  if (!isUtf8(argument))
+    return fail(Code::kInvalidArgument, "--sequence " + printable(argument) +
+                                            ": the input's name is no UTF-8, as the names of models are");
   const std::string name(argument.substr(0, equals));
   std::string_view text = argument.substr(equals + 1);
   Composite composite;

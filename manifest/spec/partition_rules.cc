@@ -5,9 +5,15 @@
 #include "manifest/base/glob.h"
 #include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
+#include "manifest/base/utf8.h"
 
 namespace kiln {
 namespace {
+
+Error notUtf8(const std::string& option, const std::string& text) {
+  return {
+      Code::kInvalidArgument, option + " " + inQuotes(text) + " is no UTF-8, as the names of models are", {}};
+}
 
 Result<std::vector<PlacementRule>> parsePlacements(const char* option,
                                                    const std::vector<std::string>& texts) {
@@ -17,6 +23,7 @@ Result<std::vector<PlacementRule>> parsePlacements(const char* option,
     if (cut == std::string::npos || cut == 0 || cut + 1 == text.size())
       return fail(Code::kInvalidArgument, std::string(option) + " " + inQuotes(text.substr(0, 200)) +
                                               " is no PATTERN=TARGET, such as op:Softmax=cpu:x86-64-v3");
+    if (!isUtf8(text)) return fail(notUtf8(option, text));
     rules.push_back({text.substr(0, cut), text.substr(cut + 1)});
   }
   return rules;
@@ -43,6 +50,8 @@ Result<PartitionRules> parseRules(const PartitionOptionTexts& texts) {
   KILN_ASSIGN(rules.exclusions, parsePlacements("--exclude", texts.exclusions));
   if (texts.fallback != "fail" && texts.fallback != "cpu")
     return fail(Code::kInvalidArgument, "--fallback " + inQuotes(texts.fallback) + ": give fail or cpu");
+  for (const std::string& name : texts.fallbackOperators)
+    if (!isUtf8(name)) return fail(notUtf8("--fallback-allow", name));
   rules.fallbackOperators = texts.fallbackOperators;
   std::ranges::sort(rules.fallbackOperators);
   const auto repeated = std::ranges::unique(rules.fallbackOperators);

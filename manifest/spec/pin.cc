@@ -6,6 +6,8 @@
 #include <limits>
 
 #include "manifest/artifact/small_float.h"
+#include "manifest/base/printable.h"
+#include "manifest/base/utf8.h"
 
 namespace kiln {
 namespace {
@@ -116,11 +118,12 @@ Result<PinValue> parsePin(std::string_view text) {
 
 Status addPin(std::string_view argument, Pins& pins) {
   const auto wrong = [&](const std::string& why) {
-    return fail(Code::kInvalidArgument, "--pin " + std::string(argument) + ": " + why);
+    return fail(Code::kInvalidArgument, "--pin " + printable(argument) + ": " + why);
   };
   const std::size_t equals = argument.rfind('=');
   if (equals == std::string_view::npos || equals == 0)
     return wrong("give INPUT=VALUE,VALUE..., such as axes=1,2");
+  if (!isUtf8(argument)) return wrong("the input's name is no UTF-8, as the names of models are");
   std::vector<PinValue> values;
   for (std::string_view rest = argument.substr(equals + 1); !rest.empty();) {
     const std::size_t comma = rest.find(',');

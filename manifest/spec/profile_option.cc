@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "manifest/base/printable.h"
+#include "manifest/base/utf8.h"
 #include "manifest/json/reader.h"
 #include "manifest/spec/profile_name.h"
 
@@ -32,6 +33,9 @@ Status addDim(const std::string& option, const std::string& text, ShapeProfile& 
   if (numbers.size() == 3) numbers.push_back(1);
   if (numbers.size() != 4 || numbers[0] > numbers[1] || numbers[1] > numbers[2]) return wrong();
   const std::string name = text.substr(0, equals);
+  if (!isUtf8(name))
+    return fail(Code::kInvalidArgument, "--profile " + printable(option) + ": the dimension " +
+                                            inQuotes(name) + " is no UTF-8, as the names of models are");
   const DimRange range{numbers[0], numbers[1], numbers[2], numbers[3]};
   if (auto fits = checkRange(name, range); !fits)
     return fail(fits.error().in("--profile " + printable(option)));

@@ -69,20 +69,25 @@ void SpaceLedger::Reservation::keep() {
 
 Result<SpaceLedger::Reservation> SpaceLedger::reserve(std::uint64_t bytes) {
   auto full = [&](std::string_view limit, std::uint64_t available) {
-    return fail(
+    return Error{
         Code::kResourceExhausted,
         fmt::format(
             "the blob store is full: {} bytes wanted, {} available ({}); free some space and try again",
-            bytes, available, limit));
+            bytes, available, limit),
+        {}};
   };
   // Looked at under the lock: what others have placed until then is in it.
   const MutexLock lock(mutex_);
   KILN_ASSIGN(const std::uint64_t free, freeSpace_());
   const std::uint64_t blocked = std::min(free, keepFree_ + promised_ - placed_);
-  if (bytes > free - blocked) return full("of the disk", free - blocked);
+  if (bytes > free - blocked) return fail(full("of the disk", free - blocked));
   if (capacity_ != 0) {
     std::uint64_t left = capacity_ - std::min(capacity_, used_ + promised_);
-    if (bytes > left) return full("of its configured capacity", left);
+    if (bytes > left) {
+      Error error = full("of its configured capacity", left);
+      error.details = fmt::format(R"({{"budget":"capacity","limit":"{}"}})", capacity_);
+      return fail(std::move(error));
+    }
   }
   promised_ += bytes;
   return Reservation(this, bytes);

@@ -50,7 +50,8 @@ class SpaceLedger {
     std::uint64_t bytes_ = 0, placed_ = 0;
   };
 
-  // kResourceExhausted says how much is wanted and how much there is.
+  // kResourceExhausted says how much is wanted and how much there is. Its details are
+  // {"budget":"capacity","limit":"<bytes>"} where that is what is used up.
   Result<Reservation> reserve(std::uint64_t bytes);
   // Bytes that left the store (quarantined blobs).
   void release(std::uint64_t bytes);

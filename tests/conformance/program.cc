@@ -25,7 +25,7 @@ Error errorOf(const std::string& log, int exit) {
   if (!json || !json->is_object() || !json->contains("error")) return error;
   error.message = json->at("error").value("message", std::string());
   if (exit == kExitUnsupported) error.code = Code::kUnimplemented;
-  if (exit == kExitInvalidModel) error.code = Code::kInvalidArgument;
+  if (exit == kExitInvalidModel || exit == kExitNotFound) error.code = Code::kInvalidArgument;
   return error;
 }
 

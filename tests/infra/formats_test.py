@@ -104,6 +104,11 @@ class FormatsTest(FarmCase):
         error = self.build("affine.mlir", "bad.safetensors", code=2).stderr
         for part in ("f32[3,4]", "f32[4,3]", "extra"):
             self.assertIn(part, error)
+        # The names are others, and the order of a file is no reason to take its tensors.
+        write_npz(home / "others.npz", {"weight": ((4, 3), W), "bias": ((3,), B)})
+        error = self.build("affine.mlir", "others.npz", code=2).stderr
+        self.assertIn(f"{home / 'others.npz'}: none of its tensors has the name of an argument", error)
+        self.assertIn("params['w']", error)
         (home / "half.safetensors").write_bytes(safetensors({"w": ((4, 3), W)}))
         self.assertIn("params['b']", self.build("affine.mlir", "half.safetensors", code=2).stderr)
         self.assertIn("no-such.npz", self.build("affine.mlir", "no-such.npz", code=6).stderr)

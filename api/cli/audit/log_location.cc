@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 
+#include "manifest/base/presence.h"
+
 namespace kiln::cli {
 namespace {
 
@@ -45,7 +47,9 @@ class NamedLog final : public signing::LogSource {
 Status checkPlace(const std::string& where) {
   std::error_code error;
   if (where.find("://") != std::string::npos || std::filesystem::is_directory(where, error)) return {};
-  const bool there = std::filesystem::exists(where, error);
+  const Status present = checkPresent(where);
+  if (!present && present.error().code != Code::kNotFound) return present;
+  const bool there = present.has_value();
   return fail(there ? Code::kInvalidArgument : Code::kNotFound,
               where + (there ? ": is no directory" : ": there is no such directory") +
                   "; --log names the URL or the directory of a log");

@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <map>
 
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
@@ -10,6 +11,7 @@
 #include "api/cli/build/build_trace.h"
 #include "api/cli/build/check_files.h"
 #include "api/cli/build/commands.h"
+#include "api/cli/build/given_names.h"
 #include "api/cli/build/interrupt.h"
 #include "api/cli/build/model_source.h"
 #include "api/cli/view/job_view.h"
@@ -94,6 +96,14 @@ Status enterFolder(const Context& context, Options& options) {
   return {};
 }
 
+// By what the farm calls them.
+std::map<std::string, std::string> givenNames(const Options& options,
+                                              const std::vector<parameters::TensorFile>& parameters) {
+  std::map<std::string, std::string> names{{"model.onnx", options.model}, {"model.mlir", options.model}};
+  for (const parameters::TensorFile& file : parameters) names[file.path] = file.file;
+  return names;
+}
+
 Status run(const Context& context, const Options& given) {
   Options options = given;
   KILN_TRY(enterFolder(context, options));
@@ -137,7 +147,11 @@ Status run(const Context& context, const Options& given) {
     }
     job = std::move(*ended);
   }
-  KILN_TRY(jobOutcome(job));
+  if (Status done = jobOutcome(job); !done) {
+    Error error = std::move(done).error();
+    error.message = asGiven(error.message, givenNames(options, parameters));
+    return fail(std::move(error));
+  }
   KILN_TRY(client::checkBuilt(*client, request, job));
   if (trust) KILN_TRY(client::checkTrusted(*client, request.toolchain(), job, *trust, SystemClock()));
   if (context.json) {

@@ -15,6 +15,7 @@
 #include "manifest/artifact/oci.h"
 #include "manifest/base/file.h"
 #include "manifest/base/new_directory.h"
+#include "manifest/base/presence.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/run_program.h"
 #include "manifest/json/error_line.h"
@@ -237,8 +238,9 @@ Status rebuildOffline(const Context& context, const OfflineRebuild& options) {
   // What could not be signed at the end is told before anything is built.
   KILN_ASSIGN(const auto key, loadKey(options));
   if (!storage::OciLayoutStore::isLayout(options.directory)) {
-    std::error_code error;
-    const bool there = fs::exists(options.directory, error);
+    const Status present = checkPresent(options.directory);
+    if (!present && present.error().code != Code::kNotFound) return present;
+    const bool there = present.has_value();
     return fail(there ? Code::kInvalidArgument : Code::kNotFound,
                 options.directory + (there ? ": is no export" : ": there is no such directory") +
                     "; kiln export ARTIFACT --oci DIR --with-inputs makes one");

@@ -9,6 +9,7 @@
 #include "api/cli/farm/commands.h"
 #include "api/cli/farm/postgres_tools.h"
 #include "manifest/base/counted.h"
+#include "manifest/base/presence.h"
 #include "manifest/base/printable.h"
 #include "storage/backup/make_backup.h"
 #include "storage/backup/restore_backup.h"
@@ -55,9 +56,10 @@ Status backup(Context& context, const Options& options) {
   request.now = clock.now();
   request.dumpDatabase = [&](const std::string& path) { return dumpDatabase(options.database, path); };
   request.check = checkBackup;
-  std::error_code error;
-  if (!std::filesystem::exists(options.farm, error))
+  if (const Status present = checkPresent(options.farm); !present) {
+    if (present.error().code != Code::kNotFound) return present;
     return fail(Code::kNotFound, options.farm + ": no such folder; name the farm's, as infra/up --dir");
+  }
   KILN_TRY(checkFarmDatabase(options.database, options.farm));
   KILN_ASSIGN(const auto document, storage::makeBackup(request));
   if (context.json) {

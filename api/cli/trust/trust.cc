@@ -211,9 +211,10 @@ Status init(const Context& context, const Options& options) {
     KILN_TRY(made.key(key, fs::path(options.directory) / name));
     if (name.starts_with("root-")) signers.push_back(std::move(key));
   }
-  if (!context.json) note("take the keys in " + options.directory + " offline, each to another place");
   KILN_TRY(finish(context, std::move(file), options, signers, nullptr));
   made.keep();
+  // Not before: where the root could not be written, the keys are gone again.
+  if (!context.json) note("take the keys in " + options.directory + " offline, each to another place");
   return {};
 }
 

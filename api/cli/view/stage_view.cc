@@ -79,13 +79,20 @@ void addPasses(Lines& lines, const Json& facts) {
   if (same > 0) lines.push_back(counted(same, "pass") + " left the number of operations as it was");
 }
 
+// As people write it.
+std::string formatName(const std::string& format) {
+  return format == "onnx" ? "ONNX" : format == "stablehlo" ? "StableHLO" : format;
+}
+
 Lines captureLines(const Json& facts) {
   Lines lines;
+  const std::string version = textOf(facts, "irVersion"), made = textOf(facts, "producerVersion");
   const std::string producer = textOf(facts, "producer");
   add(lines, "model",
-      fmt::format("{}{}, IR version {}", textOf(facts, "format"),
-                  producer.empty() ? "" : " of " + producer + " " + textOf(facts, "producerVersion"),
-                  textOf(facts, "irVersion")));
+      fmt::format("{}{}{}{}", formatName(textOf(facts, "format")), producer.empty() ? "" : " of " + producer,
+                  producer.empty() || made.empty() ? "" : " " + made,
+                  // Formats without such a version state 0.
+                  version.empty() || version == "0" ? "" : ", IR version " + version));
   addWrapped(lines, "opsets", pairsOf(facts, "opsets", "version"));
   add(lines, "nodes", fmt::format("{}, {} served", textOf(facts, "nodes"), textOf(facts, "served")));
   addWrapped(lines, "operators", pairsOf(facts, "nodesByOp", "count"));

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 
 #include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/frontend/folder/model_folder.h"
@@ -33,8 +34,9 @@ std::vector<analysis::Profile> profilesOf(const CompileSpec& spec) {
 ExitCode exitFor(const Error& error) {
   switch (error.code) {
     case Code::kInvalidArgument:
-    case Code::kNotFound:
       return kExitInvalidModel;
+    case Code::kNotFound:  // the model's external data, or a file that was named
+      return kExitNotFound;
     case Code::kFailedPrecondition:  // documents that do not belong to the model
       return kExitUsage;
     case Code::kUnimplemented:
@@ -63,6 +65,16 @@ tl::expected<ModelPaths, CommandError> locate(const ModelPaths& given) {
   if (!found) return stop(exitForFile(found.error()), found.error());
   if (auto file = openRegular(found->model); !file && file.error().code == Code::kNotFound)
     return stop(kExitNotFound, file.error());
+  for (const std::string& file : given.parameters) {
+    std::error_code ignored;
+    if (std::filesystem::status(file, ignored).type() == std::filesystem::file_type::not_found)
+      return stop(kExitNotFound,
+                  {Code::kNotFound,
+                   fmt::format("--params {}: no such file; give one with tensors (safetensors, npz, npy, "
+                               "GGUF), or a folder with model.safetensors",
+                               file),
+                   {}});
+  }
   return ModelPaths(std::move(found->model),
                     given.parameters.empty() ? std::move(found->parameters) : given.parameters);
 }

@@ -34,8 +34,8 @@ Result<std::string> readText(const std::string& path, std::uint64_t limit, const
 // The exit that an error of such a file stands for: of usage, but for one that is not there.
 ExitCode exitForFile(const Error& error);
 // A folder as the model in it, with its weights where none are given (frontend/folder). Stops with
-// kExitNotFound where there is no such file, or no model in the folder; what else is wrong with a model is
-// said by its reader.
+// kExitNotFound where there is no such file, or no model in the folder, or no such file of parameters; what
+// else is wrong with a model is said by its reader.
 tl::expected<ModelPaths, CommandError> locate(const ModelPaths& given);
 
 // Reads a CompileSpec; failures as exitForFile.

@@ -6,6 +6,7 @@
 
 #include "compiler_core/driver/commands/command.h"
 #include "compiler_core/driver/commands/evidence_json.h"
+#include "compiler_core/driver/commands/print.h"
 #include "compiler_core/ir/evidence_json.h"
 #include "manifest/spec/profile_option.h"
 
@@ -27,17 +28,17 @@ std::string tensorText(const ir::Signature& tensor) {
 
 void printPartition(const partition::PartitionEvidence& evidence) {
   for (const auto& part : evidence.partitions)
-    fmt::print("partition {}: {} operations, {} nodes, {} emulated, {} flops: {}\n", part.target,
-               part.operations, part.nodes.size(), part.emulated, part.flops, fmt::join(part.nodes, ", "));
+    printLine(stdout, "partition {}: {} operations, {} nodes, {} emulated, {} flops: {}", part.target,
+              part.operations, part.nodes.size(), part.emulated, part.flops, fmt::join(part.nodes, ", "));
   for (const auto& transfer : evidence.transfers)
-    fmt::print("transfer  {} from {} to {}: {} bytes\n", transfer.node, transfer.from, transfer.to,
-               transfer.bytes);
+    printLine(stdout, "transfer  {} from {} to {}: {} bytes", transfer.node, transfer.from, transfer.to,
+              transfer.bytes);
   for (const auto& one : evidence.fallback)
-    fmt::print("fallback  {} ({}) from {} to {}: {}\n", one.node.node, one.node.op, one.from, one.to,
-               one.node.reason);
+    printLine(stdout, "fallback  {} ({}) from {} to {}: {}", one.node.node, one.node.op, one.from, one.to,
+              one.node.reason);
   if (!evidence.fallback.empty())
-    fmt::print("fallback  {} of {} nodes, {} permille\n", evidence.fallback.size(), evidence.nodes,
-               evidence.fallbackPermille);
+    printLine(stdout, "fallback  {} of {} nodes, {} permille", evidence.fallback.size(), evidence.nodes,
+              evidence.fallbackPermille);
 }
 
 // A run calculates the number from the shapes where these vary.
@@ -50,30 +51,31 @@ void printText(const CompileResult& result, const std::string& target) {
   std::string origin = capture.producer.empty() ? "(no producer)" : capture.producer;
   if (!capture.producerVersion.empty()) origin += " " + capture.producerVersion;
   if (capture.irVersion > 0) origin += fmt::format(", IR version {}", capture.irVersion);
-  fmt::print("format    {}\n", result.form);
-  fmt::print("model     {}, {} nodes, {} served\n", origin, capture.nodes, capture.served);
-  for (const auto& [domain, version] : capture.opsets) fmt::print("opset     {} {}\n", domain, version);
-  for (const auto& tensor : result.inputs) fmt::print("input     {}\n", tensorText(tensor));
-  for (const auto& tensor : result.outputs) fmt::print("output    {}\n", tensorText(tensor));
-  fmt::print("target    {}\n", target);
+  printLine(stdout, "format    {}", result.form);
+  printLine(stdout, "model     {}, {} nodes, {} served", origin, capture.nodes, capture.served);
+  for (const auto& [domain, version] : capture.opsets) printLine(stdout, "opset     {} {}", domain, version);
+  for (const auto& tensor : result.inputs) printLine(stdout, "input     {}", tensorText(tensor));
+  for (const auto& tensor : result.outputs) printLine(stdout, "output    {}", tensorText(tensor));
+  printLine(stdout, "target    {}", target);
   if (result.partition.targets.size() > 1 || !result.partition.transfers.empty())
     printPartition(result.partition);
-  for (const auto& [name, shape] : result.analyse.shapes) fmt::print("value     {} {}\n", name, shape);
+  for (const auto& [name, shape] : result.analyse.shapes) printLine(stdout, "value     {} {}", name, shape);
   for (const PlanEvidence& plan : result.plans)
-    fmt::print(
+    printLine(
+        stdout,
         "memory    profile {}: arena {} bytes ({} without reuse), scratch {} bytes per thread, weights {} "
-        "bytes\n",
+        "bytes",
         plan.profile, plan.arenaBytes, plan.unsharedBytes, plan.scratchBytes, plan.weightBytes);
   for (const PlanEvidence& plan : result.plans)
     for (const std::uint64_t bytes : plan.deviceArenaBytes)
-      fmt::print("memory    profile {}: arena {} bytes on the device\n", plan.profile, bytes);
+      printLine(stdout, "memory    profile {}: arena {} bytes on the device", plan.profile, bytes);
   for (const KernelEvidence& kernel : result.schedule.kernels)
-    fmt::print("kernel    {} [{}] loops {}, {}: {}{}\n", fmt::join(kernel.nodes, ", "), kernel.rule,
-               fmt::join(kernel.loops, "x"), text(kernel.schedule), tasksText(kernel),
-               kernel.device
-                   ? fmt::format(" of {} threads, {} bytes shared, at most {} bytes moved",
-                                 kernel.device->threads, kernel.device->sharedBytes, kernel.movedBytes)
-                   : "");
+    printLine(stdout, "kernel    {} [{}] loops {}, {}: {}{}", fmt::join(kernel.nodes, ", "), kernel.rule,
+              fmt::join(kernel.loops, "x"), text(kernel.schedule), tasksText(kernel),
+              kernel.device
+                  ? fmt::format(" of {} threads, {} bytes shared, at most {} bytes moved",
+                                kernel.device->threads, kernel.device->sharedBytes, kernel.movedBytes)
+                  : "");
 }
 
 Json json(const CompileResult& result, const std::string& target) {

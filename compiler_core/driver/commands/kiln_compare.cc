@@ -9,6 +9,7 @@
 
 #include "compiler_core/driver/commands/compare_model.h"
 #include "compiler_core/driver/commands/options.h"
+#include "compiler_core/driver/commands/print.h"
 #include "compiler_core/driver/commands/toolchain.h"
 #include "compiler_core/frontend/outline.h"
 #include "compiler_core/package/files.h"
@@ -68,27 +69,26 @@ Json toJson(const std::vector<Compared>& all) {
 void printList(const char* title, const std::vector<Compared>& all) {
   std::size_t wrong = 0;
   for (const Compared& compared : all) wrong += !compared.agrees();
-  fmt::print("{}: {} compared, {} differ\n", title, all.size(), wrong);
+  printLine(stdout, "{}: {} compared, {} differ", title, all.size(), wrong);
   for (const Compared& compared : all)
     if (!compared.agrees())
-      fmt::print("  {} {}[{}]: {}\n", place(compared), dtypeName(compared.dtype),
-                 fmt::join(compared.expected, ","), finding(compared));
+      printLine(stdout, "  {} {}[{}]: {}", place(compared), dtypeName(compared.dtype),
+                fmt::join(compared.expected, ","), finding(compared));
 }
 
-// What to look at first.
-std::string verdict(const CompareReport& report) {
-  if (report.agrees()) return "all agree";
-  std::string text;
+// What to look at first, by line.
+std::vector<std::string> verdict(const CompareReport& report) {
+  if (report.agrees()) return {"all agree"};
+  std::vector<std::string> lines;
   if (const Compared* kernel = firstWrong(report.kernels))
-    text += fmt::format("first wrong kernel: {}: {}\n", place(*kernel), finding(*kernel));
+    lines.push_back(fmt::format("first wrong kernel: {}: {}", place(*kernel), finding(*kernel)));
   if (const Compared* node = firstWrong(report.nodes))
-    text += fmt::format("first wrong node: {}: {}\n", place(*node), finding(*node));
-  if (text.empty())
-    text =
+    lines.push_back(fmt::format("first wrong node: {}: {}", place(*node), finding(*node)));
+  if (lines.empty())
+    lines.emplace_back(
         "the outputs differ, no kernel does: a rewrite, or memory that kernels share; try --disable-pass "
-        "(the manifest lists the passes)\n";
-  text.pop_back();
-  return text;
+        "(the manifest lists the passes)");
+  return lines;
 }
 
 // The names that --input can give: of what a sequence holds, "parts.0".
@@ -156,7 +156,7 @@ tl::expected<kiln::ExitCode, CommandError> run(const Arguments& given) {
                            {"outputs", toJson(report->outputs)},
                            {"kernels", toJson(report->kernels)},
                            {"nodes", toJson(report->nodes)},
-                           {"verdict", verdict(*report)}};
+                           {"verdict", fmt::format("{}", fmt::join(verdict(*report), "\n"))}};
     auto text = kiln::toCanonicalJson(document);
     if (!text) return stop(kiln::kExitInternal, text.error());
     fmt::print("{}\n", *text);
@@ -164,7 +164,7 @@ tl::expected<kiln::ExitCode, CommandError> run(const Arguments& given) {
     printList("outputs", report->outputs);
     printList("values between kernels", report->kernels);
     if (!report->nodes.empty()) printList("values of nodes, unfused", report->nodes);
-    fmt::print("{}\n", verdict(*report));
+    for (const std::string& line : verdict(*report)) printLine(stdout, "{}", line);
   }
   return report->agrees() ? kiln::kExitOk : kiln::kExitCheck;
 }

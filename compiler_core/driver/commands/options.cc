@@ -4,6 +4,7 @@
 
 #include <cstdio>
 
+#include "compiler_core/driver/commands/print.h"
 #include "manifest/json/error_line.h"
 
 namespace kiln::driver {
@@ -53,7 +54,7 @@ std::optional<int> parseCommandLine(CLI::App& app, int argc, char** argv, ErrorF
 int finish(std::string_view program, const CommandResult& result, ErrorForm form) {
   if (result) return kExitOk;
   const auto& [exit, error] = result.error();
-  if (form != ErrorForm::kJson) fmt::print(stderr, "{}: {}\n", program, error.message);
+  if (form != ErrorForm::kJson) printLine(stderr, "{}: {}", program, error.message);
   if (form != ErrorForm::kText)
     fmt::print(form == ErrorForm::kJson ? stdout : stderr, "{}\n", errorLine(error));
   return exit;

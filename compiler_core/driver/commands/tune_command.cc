@@ -10,6 +10,7 @@
 #include <filesystem>
 
 #include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/print.h"
 #include "compiler_core/driver/commands/toolchain.h"
 #include "compiler_core/driver/commands/tuning_documents.h"
 #include "compiler_core/package/files.h"
@@ -103,7 +104,7 @@ CommandResult tuneCommand(const TuneArguments& arguments) {
       .onRecord = [&](const TuningRecord& record) { return writeDocument(arguments.out, record.toJson()); },
       .onProgress =
           [](const std::string& line) {
-            fmt::print(stderr, "tune: {}\n", line);
+            printLine(stderr, "tune: {}", line);
             std::fflush(stderr);
           }};
   fmt::print(stderr, "stage: tune\n");

@@ -1,6 +1,7 @@
 #include "compiler_core/frontend/parameters/binding.h"
 
 #include <algorithm>
+#include <ranges>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -22,26 +23,43 @@ struct Bound {
   const ir::Weight* tensor = nullptr;
 };
 
-std::string typeText(DType dtype, const std::vector<std::int64_t>& shape) {
+std::string typeText(DType dtype, const std::vector<std::int64_t>& shape,
+                     const std::vector<std::string>& dimNames = {}) {
   std::string out(dtypeName(dtype));
   out += '[';
-  for (std::size_t i = 0; i < shape.size(); ++i) out += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+  for (std::size_t i = 0; i < shape.size(); ++i) {
+    if (i > 0) out += ',';
+    if (shape[i] >= 0)
+      out += std::to_string(shape[i]);
+    else
+      out += i < dimNames.size() && !dimNames[i].empty() ? printable(dimNames[i]) : "?";
+  }
   return out + "]";
 }
 
 class Binder {
  public:
   explicit Binder(const std::vector<Argument>& arguments)
-      : arguments_(arguments), names_(arguments), bound_(arguments.size()) {}
+      : arguments_(arguments), names_(arguments), bound_(arguments.size()) {
+    areNamed_ = std::ranges::any_of(arguments, [](const Argument& one) { return !one.name.empty(); });
+  }
 
   void bindFile(const ParameterFile& file) {
     const auto isName = [&](const ir::Weight& tensor) { return names_.isArgument(tensor.name); };
     const auto isPosition = [](const ir::Weight& tensor) { return positionOf(tensor.name).has_value(); };
+    if (file.tensors.empty()) return;
     const auto isSimilar = [&](const ir::Weight& tensor) { return names_.find(tensor.name).has_value(); };
     if (std::ranges::all_of(file.tensors, isPosition) && std::ranges::none_of(file.tensors, isName))
       return bindByPosition(file);
     if (std::ranges::any_of(file.tensors, isSimilar)) return bindByName(file);
-    bindInOrder(file);
+    if (areNamed_) {
+      complainOfNames(file);
+      return bindByName(file);
+    }
+    complain(
+        file.path + ": the program's arguments have no names that " + tensorPlace(file.tensors.front().name) +
+        " could be; number the tensors by the arguments (\"0\", or numpy.savez(file, *leaves)), or give a "
+        "program that names its arguments (of JAX: as_text(debug_info=True), or an export)");
   }
 
   Result<Bindings> finish() {
@@ -72,10 +90,23 @@ class Binder {
     bound_[at] = {&file, &tensor};
     if (tensor.dtype == argument.dtype && tensor.shape == argument.shape) return;
     complain(where + " is " + typeText(tensor.dtype, tensor.shape) + ", " + argumentText(at) + " is " +
-             typeText(argument.dtype, argument.shape));
+             typeText(argument.dtype, argument.shape, argument.dimNames));
   }
   void superfluous(const ParameterFile& file, const ir::Weight& tensor) {
-    complain(file.path + ": " + tensorPlace(tensor.name) + " is superfluous: no argument has this name");
+    if (count_ >= kMaxComplaints) return complain({});
+    complain(file.path + ": " + tensorPlace(tensor.name) + " is superfluous: no argument has this name" +
+             names_.orNearest(tensor.name));
+  }
+
+  // For a file that has none of them.
+  void complainOfNames(const ParameterFile& file) {
+    constexpr std::size_t kMaxNames = 8;
+    std::string names;
+    for (const Argument& one : arguments_ | std::views::take(kMaxNames))
+      names += (names.empty() ? "" : ", ") + inQuotes(one.name);
+    if (arguments_.size() > kMaxNames)
+      names += " and " + std::to_string(arguments_.size() - kMaxNames) + " more";
+    complain(file.path + ": none of its tensors has the name of an argument; those are " + names);
   }
 
   void bindByName(const ParameterFile& file) {
@@ -99,14 +130,6 @@ class Binder {
       }
     }
   }
-  void bindInOrder(const ParameterFile& file) {
-    if (file.format == Format::kSafetensors || file.tensors.size() > arguments_.size()) {
-      for (const ir::Weight& tensor : file.tensors) superfluous(file, tensor);
-      return;
-    }
-    for (std::size_t i = 0; i < file.tensors.size(); ++i) put(file, file.tensors[i], i);
-  }
-
   void complainOfMissing() {
     std::set<std::string, std::less<>> trees;
     for (std::size_t i = 0; i < arguments_.size(); ++i) {
@@ -135,6 +158,7 @@ class Binder {
 
   const std::vector<Argument>& arguments_;
   ArgumentNames names_;
+  bool areNamed_ = false;                    // whether any argument has a name
   std::vector<Bound> bound_;                 // by argument
   std::size_t first_ = SIZE_MAX, last_ = 0;  // of the arguments that are bound by position
   std::vector<std::string> complaints_;

@@ -15,7 +15,8 @@ namespace kiln::parameters {
 struct Argument {
   std::string name;  // may be empty: it is found by its position then
   DType dtype = DType::kF32;
-  std::vector<std::int64_t> shape;
+  std::vector<std::int64_t> shape;         // -1: the model leaves the dimension open, and no tensor fits
+  std::vector<std::string> dimNames = {};  // what open dimensions are called; may be shorter than `shape`
 };
 
 struct Bindings {
@@ -27,20 +28,19 @@ struct Bindings {
   std::vector<std::optional<std::size_t>> ofArgument;
 };
 
-// Binds every tensor of every file to one argument; other arguments stay inputs. All of a file's tensors go
-// the same way, the first of these that fits:
-// - By position, where all names are numbers as numpy.savez writes them ("arr_0"; also "arg_0" and "0") and
-//   no argument has one of these names.
-// - By name, where at least one of them is an argument's. Names are compared whole, else as paths: both
-//   "Dense_0.kernel" and "Dense_0/kernel" are "Dense_0['kernel']". Where nothing comes closer they are
-//   "params['Dense_0']['kernel']" as well, since the file's root is often left out, and so is
-//   "variables.Dense_0.kernel", since file and function may call the root differently.
-// - In the order of the file, to the first arguments, where it has at most as many tensors. Not for
-//   safetensors, whose writers sort.
+// Binds every tensor of every file to one argument; other arguments stay inputs. A file's tensors go by
+// position where all of their names are numbers as numpy.savez writes them ("arr_0"; also "arg_0" and "0")
+// and no argument has one of these names; else by name. Names are compared whole, else as paths: both
+// "Dense_0.kernel" and "Dense_0/kernel" are "Dense_0['kernel']". Where nothing comes closer they are
+// "params['Dense_0']['kernel']" as well, since the file's root is often left out, and so is
+// "variables.Dense_0.kernel", since file and function may call the root differently. The order of a file
+// says nothing: writers sort as they like, and two weights of one shape would change places unseen.
 // kInvalidArgument lists what is wrong, all of it up to 16 lines: tensors that are no argument's
-// (superfluous), two for one argument, another type or shape, and arguments of a tree without a tensor
-// (missing). A tree is what a name says before its first '.', '[' or '/': where a tensor is bound to one of
-// its arguments, all of them must have one. By position, arguments between two bound ones must.
+// (superfluous, with the names that come near), two for one argument, another type or shape, and arguments
+// of a tree without a tensor (missing). A tree is what a name says before its first '.', '[' or '/': where a
+// tensor is bound to one of its arguments, all of them must have one. By position, arguments between two
+// bound ones must. Where no tensor of a file is an argument's, the arguments are named; where arguments have
+// no names, what to give instead.
 Result<Bindings> bind(const std::vector<Argument>& arguments, const std::vector<ParameterFile>& files);
 
 }  // namespace kiln::parameters

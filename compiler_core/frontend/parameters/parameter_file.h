@@ -16,7 +16,8 @@ enum class Format { kSafetensors, kNpz, kNpy, kGguf };
 struct ParameterFile {
   std::string path;  // as given
   Format format = Format::kSafetensors;
-  // Names are UTF-8, not empty, and no two are equal. In the order in which the file holds the bytes.
+  // Names are UTF-8 without control characters, not empty, and no two are equal. In the order in which the
+  // file holds the bytes.
   std::vector<ir::Weight> tensors;
   std::vector<std::string> files;  // every file that was read: `path`, or the index and its shards
 };

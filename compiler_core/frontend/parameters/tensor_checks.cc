@@ -34,8 +34,8 @@ Status checkTensors(const Tensors& tensors) {
     const auto wrong = [&](const std::string& what) {
       return fail(Code::kInvalidArgument, tensorPlace(tensor.name) + ": " + what);
     };
-    if (tensor.name.empty() || tensor.name.size() > kMaxNameBytes || !isUtf8(tensor.name))
-      return wrong("its name is no UTF-8 of 1 to 4096 bytes");
+    if (tensor.name.empty() || tensor.name.size() > kMaxNameBytes || !isPlainText(tensor.name))
+      return wrong("its name is no UTF-8 of 1 to 4096 bytes without control characters");
     if (!names.insert(tensor.name).second) return wrong("the name stands there twice");
     if (const auto bad = runtime::firstInvalidElement(tensor.dtype, tensor.bytes))
       return wrong("element " + std::to_string(*bad) + " is no " + std::string(dtypeName(tensor.dtype)));

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include <filesystem>
@@ -61,6 +62,24 @@ TEST_F(ModelFilesTest, SaysWhyAPlaceOfExternalDataIsRefused) {
   EXPECT_THAT(why("spec.json"), testing::HasSubstr("a build uses for a file of its own"));
   file("m/folder/inside", "");
   EXPECT_THAT(why("folder"), testing::HasSubstr("is no regular file"));
+}
+
+// "No such file" would send the user to look for what is there.
+TEST_F(ModelFilesTest, AFolderThatMayNotBeSearchedIsDenied) {
+  const auto model = file("closed/model.onnx", modelWithExternal("w.bin"));
+  std::filesystem::permissions(directory_ / "closed", std::filesystem::perms::none);
+  const pid_t child = ::fork();
+  if (child == 0) {
+    // Root may search every folder.
+    if (::geteuid() == 0 && ::seteuid(65534) != 0) ::_exit(3);
+    const auto files = findModelFiles(model, {});
+    ::_exit(files ? 1 : files.error().code == Code::kPermissionDenied ? 0 : 2);
+  }
+  int status = 0;
+  ASSERT_EQ(::waitpid(child, &status, 0), child);
+  std::filesystem::permissions(directory_ / "closed", std::filesystem::perms::owner_all);
+  ASSERT_TRUE(WIFEXITED(status));
+  EXPECT_EQ(WEXITSTATUS(status), 0);
 }
 
 TEST_F(ModelFilesTest, OneFileHowEverItIsWritten) {

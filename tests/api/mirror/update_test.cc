@@ -1,6 +1,7 @@
 // What an update takes, what it refuses, and how it goes on.
 #include "api/mirror/update.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -177,6 +178,7 @@ TEST_F(UpdateTest, TakesNoMoreThanItMay) {
   const auto full = update();
   ASSERT_FALSE(full);
   EXPECT_EQ(full.error().code, Code::kResourceExhausted) << full.error().message;
+  EXPECT_THAT(full.error().message, testing::HasSubstr("may hold 100 bytes: give a larger --max-bytes"));
   options.maxBytes = 0;
   EXPECT_EQ(update()->taken, 1u);
 }

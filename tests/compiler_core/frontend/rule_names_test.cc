@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "compiler_core/frontend/onnx/reader/parse.h"
+#include "compiler_core/frontend/rules/model_names.h"
 #include "tests/support/onnx_builder.h"
 
 namespace kiln::onnx {
@@ -62,6 +63,15 @@ TEST(RuleNames, WhatIsNotIsNamedWithItsOptionAndWhatIsNear) {
           HasSubstr("--fallback-allow: the model has no operator \"op:Add\"")));
   for (const char* pattern : {"first/x", "call/nothing", "other/sum", "op:Twice", "op:X*", "x*"})
     EXPECT_THAT(unknown(nested(), {.affinities = {{pattern, kTarget}}}), testing::SizeIs(1)) << pattern;
+}
+
+// "stablehlo." in front of each operator of a program is what one forgets.
+TEST(RuleNames, AnOperatorWithoutItsDialectIsNear) {
+  const frontend::ModelNames names{{"stablehlo.dot_general", "stablehlo.add", "func.call"}, {}, {}, {}};
+  EXPECT_THAT(frontend::unknownNames(names, {.affinities = {{"op:dot_general", kTarget}}}),
+              ElementsAre(HasSubstr("did you mean \"stablehlo.dot_general\"?")));
+  EXPECT_THAT(frontend::unknownNames(names, {.fallbackOperators = {"dot_generl"}}),
+              ElementsAre(HasSubstr("did you mean \"stablehlo.dot_general\"?")));
 }
 
 }  // namespace

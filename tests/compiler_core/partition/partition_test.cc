@@ -1,6 +1,7 @@
 #include "compiler_core/partition/partition.h"
 #include "compiler_core/ir/attributes.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "compiler_core/ir/ir.h"
@@ -9,6 +10,11 @@
 
 namespace kiln::partition {
 namespace {
+
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
 
 constexpr char kV4[] = "cpu:x86-64-v4", kV3[] = "cpu:x86-64-v3", kGpu[] = "cuda:sm_90a";
 
@@ -104,6 +110,22 @@ TEST(Partition, WhatThePrimaryCannotServeFailsByName) {
   EXPECT_EQ(both.marks, (std::vector<std::string>{"", "", ""}));
 }
 
+// The other target could have them.
+TEST(Partition, WhatIsRefusedNamesTheNextStep) {
+  Case both{{.rules = {.exclusions = {{"first", kV4}}}, .operators = kOperators}};
+  const auto reasonOf = [&] {
+    const auto result = both.run(kThree);
+    return result && result->unsupported.size() == 1 ? result->unsupported[0].reason : std::string();
+  };
+  EXPECT_THAT(reasonOf(), EndsWith("; another target can have it: give --fallback cpu, or --affinity "
+                                   "\"first=cpu:x86-64-v3\""));
+  both.options.rules.affinities = {{"first", kV4}};
+  EXPECT_THAT(reasonOf(), EndsWith("--affinity \"first=cpu:x86-64-v3\" before the others"));
+  both.options.rules.affinities = {};
+  both.options.rules.exclusions.push_back({"first", kV3});
+  EXPECT_THAT(reasonOf(), Not(HasSubstr("give"))) << "no target may have it";
+}
+
 TEST(Partition, ANodeOfSeveralOperationsIsRefusedOnce) {
   Case both{{.rules = {.exclusions = {{"first", kV4}}}, .operators = kOperators}};
   std::string text = kThree;
@@ -195,7 +217,8 @@ TEST(Partition, TablesAreData) {
   const auto failed = cuda.run(kThree);
   ASSERT_TRUE(failed);
   ASSERT_EQ(failed->unsupported.size(), 1u);
-  EXPECT_EQ(failed->unsupported[0].reason, "target cuda:sm_90a has no kiln.softmax");
+  EXPECT_THAT(failed->unsupported[0].reason,
+              StartsWith("target cuda:sm_90a has no kiln.softmax; another target"));
   cuda.options.fallback = true;
   const auto result = cuda.run(kThree);
   ASSERT_TRUE(result);

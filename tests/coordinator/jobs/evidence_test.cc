@@ -183,6 +183,12 @@ TEST(ToolError, HostileRecordsAreBounded) {
   for (std::size_t cut = 0; cut < 60; ++cut) toolError("x", 4, std::string_view(line).substr(0, cut));
 }
 
+TEST(ToolError, WhatAModelLacksIsTheModelsFault) {
+  const auto error = toolError("the compiler", 6, R"({"error":{"code":"NOT_FOUND","message":"no w.bin"}})");
+  EXPECT_EQ(error.exitCode, 3);
+  EXPECT_EQ(error.code, static_cast<int>(Code::kNotFound));
+}
+
 // What is not UTF-8 could not be stored, and the job would stay open for ever.
 TEST(ToolError, MessagesAreTextWithoutControls) {
   auto raw = toolError("the compiler", 1, "caf\xff\x1b[31m \xc2\x9b");

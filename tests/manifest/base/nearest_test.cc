@@ -19,5 +19,12 @@ TEST(Nearest, TheMostSimilarComeFirstAndFarOnesNot) {
   EXPECT_EQ(orNearest("nobody", known), "");
 }
 
+TEST(Nearest, ANameWithoutQualifierIsHeldAgainstNamesBehindTheirs) {
+  const Names known{"stablehlo.dot_general", "stablehlo.add", "com.microsoft:Gelu"};
+  EXPECT_EQ(nearestNames("dot_generl", known), (Names{"stablehlo.dot_general"}));
+  EXPECT_EQ(nearestNames("Gelu", known), (Names{"com.microsoft:Gelu"}));
+  EXPECT_EQ(nearestNames("tosa.add", {"linalg.add"}), Names{}) << "it has a qualifier of its own";
+}
+
 }  // namespace
 }  // namespace kiln

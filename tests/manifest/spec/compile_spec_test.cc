@@ -104,6 +104,8 @@ TEST(Composites, AreReadFromOptions) {
   EXPECT_TRUE(addComposite("a=2", composites));
   EXPECT_TRUE(addComposite("b=[2,3],[]", composites));
   EXPECT_TRUE(addComposite("c=none", composites));
+  EXPECT_EQ(addComposite("\xe4=2", composites).error().message,
+            "--sequence ?=2: the input's name is no UTF-8, as the names of models are");
   EXPECT_EQ(composites["a"], (Composite{true, {std::nullopt, std::nullopt}}));
   EXPECT_EQ(composites["b"],
             (Composite{true, {std::vector<std::int64_t>{2, 3}, std::vector<std::int64_t>{}}}));

@@ -41,6 +41,17 @@ TEST(PartitionRules, AreReadFromOptions) {
   EXPECT_EQ(*parseRules({}), PartitionRules{});
 }
 
+TEST(PartitionRules, NamesAreUtf8) {
+  const auto messageOf = [](const PartitionOptionTexts& texts) {
+    const auto rules = parseRules(texts);
+    return rules ? std::string() : rules.error().message;
+  };
+  EXPECT_EQ(messageOf({.affinities = {"\xe4=cpu:x86-64-v3"}}),
+            "--affinity \"?=cpu:x86-64-v3\" is no UTF-8, as the names of models are");
+  EXPECT_EQ(messageOf({.exclusions = {"\xe4=cpu:x86-64-v3"}}).find("--exclude"), 0u);
+  EXPECT_EQ(messageOf({.fallback = "cpu", .fallbackOperators = {"\xe4"}}).find("--fallback-allow"), 0u);
+}
+
 TEST(PartitionRules, NameTargetsThatAreThere) {
   const std::vector<std::string> both = {"cpu:x86-64-v4", "cpu:x86-64-v3"};
   EXPECT_TRUE(checkRules({.affinities = {{"a", "cpu:x86-64-v3"}}}, both));

@@ -29,6 +29,13 @@ TEST(Pin, OptionText) {
   for (const char* text : {"axes", "=1", "x=1,", "x=,1", "x=1;2"}) EXPECT_FALSE(addPin(text, pins)) << text;
 }
 
+TEST(Pin, NamesAreUtf8) {
+  Pins pins;
+  const auto added = addPin("\xe4=1", pins);
+  ASSERT_FALSE(added);
+  EXPECT_EQ(added.error().message.find("--pin ?=1: the input's name is no UTF-8"), 0u);
+}
+
 TEST(Pin, BytesOfAType) {
   const std::vector<PinValue> values = {std::int64_t{-1}, std::int64_t{127}};
   auto bytes = pinBytes(DType::kI8, values);

@@ -63,6 +63,11 @@ TEST(ProfileOption, RefusesWhatGivesNoDimension) {
   EXPECT_THAT(refusal("N=1,N=2"), HasSubstr("dimension \"N\" is given twice"));
 }
 
+TEST(ProfileOption, DimensionsHaveNamesInUtf8) {
+  EXPECT_EQ(refusal("\xe4=1:2:4"),
+            "--profile ?=1:2:4: the dimension \"?\" is no UTF-8, as the names of models are");
+}
+
 // What no dimension can be is the option's fault, and is told before anything is sent.
 TEST(ProfileOption, RangesThatNoDimensionHas) {
   for (const char* option : {"N=0:1:4", "N=0:0:1", "N=1:2:2147483649", "N=2147483649"})

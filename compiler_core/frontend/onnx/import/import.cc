@@ -165,7 +165,10 @@ Status Importer::bindParameters() {
     if (scope_.tensors.contains(input.name) || !input.isTensor || !refusal(input).empty()) continue;
     parameters::Argument& argument =
         arguments.emplace_back(parameters::Argument{std::string(input.name), *toDType(input.type), {}});
-    for (const DeclaredDim& dim : *input.shape) argument.shape.push_back(dim.value.value_or(-1));
+    for (const DeclaredDim& dim : *input.shape) {
+      argument.shape.push_back(dim.value.value_or(-1));
+      argument.dimNames.emplace_back(dim.name);
+    }
   }
   KILN_ASSIGN(parameters_, frontend::BoundParameters::bind(arguments, *options_.parameters));
   for (std::size_t i = 0; i < arguments.size(); ++i) {

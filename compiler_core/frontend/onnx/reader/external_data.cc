@@ -104,6 +104,9 @@ Result<std::shared_ptr<const MappedFile>> ExternalData::open(const std::string& 
       if (error == ELOOP || error == ENOTDIR)
         return invalid(
             name + " is reached through a symbolic link or something that is no directory; copy the file");
+      if (error == ENOENT)
+        return fail(Code::kNotFound, name + " is not there: the model keeps weights in it; put the file at " +
+                                         (directory_.empty() ? path : directory_ + "/" + path));
       return fail(errnoError(error, "opening " + name));
     }
     directory = next;

@@ -11,8 +11,10 @@
 #include "compiler_core/frontend/stablehlo/import/names.h"
 #include "compiler_core/frontend/stablehlo/import/program_importer.h"
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
+#include "compiler_core/frontend/stablehlo/program/name.h"
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/types.h"
+#include "manifest/base/printable.h"
 #include "mlir/IR/Verifier.h"
 
 namespace kiln::stablehlo {
@@ -48,7 +50,7 @@ class Importer {
   Result<Value> valueOf(std::size_t argument, mlir::Block& block, unsigned& next);
   Status inputs();
   Status checkPins() const;
-  std::string outputName(std::size_t index) const;
+  Result<std::string> outputName(std::size_t index) const;
   Status outputs(const Values& results);
   llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
 
@@ -173,11 +175,15 @@ Status Importer::checkPins() const {
 }
 
 // JAX says which part of the result it is: "[0]['loss']"; one result has an empty text.
-std::string Importer::outputName(std::size_t index) const {
+Result<std::string> Importer::outputName(std::size_t index) const {
   if (index < entry_->resultAttributes.size()) {
     const Attributes& attributes = entry_->resultAttributes[index];
     const auto found = attributes.find("jax.result_info");
     const auto* text = found == attributes.end() ? nullptr : std::get_if<std::string>(&found->second.value);
+    if (text && !text->empty() && !isName(*text))
+      return invalid("function " + entry_->name + ": result " + std::to_string(index) +
+                     ": its name (jax.result_info) " + inQuotes(*text) +
+                     " has characters that cannot be shown; name the result otherwise");
     // A path within the result, or a name.
     if (text && !text->empty()) return (*text)[0] == '[' || (*text)[0] == '.' ? "result" + *text : *text;
   }
@@ -194,9 +200,11 @@ llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Sig
 Status Importer::outputs(const Values& results) {
   FreeNames names;
   const ir::SizeTexts sizes(*captured_.module);
-  for (std::size_t i = 0; i < results.size(); ++i)
+  for (std::size_t i = 0; i < results.size(); ++i) {
+    KILN_ASSIGN(std::string name, outputName(i));
     captured_.outputs.push_back(
-        frontend::signatureOf(names.take(outputName(i)), ir::tensorType(results[i]), sizes));
+        frontend::signatureOf(names.take(std::move(name)), ir::tensorType(results[i]), sizes));
+  }
   mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
   main_.setFunctionType(
       builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results))));

@@ -1,12 +1,13 @@
 #include "compiler_core/frontend/stablehlo/import/names.h"
 
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
+#include "compiler_core/frontend/stablehlo/program/name.h"
 
 namespace kiln::stablehlo {
 
 std::string FreeNames::take(std::string wanted) {
   constexpr std::size_t kMaxName = 4096;
-  if (wanted.size() > kMaxName) wanted.resize(kMaxName);
+  wanted.resize(cutName(wanted, kMaxName).size());
   std::string name = wanted;
   for (int next = 2; !taken_.insert(name).second; ++next) name = wanted + "." + std::to_string(next);
   return name;

@@ -4,6 +4,7 @@
 #include "compiler_core/frontend/graph/tensors.h"
 #include "compiler_core/frontend/stablehlo/import/names.h"
 #include "compiler_core/frontend/stablehlo/import/unserved.h"
+#include "compiler_core/frontend/stablehlo/program/name.h"
 #include "compiler_core/ir/types.h"
 
 namespace kiln::stablehlo {
@@ -13,7 +14,6 @@ namespace {
 constexpr std::int64_t kMaxOperations = 1 << 18;
 constexpr std::size_t kMaxFrames = 40;
 constexpr int kMaxRegions = 64;
-constexpr std::size_t kMaxRank = 16;
 
 // "tensor<2xf32>" as the program has it.
 std::string typeText(const Type& type) {
@@ -139,7 +139,7 @@ Status ProgramImporter::operations(Frame& frame, const Region& region) {
 std::string ProgramImporter::labelOf(const Frame& frame, const Operation& operation, std::size_t index) {
   std::string label = frame.path + nodeName(operation, index);
   constexpr std::size_t kMaxLabel = 1024;
-  if (label.size() > kMaxLabel) label.resize(kMaxLabel);
+  label.resize(cutName(label, kMaxLabel).size());
   return label;
 }
 
@@ -221,9 +221,6 @@ Result<Values> ProgramImporter::made(Frame& frame, const Operation& operation, c
   if (row->regions != kAnyRegions && operation.regions.size() != row->regions)
     return invalid("it has " + std::to_string(operation.regions.size()) + " regions and needs " +
                    std::to_string(row->regions));
-  for (ValueId value : operation.results)
-    if (frame.function.types[value].shape.size() > kMaxRank)
-      return unserved("a rank of more than " + std::to_string(kMaxRank) + " is not served");
   if (operation.results.empty() && operation.name != "custom_call" && operation.name != "while" &&
       operation.name != "optimization_barrier")
     return invalid("it has no result");

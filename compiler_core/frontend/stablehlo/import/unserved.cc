@@ -12,6 +12,7 @@ namespace kiln::stablehlo {
 namespace {
 
 constexpr int kMaxDepth = 64;
+constexpr std::size_t kMaxRank = 16;
 
 std::string_view symbolOf(const Operation& operation, std::string_view name) {
   const auto found = operation.attributes.find(name);
@@ -38,6 +39,8 @@ std::string whyNot(const Type& type) {
   if (type.kind == Type::Kind::kTuple) return "tuples are not served";
   if (type.kind == Type::Kind::kOther) return "values of type " + type.text + " are not served";
   if (type.element == Element::kOther) return "tensors of type " + type.text + " are not served";
+  if (type.shape.size() > kMaxRank)
+    return "a rank of more than " + std::to_string(kMaxRank) + " is not served";
   return "";
 }
 

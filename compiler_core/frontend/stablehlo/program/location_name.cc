@@ -1,6 +1,6 @@
 #include "compiler_core/frontend/stablehlo/program/location_name.h"
 
-#include "manifest/base/utf8.h"
+#include "compiler_core/frontend/stablehlo/program/name.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -16,7 +16,7 @@ bool isAbsolutePath(std::string_view name) {
 }  // namespace
 
 bool LocationName::add(std::string_view name) {
-  if (!isPlainText(name) || isAbsolutePath(name) || text_.size() + 1 + name.size() > kMaxBytes) return false;
+  if (!isName(name) || isAbsolutePath(name) || text_.size() + 1 + name.size() > kMaxBytes) return false;
   if (!text_.empty()) text_ += '/';
   text_ += name;
   return true;

@@ -8,8 +8,8 @@ namespace kiln::stablehlo {
 
 class LocationName {
  public:
-  // Appends a name, the outermost one first. False, and nothing more belongs to the name: `name` is no plain
-  // text, names a file by an absolute path, or makes the whole longer than 1 KiB.
+  // Appends a name, the outermost one first. False, and nothing more belongs to the name: `name` is no
+  // isName(), names a file by an absolute path, or makes the whole longer than 1 KiB.
   bool add(std::string_view name);
 
   std::string text() && { return std::move(text_); }

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include "manifest/base/utf8.h"
+#include "compiler_core/frontend/stablehlo/program/name.h"
 
 namespace kiln::stablehlo {
 namespace {
@@ -82,9 +82,9 @@ Status validate(const Program& program) {
   constexpr std::size_t kMaxName = 4096;
   std::set<std::string_view> names;
   for (const Function& function : program.functions) {
-    if (function.name.empty() || function.name.size() > kMaxName || !isPlainText(function.name))
+    if (function.name.empty() || function.name.size() > kMaxName || !isName(function.name))
       return fail(Code::kInvalidArgument, "the name of function " + std::to_string(names.size()) +
-                                              " is empty, too long or no plain text");
+                                              " is empty, too long, or has characters that cannot be shown");
     if (!names.insert(function.name).second)
       return fail(Code::kInvalidArgument, "two functions are called '" + function.name + "'");
     if (Status checked = FunctionCheck(function).body(); !checked)

@@ -8,10 +8,10 @@ namespace kiln::stablehlo {
 // The deepest that regions nest in a Program, a function's body being the first.
 inline constexpr int kMaxRegionDepth = 64;
 
-// kInvalidArgument, with function and operation, unless: functions have different names, which are plain
-// text; values are defined once, before their uses and around them, and have types; each region ends in its
-// only "return", which has as many values as the function has results where it is a body. A region that nests
-// too deep is kUnimplemented.
+// kInvalidArgument, with function and operation, unless: functions have different names, which are
+// names (name.h); values are defined once, before their uses and around them, and have types; each region
+// ends in its only "return", which has as many values as the function has results where it is a body. A
+// region that nests too deep is kUnimplemented.
 Status validate(const Program& program);
 
 // "operation 12 (dot_general)": how errors name a place inside a region.

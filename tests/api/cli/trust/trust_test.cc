@@ -367,6 +367,8 @@ TEST_F(KilnTrust, InitLeavesAllOrNothing) {
     EXPECT_NE(failed.exit, 0) << out;
     EXPECT_NE(failed.exit, 1) << failed.err;
     EXPECT_FALSE(std::filesystem::exists(keys)) << out;
+    EXPECT_EQ(failed.err.find("offline"), std::string::npos)
+        << "there are no keys to take anywhere: " << failed.err;
   }
   EXPECT_EQ(trust({"init", "--out", root, "--keys", keys, "--expires", "soon"}).exit, 2);
   EXPECT_FALSE(std::filesystem::exists(keys));

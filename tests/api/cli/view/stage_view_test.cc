@@ -60,7 +60,7 @@ TEST(StageView, CaptureNamesTheModelAndItsOperators) {
              {"unsupported", {{{"node", "n3"}, {"op", "Odd"}, {"reason", "no rule"}}}},
              {"weights", 4}}}}),
       R"(capture
-  model      onnx of pytorch 2.9, IR version 10
+  model      ONNX of pytorch 2.9, IR version 10
   opsets     ai.onnx 21, com.example 1
   nodes      3, 2 served
   operators  Conv 2, Odd 1
@@ -69,7 +69,14 @@ TEST(StageView, CaptureNamesTheModelAndItsOperators) {
   weights    4
 )");
   EXPECT_EQ(shown({{"capture", {{"format", "onnx"}, {"irVersion", 7}, {"nodes", 1}, {"served", 1}}}}),
-            "capture\n  model      onnx, IR version 7\n  nodes      1, 1 served\n");
+            "capture\n  model      ONNX, IR version 7\n  nodes      1, 1 served\n");
+  EXPECT_EQ(shown({{"capture",
+                    {{"format", "stablehlo"},
+                     {"producer", "StableHLO_v1.17.0"},
+                     {"irVersion", 0},
+                     {"nodes", 1},
+                     {"served", 1}}}}),
+            "capture\n  model      StableHLO of StableHLO_v1.17.0\n  nodes      1, 1 served\n");
 }
 
 TEST(StageView, ALongListGoesOnBelow) {

@@ -212,9 +212,51 @@ class Cli(unittest.TestCase):
             for name, file in files.items():
                 with self.subTest(command=arguments(file)[0], file=name):
                     done = run(*arguments(file))
-                    self.assertIn(done.returncode, (6,) if name == "missing" else (2, 3))
+                    # In a folder without one there is no model either.
+                    self.assertIn(done.returncode, {"missing": (6,), "folder": (2, 3, 6)}.get(name, (2, 3)))
                     message = json.loads(done.stderr.splitlines()[-1])["error"]["message"]
                     self.assertEqual(message.count(str(file)), 1, message)
+
+    def test_files_beside_the_model_that_are_not_there(self):
+        """Parameters and external data are exit 6 as a missing model is, with the path and the next step."""
+        spec, out, missing = self.spec(CNN), self.folder / "out", self.folder / "no such.npz"
+        for command in (("spec", "--model", CNN), ("explain", CNN), ("compile", "--model", CNN, "--spec", spec, "--out", out),
+                        ("plan", "--model", CNN, "--spec", spec, "--out", out), ("reference", "--model", CNN, "--spec", spec, "--out", out)):
+            with self.subTest(command=command[0]):
+                self.expect_error(run(*command, "--params", missing), 6, "NOT_FOUND", f"--params {missing}: no such file; give one")
+        entry = field(13, field(1, b"location") + field(2, b"w.bin"))
+        weight = field(5, varint(1, 2) + varint(2, 1) + field(8, b"w") + entry + varint(14, 1))
+        add = field(1, field(1, b"x") + field(1, b"w") + field(2, b"y") + field(3, b"sum") + field(4, b"Add"))
+        graph = add + field(2, b"g") + weight + field(11, tensor_info(b"x", [2])) + field(12, tensor_info(b"y", [2]))
+        path = self.folder / "outside.onnx"
+        path.write_bytes(varint(1, 8) + field(7, graph) + field(8, field(1, b"") + varint(2, 17)))
+        for command in (("spec", "--model", path), ("explain", path)):
+            with self.subTest(command=command[0], what="external data"):
+                self.expect_error(run(*command), 6, "NOT_FOUND", f"{self.folder / 'w.bin'}")
+        (self.folder / "w.bin").write_bytes(bytes(8))
+        self.assertEqual(run("explain", path).returncode, 0)
+
+    def test_a_model_cannot_write_to_the_terminal(self):
+        """Names turn no text around, move no cursor and begin no line; in JSON they are escaped."""
+        path = self.folder / "turned.onnx"
+        path.write_bytes(model([(b"Relu", b""), (b"Frobnicate", b"")]).replace(b"node1", "\u202en1".encode()))
+        error = self.expect_error(run("explain", path), 4, "UNIMPLEMENTED")
+        self.assertIn("\u202e", error["message"])
+        self.assertNotIn("\u202e", run("explain", path).stderr.splitlines()[0])
+        path.write_bytes(model([(b"Relu", b""), (b"Abs", b"")]).replace(b"node1", "\u202en1".encode()))
+        explained = run("explain", path)
+        self.assertEqual(explained.returncode, 0, explained.stderr)
+        self.assertIn("?n1", explained.stdout)
+        self.assertNotIn("\u202e", explained.stdout)
+        path.write_text('func.func @main(%a: tensor<f32>) -> tensor<f32> {\n'
+                        '  %0 = stablehlo.custom_call @"f\\1B[2J\\0Aerror: forged"(%a) : (tensor<f32>) -> tensor<f32>\n'
+                        '  return %0 : tensor<f32>\n}\n')
+        done = run("explain", path)
+        self.expect_error(done, 4, "UNIMPLEMENTED", "\x1b")
+        self.assertEqual(len(done.stderr.splitlines()), 2, done.stderr)
+        self.assertNotIn("\x1b", done.stderr)
+        # What is no UTF-8 at all still has its code in JSON.
+        self.expect_error(run("explain", os.fsdecode(os.fsencode(self.folder) + b"/m\xff.onnx")), 6, "NOT_FOUND", "m?.onnx")
 
     def test_a_target_nobody_serves(self):
         self.expect_error(run("spec", "--model", MLP, "--target", "cuda:sm_86"), 4, "UNIMPLEMENTED", "cuda:sm_86")

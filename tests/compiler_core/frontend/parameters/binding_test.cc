@@ -99,14 +99,50 @@ TEST_F(BindingTest, BindsByPosition) {
   EXPECT_THAT(bound(arguments({"arg_1", "arg_0"}), {file({"arg_0", "arg_1"})}), ElementsAre(10, 9));
 }
 
-TEST_F(BindingTest, BindsInOrderWhereTheFileHasOne) {
-  EXPECT_THAT(bound(arguments({"", "", "x"}), {file({"w", "b"})}), ElementsAre(1, 2, 0));
-  EXPECT_THAT(errorOf(arguments({"", ""}), {file({"w", "b"}, Format::kSafetensors)}),
-              HasSubstr("tensor \"w\" is superfluous"));
-  EXPECT_THAT(errorOf(arguments({""}), {file({"w", "b"})}), HasSubstr("tensor \"b\" is superfluous"));
-  const auto found = bind(arguments({""}), {file({"w"})});
+// Weights of one shape would change places unseen.
+TEST_F(BindingTest, TheOrderOfAFileSaysNothing) {
+  for (const Format format : {Format::kNpz, Format::kNpy, Format::kGguf, Format::kSafetensors}) {
+    const std::string error =
+        errorOf(arguments({"params['w']", "params['b']"}), {file({"weight", "b1"}, format)});
+    EXPECT_THAT(error, HasSubstr("w.npz: none of its tensors has the name of an argument; those are "
+                                 "\"params['w']\", \"params['b']\""));
+    EXPECT_THAT(error, HasSubstr("tensor \"weight\" is superfluous: no argument has this name"));
+    EXPECT_THAT(error, HasSubstr("tensor \"b1\" is superfluous: no argument has this name; did you mean "
+                                 "\"params['b']\"?"));
+  }
+  EXPECT_THAT(errorOf(arguments({"x"}), {file({"y"}, Format::kNpy)}),
+              HasSubstr("tensor \"y\" is superfluous"));
+}
+
+TEST_F(BindingTest, NamesThatComeNearAreNamed) {
+  EXPECT_THAT(errorOf(arguments({"params['Dense_0']['kernel']", "x"}), {file({"Dense_0.kernal"})}),
+              HasSubstr("did you mean \"params['Dense_0']['kernel']\"?"));
+  EXPECT_THAT(errorOf(arguments({"params['Dense_0']['kernel']", "x"}), {file({"params.Dense0.kernel"})}),
+              HasSubstr("did you mean \"params['Dense_0']['kernel']\"?"));
+  const std::string many = errorOf(arguments(std::vector<std::string>(12, "same")), {file({"other"})});
+  EXPECT_THAT(many, HasSubstr(" and 4 more"));
+}
+
+TEST_F(BindingTest, ArgumentsWithoutNamesTakePositionsAlone) {
+  EXPECT_THAT(bound(arguments({"", "", ""}), {file({"1", "0"})}), ElementsAre(2, 1, 0));
+  for (const Format format : {Format::kNpz, Format::kNpy, Format::kGguf, Format::kSafetensors})
+    EXPECT_THAT(
+        errorOf(arguments({"", ""}), {file({"w", "b"}, format)}),
+        HasSubstr("w.npz: the program's arguments have no names that tensor \"w\" could be; number the "
+                  "tensors by the arguments (\"0\", or numpy.savez(file, *leaves))"));
+  const auto found = bind(arguments({""}), {file({"arr_0"})});
   ASSERT_TRUE(found);
-  EXPECT_EQ(found->weights[0].name, "w");
+  EXPECT_EQ(found->weights[0].name, "arr_0");
+  EXPECT_TRUE(bind(arguments({""}), {file({})}));
+}
+
+TEST_F(BindingTest, AnOpenDimensionIsCalledAsTheModelCallsIt) {
+  auto wanted = arguments({"a"});
+  wanted[0].shape = {-1, 16};
+  wanted[0].dimNames = {"N", ""};
+  EXPECT_THAT(errorOf(wanted, {file({"a"})}), HasSubstr("argument 0 \"a\" is f32[N,16]"));
+  wanted[0].dimNames = {};
+  EXPECT_THAT(errorOf(wanted, {file({"a"})}), HasSubstr("argument 0 \"a\" is f32[?,16]"));
 }
 
 TEST_F(BindingTest, ChecksTypesAndShapes) {

@@ -7,6 +7,7 @@
 #include "compiler_core/frontend/stablehlo/program/attributes.h"
 #include "compiler_core/frontend/stablehlo/program/element.h"
 #include "compiler_core/frontend/stablehlo/program/location_name.h"
+#include "compiler_core/frontend/stablehlo/program/name.h"
 #include "compiler_core/frontend/stablehlo/program/normalize.h"
 #include "compiler_core/frontend/stablehlo/program/schema.h"
 #include "compiler_core/frontend/stablehlo/program/validate.h"
@@ -96,6 +97,24 @@ TEST(Program, EveryVersionHasTheAttributesOfItsTime) {
   EXPECT_EQ(attributesOfVersion(*findRule("custom_call"), 2).back()->name, "result_tilings");
   EXPECT_EQ(attributesOfVersion(*findRule("collective_broadcast"), 2)[1]->name, "has_dynamic_root");
   EXPECT_EQ(findRule("stablehlo.add"), nullptr);
+}
+
+TEST(Names, AreTextThatCanBeShown) {
+  EXPECT_TRUE(isName("params['Dense_0']"));
+  EXPECT_TRUE(isName("größe"));
+  EXPECT_TRUE(isName(std::string(5000, 'a')));
+  for (const std::string& wrong :
+       {std::string("a\0b", 3), std::string("a\x1b[2J"), std::string("a\nb"), std::string("\u0085"),
+        std::string("a\u202eb"), std::string("a\u200bb"), std::string("\xff")})
+    EXPECT_FALSE(isName(wrong)) << wrong;
+}
+
+TEST(Names, AreCutBetweenCharacters) {
+  EXPECT_EQ(cutName("abc", 3), "abc");
+  EXPECT_EQ(cutName("abcd", 3), "abc");
+  EXPECT_EQ(cutName("a\u00fcb", 2), "a");
+  EXPECT_EQ(cutName("a\u00fcb", 3), "a\u00fc");
+  EXPECT_EQ(cutName("\U0001F600", 3), "");
 }
 
 TEST(Normalize, FillsInWhatIsAbsent) {
@@ -188,7 +207,7 @@ TEST(Validate, FunctionsHaveDifferentPlainNames) {
   program.functions.push_back(program.functions[0]);
   expectInvalid(program, "two functions are called 'main'");
   program.functions[1].name = "a\nb";
-  expectInvalid(program, "no plain text");
+  expectInvalid(program, "characters that cannot be shown");
 }
 
 TEST(LocationName, KeepsNamesButNoPaths) {
@@ -199,6 +218,7 @@ TEST(LocationName, KeepsNamesButNoPaths) {
   EXPECT_FALSE(name.add("C:\\Users\\author\\model.py"));
   EXPECT_FALSE(name.add("~/model.py"));
   EXPECT_FALSE(name.add("a\nb"));
+  EXPECT_FALSE(name.add("a\u202eb")) << "it turns the direction of the text";
   EXPECT_FALSE(name.add(std::string(2000, 'a')));
   EXPECT_EQ(std::move(name).text(), "jit(main)/add");
 }

@@ -43,6 +43,33 @@ TEST(Door, OtherFilesAreNotTaken) {
   EXPECT_THAT(read("nothing").error().message, HasSubstr("model: no StableHLO"));
 }
 
+// jit(lambda x: x) and what else hands its arguments on.
+TEST(Door, ProgramsWithoutAnyOperationAreTaken) {
+  const std::string lambda =
+      "module @jit__lambda_ attributes {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} {\n"
+      "  func.func public @main(%arg0: tensor<2xf32> loc(\"tosa.x\"), %arg1: tensor<i32>) -> (tensor<i32> "
+      "{jax.result_info = \"result[0].linalg.x\"}, tensor<2xf32>) {\n"
+      "    return %arg1, %arg0 : tensor<i32>, tensor<2xf32> // torch.nothing\n  }\n}\n";
+  for (const std::string& text :
+       {lambda, std::string("func.func @main(%a: tensor<f32>) -> tensor<f32> { return %a : tensor<f32> }"),
+        std::string(
+            "module { func.func @a.b(%x.1: tensor<f32>) -> tensor<f32> { func.return %x.1 : tensor<f32> } }"),
+        std::string("\"builtin.module\"() ({ \"func.func\"() <{function_type = (tensor<f32>) -> tensor<f32>, "
+                    "sym_name = "
+                    "\"main\"}> ({ ^bb0(%a: tensor<f32>): \"func.return\"(%a) : (tensor<f32>) -> () }) : () "
+                    "-> () }) : () -> ()")}) {
+    const auto program = read(text);
+    ASSERT_TRUE(program) << text << ": " << program.error().message;
+    EXPECT_EQ(program->form, "StableHLO text");
+  }
+  for (const char* text :
+       {"module {}", "module { func.func @main(%a: tensor<f32>) { %0 = tosa.abs %a return } }",
+        "module { func.func @main(%a: tensor<f32>) { \"tosa.abs\"(%a) return } }",
+        "module attributes {mhlo.x = 1} { func.func @main(%a: !torch.int) { return } }",
+        "#m = #linalg.iterator_type<parallel>\nmodule { func.func @main() { return } }"})
+    EXPECT_FALSE(recognises(asBytes(text))) << text;
+}
+
 TEST(Door, ReadsEveryForm) {
   const test::Fixture artifact = test::fixture("operations.0.14.0.mlirbc");
   auto bytecode = read(*artifact.content);

@@ -97,6 +97,31 @@ TEST(StablehloRefusal, FaultsOfTheProgram) {
       "no function to run");
 }
 
+// An artifact whose outputs nobody can name runs nowhere.
+TEST(StablehloRefusal, NamesOfResultsThatCannotBeShown) {
+  for (const char* name : {"a\\00b", "a\\1B[2J", "a\\0Ab", "a\u202eb", "a\\FFb"})
+    expectInvalid(
+        "func.func public @main(%a: tensor<f32>) -> (tensor<f32>, tensor<f32> {jax.result_info = \"" +
+            std::string(name) + "\"}) {\nreturn %a, %a : tensor<f32>, tensor<f32>\n}",
+        "function main: result 1: its name (jax.result_info)");
+}
+
+// More dimensions than an operation may have are too many for an argument that is handed on as well.
+TEST(StablehloRefusal, ArgumentsOfTooManyDimensions) {
+  std::string most = "tensor<", more = "tensor<1x";
+  for (int i = 0; i < 16; ++i) {
+    most += "1x";
+    more += "1x";
+  }
+  most += "f32>";
+  more += "f32>";
+  EXPECT_TRUE(importText(mainOf("%x: " + most, most, "return %x : " + most)));
+  expectUnserved(mainOf("%x: tensor<f32>, %y: " + more, more, "return %y : " + more),
+                 "'argument 1' ((input)): a rank of more than 16 is not served");
+  expectUnserved(mainOf("%y: " + more, more, "%0 = stablehlo.abs %y : " + more + "\nreturn %0 : " + more),
+                 "operation 0");
+}
+
 TEST(StablehloRefusal, PinsThatFitNothing) {
   const std::string text = mainOf("%x: tensor<2xf32>", "tensor<2xf32>", "return %x : tensor<2xf32>");
   frontend::ImportOptions options;
