@@ -53,8 +53,9 @@ Format formatOfFile(const fs::path& file) {
 
 std::vector<fs::path> modelsAmong(const std::vector<fs::path>& files) {
   std::vector<fs::path> models;
-  std::ranges::copy_if(files, std::back_inserter(models),
-                       [](const fs::path& file) { return isNamedOnnx(file) || formatOfFile(file) != Format::kOther; });
+  std::ranges::copy_if(files, std::back_inserter(models), [](const fs::path& file) {
+    return isNamedOnnx(file) || formatOfFile(file) != Format::kOther;
+  });
   return models;
 }
 

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "compiler_core/frontend/format/format.h"
 #include "compiler_core/frontend/outline.h"
 #include "compiler_core/reference/evaluator.h"
 #include "manifest/base/file.h"
@@ -108,6 +109,24 @@ TEST_F(Frontends, WhatNoFrontendKnowsIsNamedForWhatItIs) {
   const auto missing = outlineOf(directory_ / "none.mlir");
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().code, Code::kNotFound);
+}
+
+// Who only asks which format a file is gets the answer that the door gives.
+TEST_F(Frontends, TheFormatOfAFileIsThatOfTheFrontendThatTakesIt) {
+  const std::pair<std::string, Format> files[] = {
+      {testing_support::TorchArchive().build(), Format::kTorchExport},
+      {kStableHlo, Format::kStableHlo},
+      {kTosa, Format::kDialects},
+      {onnxModel(), Format::kOther}};
+  ASSERT_EQ(frontends().size(), std::size(files));
+  for (std::size_t i = 0; i < std::size(files); ++i) {
+    const auto& [bytes, format] = files[i];
+    EXPECT_EQ(formatOf(asBytes(bytes)), format) << frontends()[i].name;
+    for (std::size_t k = 0; k < i; ++k)
+      EXPECT_FALSE(frontends()[k].recognises(asBytes(bytes))) << frontends()[k].name;
+    EXPECT_TRUE(frontends()[i].recognises == nullptr || frontends()[i].recognises(asBytes(bytes)))
+        << frontends()[i].name;
+  }
 }
 
 TEST_F(Frontends, EachHasANameAndOnlyTheLastTakesWhatIsLeft) {

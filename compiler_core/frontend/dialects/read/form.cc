@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <array>
 
+#include "compiler_core/frontend/text/program_start.h"
+
 namespace kiln::dialects {
 namespace {
 
@@ -12,25 +14,11 @@ std::string_view textOf(Bytes bytes) {
   return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
 }
 
-// Without blanks and comments at the front.
-std::string_view program(std::string_view text) {
-  for (;;) {
-    text.remove_prefix(std::min(text.find_first_not_of(" \t\r\n"), text.size()));
-    if (!text.starts_with("//")) return text;
-    text.remove_prefix(std::min(text.find('\n'), text.size()));
-  }
-}
-
 bool isText(std::string_view text) {
-  constexpr std::array<std::string_view, 7> kStarts = {
-      "module", "builtin.module", "\"builtin.module\"", "func.func", "\"func.func\"", "#", "!"};
   constexpr std::array<std::string_view, 5> kDialects = {"tosa.", "linalg.", "tensor.", "arith.", "math."};
-  constexpr std::size_t kHead = 4096;
-  if (text.substr(0, kHead).find('\0') != std::string_view::npos) return false;
-  const std::string_view own = program(text);
-  return std::ranges::any_of(kStarts, [&](std::string_view start) { return own.starts_with(start); }) &&
-         std::ranges::any_of(kDialects, [&](std::string_view dialect) {
-           return own.find(dialect) != std::string_view::npos;
+  const auto own = frontend::programIn(text);
+  return own && std::ranges::any_of(kDialects, [&](std::string_view dialect) {
+           return own->find(dialect) != std::string_view::npos;
          });
 }
 
