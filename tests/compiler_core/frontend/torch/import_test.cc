@@ -171,7 +171,8 @@ TEST_P(TorchSamples, AreEqualToEager) {
 INSTANTIATE_TEST_SUITE_P(All, TorchSamples,
                          ::testing::Values(Sample{"tiny_convnet", {{"s77", 2}}},
                                            Sample{"encoder", {{"s23", 2}}}, Sample{"decoder", {}},
-                                           Sample{"decoder_buffers", {}}),
+                                           Sample{"decoder_buffers", {}}, Sample{"writes", {}},
+                                           Sample{"branches", {}}),
                          [](const auto& info) { return std::string(info.param.name); });
 
 }  // namespace
