@@ -61,6 +61,16 @@ TEST(DialectsHostile, FaultsOfTextHaveLineAndColumn) {
   EXPECT_THAT(verifier.message, HasSubstr("bad.mlir:2:"));
 }
 
+// MLIR 22's parser follows a null pointer here.
+TEST(DialectsHostile, TextOnWhichTheParserCrashesIsAnError) {
+  const Error error = errorOf(mainOf("%x: tensor<2x3xf32>, %o: tensor<2xf32>", "tensor<2xf32>",
+                                     "%0 = linalg.reduce { arith.addf } ins(%x : tensor<2x3xf32>) outs(%o : "
+                                     "tensor<2xf32>) dimensions = [?]\n"
+                                     "return %0 : tensor<2xf32>"));
+  EXPECT_EQ(error.code, Code::kInvalidArgument);
+  EXPECT_THAT(error.message, HasSubstr("bad.mlir"));
+}
+
 TEST(DialectsHostile, BytecodeThatIsCutOffIsAnError) {
   const std::string bytes = bytecodeOf(square());
   ASSERT_FALSE(bytes.empty());
