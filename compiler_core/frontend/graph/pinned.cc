@@ -41,4 +41,15 @@ Result<mlir::Value> pinnedValue(mlir::OpBuilder& builder, mlir::Location locatio
   return value;
 }
 
+Status checkPins(const Pins& pins, llvm::ArrayRef<ir::Signature> inputs) {
+  for (const auto& [name, values] : pins) {
+    if (llvm::any_of(inputs, [&](const ir::Signature& input) { return input.name == name; })) continue;
+    std::string known;
+    for (const ir::Signature& input : inputs) known += (known.empty() ? "'" : ", '") + input.name + "'";
+    return fail(Code::kFailedPrecondition, "a value is pinned for '" + name +
+                                               "', which is no input of the model; its inputs are " + known);
+  }
+  return {};
+}
+
 }  // namespace kiln::frontend

@@ -15,4 +15,7 @@ namespace kiln::frontend {
 Result<mlir::Value> pinnedValue(mlir::OpBuilder& builder, mlir::Location location, const ir::Signature& input,
                                 const std::vector<PinValue>& values);
 
+// kFailedPrecondition where a pin is for none of `inputs`; it names them.
+Status checkPins(const Pins& pins, llvm::ArrayRef<ir::Signature> inputs);
+
 }  // namespace kiln::frontend

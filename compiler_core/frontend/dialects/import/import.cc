@@ -5,6 +5,8 @@
 #include "compiler_core/frontend/dialects/import/program_importer.h"
 #include "compiler_core/frontend/dialects/import/survey.h"
 #include "compiler_core/frontend/graph/bound_parameters.h"
+#include "compiler_core/frontend/graph/input_symbols.h"
+#include "compiler_core/frontend/graph/main_function.h"
 #include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/ir/attributes.h"
@@ -45,9 +47,7 @@ class Importer {
   Shape symbolsOf(const std::string& input, const analysis::BoundShape& bound);
   Result<mlir::Type> inputType(unsigned index);
   Status inputs();
-  Status checkPins() const;
   Status outputs(const Values& results);
-  llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
 
   const Program& program_;
   mlir::func::FuncOp entry_;
@@ -141,12 +141,12 @@ Status Importer::inputs() {
     types.push_back(type);
   }
   KILN_TRY(binder_.finish());
-  KILN_TRY(checkPins());
+  KILN_TRY(frontend::checkPins(options_.pins, captured_.inputs));
   main_ = mlir::func::FuncOp::create(builder_, builder_.getUnknownLoc(), ir::kMain,
                                      builder_.getFunctionType(types, {}));
   mlir::Block* block = main_.addEntryBlock();
   builder_.setInsertionPointToEnd(block);
-  main_.setAllArgAttrs(namesOf(captured_.inputs));
+  frontend::nameArguments(main_, captured_.inputs);
   ir::addSymbols(*captured_.module, captured_.symbols);
   unsigned next = 0;
   for (unsigned i = 0; i < entry_.getNumArguments(); ++i) {
@@ -166,40 +166,13 @@ Status Importer::inputs() {
   return {};
 }
 
-Status Importer::checkPins() const {
-  for (const auto& [name, values] : options_.pins) {
-    if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
-      continue;
-    std::string known;
-    for (const ir::Signature& input : captured_.inputs)
-      known += (known.empty() ? "" : ", ") + quoted(input.name);
-    return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(name) +
-                                               ", which is no input of the model; its inputs are " + known);
-  }
-  return {};
-}
-
-llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Signature> tensors) {
-  llvm::SmallVector<mlir::DictionaryAttr> names;
-  for (const ir::Signature& tensor : tensors)
-    names.push_back(builder_.getDictionaryAttr(ir::NameAttr::named(builder_.getStringAttr(tensor.name))));
-  return names;
-}
-
 Status Importer::outputs(const Values& results) {
   const ir::SizeTexts sizes(*captured_.module);
   for (auto [i, result] : llvm::enumerate(results)) {
-    ir::Signature signature{"result" + std::to_string(i), *ir::dtypeOf(elementOf(result)), {}, {}};
-    for (const Dim& dim : dimsOf(result)) {
-      signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
-      signature.dimNames.push_back(dim.isStatic() ? "" : sizes.text(dim));
-    }
-    captured_.outputs.push_back(std::move(signature));
+    captured_.outputs.push_back(
+        frontend::signatureOf("result" + std::to_string(i), ir::tensorType(result), sizes));
   }
-  mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
-  main_.setFunctionType(
-      builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results))));
-  main_.setAllResultAttrs(namesOf(captured_.outputs));
+  frontend::returnResults(builder_, main_, results, captured_.outputs);
   return {};
 }
 

@@ -6,6 +6,7 @@
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/graph/bound_parameters.h"
 #include "compiler_core/frontend/graph/input_symbols.h"
+#include "compiler_core/frontend/graph/main_function.h"
 #include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/frontend/onnx/import/graph_importer.h"
@@ -62,7 +63,6 @@ class Importer {
   Result<Value> symbolicValue(const ir::Signature& input, const ir::Shape& values);
   Status checkGiven() const;
   Status output(const std::string& name, Value value, const ValueInfo& declared);
-  llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
   Status outputs();
 
   const Model& model_;
@@ -204,7 +204,7 @@ Status Importer::inputs() {
   mlir::Block* body = main_.addEntryBlock();
   scope_.block = body;
   builder_.setInsertionPointToEnd(body);
-  main_.setAllArgAttrs(namesOf(captured_.inputs));
+  frontend::nameArguments(main_, captured_.inputs);
   for (const ValueInfo& input : model_.graph.inputs)
     if (auto bound = boundInputs_.find(std::string(input.name)); bound != boundInputs_.end())
       scope_.names[input.name] = Item::tensor(
@@ -316,14 +316,6 @@ Status Importer::output(const std::string& name, Value value, const ValueInfo& d
   return {};
 }
 
-// All at once: each attribute that is set by itself makes the whole list anew.
-llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Signature> tensors) {
-  llvm::SmallVector<mlir::DictionaryAttr> names;
-  for (const ir::Signature& tensor : tensors)
-    names.push_back(builder_.getDictionaryAttr(ir::NameAttr::named(builder_.getStringAttr(tensor.name))));
-  return names;
-}
-
 Status Importer::outputs() {
   sizes_.emplace(*captured_.module);
   for (const ValueInfo& declared : model_.graph.outputs) {
@@ -336,10 +328,7 @@ Status Importer::outputs() {
       KILN_TRY(output(name + "." + std::to_string(i), element.value, declared));
   }
   if (!captured_.capture.unsupported.empty()) return {};
-  mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results_);
-  main_.setFunctionType(
-      builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results_))));
-  main_.setAllResultAttrs(namesOf(captured_.outputs));
+  frontend::returnResults(builder_, main_, results_, captured_.outputs);
   return frontend::addIndexChecks(builder_, main_, graph_.indexCounts());
 }
 

@@ -4,6 +4,7 @@
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/graph/bound_parameters.h"
 #include "compiler_core/frontend/graph/input_symbols.h"
+#include "compiler_core/frontend/graph/main_function.h"
 #include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/frontend/stablehlo/complex/split.h"
@@ -49,10 +50,8 @@ class Importer {
   Result<mlir::Type> input(std::size_t argument);
   Result<Value> valueOf(std::size_t argument, mlir::Block& block, unsigned& next);
   Status inputs();
-  Status checkPins() const;
   Result<std::string> outputName(std::size_t index) const;
   Status outputs(const Values& results);
-  llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
 
   const Program& program_;
   const Function* entry_ = nullptr;
@@ -152,26 +151,13 @@ Status Importer::inputs() {
                                      builder_.getFunctionType(types, {}));
   mlir::Block* block = main_.addEntryBlock();
   builder_.setInsertionPointToEnd(block);
-  main_.setAllArgAttrs(namesOf(captured_.inputs));
+  frontend::nameArguments(main_, captured_.inputs);
   unsigned next = 0;
   for (std::size_t i = 0; i < given_.size(); ++i) {
     KILN_ASSIGN(const Value value, valueOf(i, *block, next));
     arguments_.push_back(value);
   }
-  return checkPins();
-}
-
-Status Importer::checkPins() const {
-  for (const auto& [name, values] : options_.pins) {
-    if (llvm::any_of(captured_.inputs, [&](const ir::Signature& input) { return input.name == name; }))
-      continue;
-    std::string known;
-    for (const ir::Signature& input : captured_.inputs)
-      known += (known.empty() ? "" : ", ") + quoted(input.name);
-    return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(name) +
-                                               ", which is no input of the model; its inputs are " + known);
-  }
-  return {};
+  return frontend::checkPins(options_.pins, captured_.inputs);
 }
 
 // JAX says which part of the result it is: "[0]['loss']"; one result has an empty text.
@@ -190,13 +176,6 @@ Result<std::string> Importer::outputName(std::size_t index) const {
   return "result" + std::to_string(index);
 }
 
-llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Signature> tensors) {
-  llvm::SmallVector<mlir::DictionaryAttr> names;
-  for (const ir::Signature& tensor : tensors)
-    names.push_back(builder_.getDictionaryAttr(ir::NameAttr::named(builder_.getStringAttr(tensor.name))));
-  return names;
-}
-
 Status Importer::outputs(const Values& results) {
   FreeNames names;
   const ir::SizeTexts sizes(*captured_.module);
@@ -205,10 +184,7 @@ Status Importer::outputs(const Values& results) {
     captured_.outputs.push_back(
         frontend::signatureOf(names.take(std::move(name)), ir::tensorType(results[i]), sizes));
   }
-  mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
-  main_.setFunctionType(
-      builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results))));
-  main_.setAllResultAttrs(namesOf(captured_.outputs));
+  frontend::returnResults(builder_, main_, results, captured_.outputs);
   return {};
 }
 

@@ -2,6 +2,8 @@
 
 #include "compiler_core/analysis/shape_report.h"
 #include "compiler_core/frontend/graph/bound_parameters.h"
+#include "compiler_core/frontend/graph/input_symbols.h"
+#include "compiler_core/frontend/graph/main_function.h"
 #include "compiler_core/frontend/graph/pinned.h"
 #include "compiler_core/frontend/graph/tensors.h"
 #include "compiler_core/frontend/graph/unsupported.h"
@@ -68,11 +70,9 @@ class Importer {
   Status bindParameters();
   Result<mlir::Type> argument(const Given& given);
   Status inputs();
-  Status checkPins() const;
   Status weights();
   Result<std::vector<std::pair<std::string, std::string>>> namedOutputs();
   Status outputs();
-  llvm::SmallVector<mlir::DictionaryAttr> namesOf(llvm::ArrayRef<ir::Signature> tensors);
 
   const Program& program_;
   const Survey found_;
@@ -174,7 +174,7 @@ Status Importer::inputs() {
                                      builder_.getFunctionType(types, {}));
   mlir::Block* block = main_.addEntryBlock();
   builder_.setInsertionPointToEnd(block);
-  main_.setAllArgAttrs(namesOf(captured_.inputs));
+  frontend::nameArguments(main_, captured_.inputs);
   ir::addSymbols(*captured_.module, captured_.symbols);
   unsigned next = 0;
   for (std::size_t i = 0; i < given_.size(); ++i) {
@@ -196,18 +196,7 @@ Status Importer::inputs() {
     }
     KILN_TRY(graph_.tensors().define(given_[i].tensor, value));
   }
-  return checkPins();
-}
-
-Status Importer::checkPins() const {
-  for (const auto& [name, values] : options_.pins) {
-    if (llvm::any_of(given_, [&](const Given& given) { return given.name == name; })) continue;
-    std::string known;
-    for (const Given& given : given_) known += (known.empty() ? "" : ", ") + quoted(given.name);
-    return fail(Code::kFailedPrecondition, "a value is pinned for " + quoted(name) +
-                                               ", which is no input of the model; its inputs are " + known);
-  }
-  return {};
+  return frontend::checkPins(options_.pins, captured_.inputs);
 }
 
 // Parameters, buffers and constants that are not written: tensors of the file, tied ones once.
@@ -278,27 +267,12 @@ Status Importer::outputs() {
     auto read = graph_.tensors().read(tensor);
     if (!read) return fail(read.error().in("output " + quoted(name)));
     const Value value = *read;
-    ir::Signature signature{name, *ir::dtypeOf(elementOf(value)), {}, {}};
-    for (const Dim& dim : dimsOf(value)) {
-      signature.shape.push_back(dim.isStatic() ? dim.value() : analysis::kSymbolic);
-      signature.dimNames.push_back(dim.isStatic() ? "" : sizes.text(dim));
-    }
-    captured_.outputs.push_back(std::move(signature));
+    captured_.outputs.push_back(frontend::signatureOf(name, ir::tensorType(value), sizes));
     results.push_back(value);
   }
   if (results.empty()) return invalid("the program gives no tensors");
-  mlir::func::ReturnOp::create(builder_, builder_.getUnknownLoc(), results);
-  main_.setFunctionType(
-      builder_.getFunctionType(main_.getArgumentTypes(), mlir::TypeRange(mlir::ValueRange(results))));
-  main_.setAllResultAttrs(namesOf(captured_.outputs));
+  frontend::returnResults(builder_, main_, results, captured_.outputs);
   return frontend::addIndexChecks(builder_, main_, graph_.indexCounts());
-}
-
-llvm::SmallVector<mlir::DictionaryAttr> Importer::namesOf(llvm::ArrayRef<ir::Signature> tensors) {
-  llvm::SmallVector<mlir::DictionaryAttr> names;
-  for (const ir::Signature& tensor : tensors)
-    names.push_back(builder_.getDictionaryAttr(ir::NameAttr::named(builder_.getStringAttr(tensor.name))));
-  return names;
 }
 
 Result<Captured> Importer::run() {
