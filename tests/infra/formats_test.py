@@ -1,8 +1,11 @@
 #!/usr/bin/env python3
-"""Models of every format through a farm, with their parameters beside them: built, verified, run, and refused."""
+"""Models of every format through a farm, with what lies beside them: built, verified, run, and refused."""
 import json
+import math
+import shutil
 import sys
 import unittest
+import zipfile
 
 from farm import MODELS, ROOT, FarmCase, artifact_of, json_of
 from tensor_files import npy, read_npy, read_text_npy, safetensors, text_npy, write_npz
@@ -73,6 +76,58 @@ class FormatsTest(FarmCase):
         self.assertEqual(read_text_npy((out / "label.npy").read_bytes()), case["outputs"]["label"])
         self.assertIn('"buy"', self.kiln("run", artifact, *inputs).stdout)
         self.assertIn('"buy"', self.kiln("run", artifact, *inputs, "--isolated").stdout)
+
+    def run_stored(self, artifact, inputs, stored, outputs, absolute):
+        """Runs it on files, by input; each output beside the answer of that name in `stored`."""
+        out = self.farm.home / f"out-{artifact[7:19]}"
+        given = [word for name, path in inputs.items() for word in ("--input", f"{name}={path}")]
+        self.kiln("run", artifact, *given, "--output-dir", out)
+        for name, answer in outputs.items():
+            shape, values = read_npy((out / f"{name}.npy").read_bytes())
+            wanted_shape, wanted = read_npy(stored[answer])
+            self.assertEqual(shape, wanted_shape, name)
+            self.assertTrue(all(abs(a - b) < absolute for a, b in zip(values, wanted)), f"{name}: {values} where the framework has {wanted}")
+
+    def stored(self, path):
+        """Name -> a file of .npy of an .npz."""
+        with zipfile.ZipFile(path) as archive:
+            return {name.removesuffix(".npy"): archive.read(name) for name in archive.namelist()}
+
+    def test_a_quantised_decoder_is_the_folder_that_its_exporter_writes(self):
+        home, source = self.farm.home, ROOT / "tests/conformance/decoder/llama_int4_zero_points"
+        folder, stored = home / "decoder", self.stored(source / "generation.npz")
+        folder.mkdir()
+        for file in ("model.onnx", "model.onnx.data"):
+            shutil.copy(source / file, folder)
+        (folder / "genai_config.json").write_text("{}")
+        room = 16
+        profile = f"batch_size=1,sequence_length=1:1:8,past_sequence_length={room},total_sequence_length=1:8:{room},kv_cache_dim=16"
+        built = self.kiln("build", folder, "--target", "cpu:x86-64-v3", "--profile", profile)
+        self.assertIn("model.onnx", built.stderr)
+        artifact = artifact_of(built)
+        self.kiln("verify", artifact)
+        empty, caches = (1, 2, room, 16), [f"{layer}.{kind}" for layer in (0, 1) for kind in ("key", "value")]
+        (home / "empty.npy").write_bytes(npy(empty, [0.0] * math.prod(empty)))
+        past = {cache: home / "empty.npy" for cache in caches}
+        # The prompt, and a step on the caches that it gave, as files.
+        for run in ("one.0", "one.1"):
+            inputs = {f"past_key_values.{cache}": path for cache, path in past.items()}
+            for name in ("input_ids", "attention_mask"):
+                inputs[name] = home / f"{name}.npy"
+                inputs[name].write_bytes(stored[f"{run}.{name}"])
+            self.run_stored(artifact, inputs, stored, {"logits": f"{run}.logits"}, 1e-3)
+            for cache in caches:
+                past[cache] = home / f"{run}.{cache}.npy"
+                shutil.copy(home / f"out-{artifact[7:19]}" / f"present.{cache}.npy", past[cache])
+
+    def test_a_program_of_torch_is_an_archive(self):
+        fixtures = ROOT / "tests/compiler_core/frontend/torch/fixtures"
+        stored = self.stored(fixtures / "tiny_convnet.npz")
+        built = self.kiln("build", fixtures / "tiny_convnet.exported.pt2", "--target", "cpu:x86-64-v3", "--profile", "s77=1:2:4")
+        artifact, x = artifact_of(built), self.farm.home / "images.npy"
+        self.kiln("verify", artifact)
+        x.write_bytes(stored["in.x"])
+        self.run_stored(artifact, {"x": x}, stored, {"result0": "out.result0"}, 1e-4)
 
     def test_an_onnx_model_takes_them_too(self):
         self.assertEqual(self.run_artifact(artifact_of(self.build("affine.onnx", "weights.safetensors"))), Y)
