@@ -132,6 +132,16 @@ class FormatsTest(FarmCase):
     def test_an_onnx_model_takes_them_too(self):
         self.assertEqual(self.run_artifact(artifact_of(self.build("affine.onnx", "weights.safetensors"))), Y)
 
+    def test_an_export_of_jax_takes_its_weights_from_files(self):
+        (self.farm.home / "affine.jax_export").write_bytes((MODELS / "affine.jax_export").read_bytes())
+        artifact = artifact_of(self.build("affine.jax_export", "weights.safetensors"))
+        self.kiln("verify", artifact)
+        out = self.farm.home / "exported"
+        self.kiln("run", artifact, "--input", f"x={self.farm.home / 'x.npy'}", "--output-dir", out)
+        (file,) = out.iterdir()
+        shape, values = read_npy(file.read_bytes())
+        self.assertEqual((shape, list(values)), ((2, 3), Y))
+
     def test_a_folder_is_the_model_in_it_with_its_weights(self):
         folder = self.farm.home / "published"
         folder.mkdir()
