@@ -243,7 +243,8 @@ TEST_F(JobFlow, TwoBuildersAreTwoWorkersAndOneDigest) {
   ASSERT_TRUE(ran);
   ASSERT_TRUE(advance(job.id()));
   EXPECT_NE(get(job.id()).state(), v1::JOB_SUCCEEDED) << "one worker is not two builders";
-  for (const auto& action : get(job.id()).actions())
+  const v1::Job waiting = get(job.id());
+  for (const auto& action : waiting.actions())
     if (action.kind() == v1::ACTION_COMPILE)
       EXPECT_EQ(action.state() + ", " + action.stage(), "queued, a further builder is wanted beside 1");
   settle(job.id(), {one.get(), two.get()});
