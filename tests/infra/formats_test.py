@@ -150,7 +150,7 @@ class FormatsTest(FarmCase):
         (folder / "program.txt").write_text(PROGRAM)
         (folder / "model.safetensors").write_bytes(safetensors({"w": ((4, 3), W), "b": ((3,), B)}))
         built = self.build("published")
-        self.assertIn("program.txt, parameters", built.stderr)
+        self.assertIn("program.txt: StableHLO, parameters", built.stderr)
         self.assertEqual(self.run_artifact(artifact_of(built)), Y)
         (folder / "other.onnx").write_bytes(ONNX)
         self.assertIn("2 models in this folder (other.onnx, program.txt)", self.build("published", code=2).stderr)

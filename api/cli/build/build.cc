@@ -18,7 +18,9 @@
 #include "api/client/built_artifact.h"
 #include "api/client/trusted_artifact.h"
 #include "compiler_core/frontend/folder/model_folder.h"
+#include "compiler_core/frontend/format/format.h"
 #include "compiler_core/frontend/parameters/expand.h"
+#include "manifest/base/mapped_file.h"
 #include "manifest/spec/profile_option.h"
 #include "manifest/spec/target.h"
 #include "storage/source/git_reference.h"
@@ -82,15 +84,18 @@ Result<v1::SubmitJobRequest> makeRequest(const Options& options,
   return request;
 }
 
-// A folder as the model in it, with the weights beside it where none are named.
-Status enterFolder(const Context& context, Options& options) {
+// A folder as the model in it, with the weights beside it where none are named. Says what the file is taken
+// for.
+Status locateModel(const Context& context, Options& options) {
   if (source::isGitReference(options.model)) return {};
   KILN_ASSIGN(frontend::FolderModel found, frontend::modelAt(options.model));
-  if (found.model == options.model) return {};
   options.model = std::move(found.model);
   if (options.parameters.empty()) options.parameters = std::move(found.parameters);
+  const auto file = MappedFile::open(options.model);
+  if (!file) return {};  // whoever reads it says why
+  const std::string_view format = frontend::formatName(frontend::formatOf((*file)->bytes()));
   if (!context.json)
-    note("model " + options.model +
+    note(fmt::format("model {}: {}", options.model, format) +
          (options.parameters.empty() ? ""
                                      : fmt::format(", parameters {}", fmt::join(options.parameters, ", "))));
   return {};
@@ -106,7 +111,7 @@ std::map<std::string, std::string> givenNames(const Options& options,
 
 Status run(const Context& context, const Options& given) {
   Options options = given;
-  KILN_TRY(enterFolder(context, options));
+  KILN_TRY(locateModel(context, options));
   KILN_ASSIGN(const auto parameters, parameters::expandParameters(options.parameters));
   KILN_TRY(makeRequest(options, parameters, {}));  // a mistake is told before anything is uploaded
   KILN_ASSIGN(const auto trace, BuildTrace::begin(options.traces));

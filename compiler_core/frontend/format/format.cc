@@ -12,4 +12,18 @@ Format formatOf(Bytes file) {
   return dialects::recognises(file) ? Format::kDialects : Format::kOther;
 }
 
+std::string_view formatName(Format format) {
+  switch (format) {
+    case Format::kTorchExport:
+      return "torch.export";
+    case Format::kStableHlo:
+      return "StableHLO";
+    case Format::kDialects:
+      return "TOSA and linalg";
+    case Format::kOther:
+      break;
+  }
+  return "ONNX";
+}
+
 }  // namespace kiln::frontend
