@@ -30,7 +30,7 @@ import tempfile
 ROOT = pathlib.Path(__file__).resolve().parent.parent.parent
 SAMPLES = [f"{ROOT}/tests/models/digits_mlp.onnx:N=4", f"{ROOT}/tests/models/digits_cnn.onnx",
            f"{ROOT}/tests/models/affine.mlir+{ROOT}/tests/models/affine.safetensors", f"{ROOT}/tests/models/quantised_tosa.mlir",
-           f"{ROOT}/tests/compiler_core/frontend/torch/fixtures/tiny_convnet.exported.pt2"]
+           f"{ROOT}/tests/compiler_core/frontend/torch/fixtures/tiny_convnet.exported.pt2:s77=2"]
 YEAR = 365 * 24 * 3600
 
 

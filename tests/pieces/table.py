@@ -65,6 +65,8 @@ LABELLED = (
     ("conformance/stablehlo_all_compiled", 1800, COMPILER),
     ("conformance/jax_models_all", 300, COMPILER),
     ("conformance/stablehlo_random_all", 1200, COMPILER),
+    ("conformance/dialects_all_compiled", 900, COMPILER),
+    ("conformance/torch_models_all", 1800, COMPILER),
     ("conformance/device_all", 1800, COMPILER),
     ("determinism/samples_all_gpus", 600, COMPILER),
     ("determinism/samples_all_targets", 600, COMPILER),
