@@ -50,10 +50,22 @@ def measured(framework, name, arguments, directory):
             raise SystemExit(f"captured: {name}: {engines[0].refused}")
         speed.measure(engines, arguments.rounds)
         rows.append(speed.row(name, threads, engines, took))
+        rows[-1]["fastest ms"] = [1e3 * min(engine.times, default=0.0) for engine in engines]
         for engine in engines:
             engine.close()
-        print(f"{name}, {threads} thread(s): kiln {rows[-1]['kiln']['ms']:.2f} ms; {framework} {speed.cell(rows[-1][framework])}", flush=True)
+        print(fastest_line(rows[-1]), flush=True)
     return rows
+
+
+def fastest_line(facts):
+    kiln, peer = facts["fastest ms"]
+    return f"| {facts['network']} | {facts['threads']} | {kiln:.2f} | " + (f"{peer:.2f} ({peer / kiln:.2f}×) |" if peer else "— |")
+
+
+def fastest_table(rows):
+    lines = ["The fastest run of each, which other programs on the machine disturb least:", "", "| network | threads | Kiln, ms | peer |",
+             "|---|---:|---:|---:|"]
+    return "\n".join(lines + [fastest_line(one) for one in rows]) + "\n\n"
 
 
 def kiln_import(bin, text, spec, out):
@@ -117,7 +129,9 @@ def import_table(rows):
 
 
 def tables(facts):
-    return facts["machine"] + "\n\n" + (speed.markdown(facts["networks"], list(NETWORKS)) if facts["networks"] else "") + "\n" + import_table(facts["imports"])
+    rows = facts["networks"]
+    text = fastest_table(rows) + "Medians:\n\n" + speed.markdown(rows, list(NETWORKS)) + "\n" if rows else ""
+    return facts["machine"] + "\n\n" + text + import_table(facts["imports"])
 
 
 def main():
@@ -137,15 +151,20 @@ def main():
         subprocess.run([speed.ROOT / "infra/build", "release", "kiln-cc", "kiln_toolchain_lib", "bench_session"], check=True, stdout=subprocess.DEVNULL)
     wanted = [(framework, name) for framework, of_one in NETWORKS.items() for name in of_one if name in (arguments.net or names)]
     facts = {"machine": speed.machine(arguments.target), "networks": [], "imports": []}
+    def report():
+        """Also after each network: a run that is ended early leaves what it has."""
+        if arguments.markdown:
+            arguments.markdown.write_text(tables(facts))
+        if arguments.json:
+            arguments.json.write_text(json.dumps(facts, indent=1))
+
     with tempfile.TemporaryDirectory() as work:
-        for framework, name in wanted:
-            facts["networks"] += measured(framework, name, arguments, pathlib.Path(work))
         for name in NETWORKS["jax"] if arguments.imports else []:
             facts["imports"].append(imported(name, arguments, pathlib.Path(work)))
-    if arguments.markdown:
-        arguments.markdown.write_text(tables(facts))
-    if arguments.json:
-        arguments.json.write_text(json.dumps(facts, indent=1))
+        for framework, name in wanted:
+            facts["networks"] += measured(framework, name, arguments, pathlib.Path(work))
+            report()
+    report()
     print("\n" + tables(facts))
 
 

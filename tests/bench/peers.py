@@ -133,6 +133,8 @@ def jax_export(model, threads):
 
 def torch_export(model, threads):
     """An export under torch.compile with its weights frozen, as Kiln has them, on the inputs that it was exported with."""
+    # Two copies of OpenMP are loaded, PyTorch's and that of the code it compiles: spinning, their threads would keep each other waiting.
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
     import torch
     import torch._inductor.config
 
