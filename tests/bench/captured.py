@@ -130,7 +130,7 @@ def import_table(rows):
 
 def tables(facts):
     rows = facts["networks"]
-    text = fastest_table(rows) + "Medians:\n\n" + speed.markdown(rows, list(NETWORKS)) + "\n" if rows else ""
+    text = fastest_table(rows) + "Medians:\n\n" + speed.markdown(rows, list(NETWORKS)) if rows else ""
     return facts["machine"] + "\n\n" + text + import_table(facts["imports"])
 
 
