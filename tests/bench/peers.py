@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""One engine beside Kiln, run on request as bench_session is: `peers.py ENGINE MODEL THREADS`.
+"""One engine beside Kiln, run on request as bench_session is: `peers.py ENGINE MODEL THREADS`. MODEL is an ONNX file; of jax a
+.jax_export with its first arguments in an .npz beside it, of torch a .pt2.
 
 Says "ready LOAD_SECONDS RESIDENT_KIB COMPILE_SECONDS", then answers each line "N" with N times in seconds. The inputs are
 normal random numbers, or any bytes. An engine that is not installed, or cannot take the model, ends with exit 77 and says why.
@@ -91,9 +92,14 @@ def iree(model, threads):
     return lambda: getattr(module, names[0])(*given).to_host(), load, compiled
 
 
+def limit_xla(threads):
+    """Read when JAX begins."""
+    os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'} intra_op_parallelism_threads={threads}"
+
+
 def xla(model, threads):
     """The graph's operators written in JAX, for the operators of tests/models/blocks.py."""
-    os.environ["XLA_FLAGS"] = f"--xla_cpu_multi_thread_eigen={'true' if threads > 1 else 'false'} intra_op_parallelism_threads={threads}"
+    limit_xla(threads)
     import jax
     import jax_graph
 
@@ -105,7 +111,53 @@ def xla(model, threads):
     return lambda: jax.block_until_ready(compiled(*given)), took, took
 
 
-ENGINES = {"onnxruntime": onnx_runtime, "openvino": openvino, "iree": iree, "xla": xla}
+def jax_export(model, threads):
+    """An export under jit, its weights arguments, as JAX's users call it; other arguments are normal numbers, or zeros."""
+    limit_xla(threads)
+    import jax
+
+    path = pathlib.Path(model)
+    start = time.perf_counter()
+    exported = jax.export.deserialize(bytearray(path.read_bytes()))
+    with numpy.load(path.with_suffix(".npz")) as file:
+        leaves = [file[name] for name in file.files]
+    for one in exported.in_avals[len(leaves):]:
+        real = numpy.issubdtype(one.dtype, numpy.floating)
+        leaves.append(values(one.shape, one.dtype) if real else numpy.zeros(one.shape, one.dtype))
+    given, _ = jax.tree_util.tree_unflatten(exported.in_tree, [jax.numpy.asarray(leaf) for leaf in leaves])
+    begin = time.perf_counter()
+    compiled = jax.jit(exported.call).lower(*given).compile()
+    end = time.perf_counter()
+    return lambda: jax.block_until_ready(compiled(*given)), end - start, end - begin
+
+
+def torch_export(model, threads):
+    """An export under torch.compile with its weights frozen, as Kiln has them, on the inputs that it was exported with."""
+    # Two copies of OpenMP are loaded, PyTorch's and that of the code it compiles: spinning, their threads would keep each other waiting.
+    os.environ["OMP_WAIT_POLICY"] = "PASSIVE"
+    import torch
+    import torch._inductor.config
+
+    torch.set_num_threads(threads)
+    torch._inductor.config.freezing = True
+    start = time.perf_counter()
+    program = torch.export.load(model)
+    given, _ = program.example_inputs
+    compiled = torch.compile(program.module())
+
+    @torch.no_grad()
+    def run():
+        return compiled(*given)
+
+    begin = time.perf_counter()
+    with tempfile.TemporaryDirectory() as cache:  # a compilation of its own, which nothing of another run shortens
+        os.environ["TORCHINDUCTOR_CACHE_DIR"] = cache
+        run()
+    end = time.perf_counter()
+    return run, end - start, end - begin
+
+
+ENGINES = {"onnxruntime": onnx_runtime, "openvino": openvino, "iree": iree, "xla": xla, "jax": jax_export, "torch": torch_export}
 
 
 def main():

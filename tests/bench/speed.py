@@ -30,6 +30,7 @@ import time
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
+BIN = ROOT / "build/release/bin"
 sys.path[:0] = [str(ROOT / "tests/models"), str(ROOT / "tests/support")]
 
 NETWORKS = ["resnet50", "squeezenet", "densenet121", "shufflenet", "vgg19", "mobile", "bert_base", "mobile_int8"]
@@ -53,13 +54,13 @@ def with_tools():
         os.execve(python, [str(python), *sys.argv], {**os.environ, "KILN_BENCH_PYTHON": str(python)})
 
 
-def peers_python():
-    """A Python with the peers, made at the first call."""
-    wanted = HERE / "requirements-peers.txt"
+def peers_python(kind="peers"):
+    """A Python with the wheels of requirements-KIND.txt, made at the first call."""
+    wanted = HERE / f"requirements-{kind}.txt"
     cache = pathlib.Path(os.environ.get("KILN_CACHE", pathlib.Path(os.environ.get("XDG_CACHE_HOME", pathlib.Path.home() / ".cache")) / "kiln"))
-    venv = cache / f"peers-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:16]}"
+    venv = cache / f"{kind}-{hashlib.sha256(wanted.read_bytes()).hexdigest()[:16]}"
     if not (venv / "ready").exists():
-        print("speed: installing the peers", file=sys.stderr)
+        print(f"speed: installing {wanted.name}", file=sys.stderr)
         shutil.rmtree(venv, ignore_errors=True)
         subprocess.run(["/usr/bin/python3", "-m", "venv", venv], check=True)
         subprocess.run([venv / "bin/pip", "install", "-q", "--disable-pip-version-check", "--no-deps", "--require-hashes", "-r", wanted], check=True)
@@ -134,16 +135,16 @@ def served_here(names):
     return [name for name in names if name != "none" and name not in left_out]
 
 
-def compiled(model, target, directory):
-    bin = ROOT / "build/release/bin"
+def compiled(model, target, directory, options=(), bin=BIN):
+    """The artifact and the seconds it took; `options` are those of spec and compile alike."""
     spec = directory / f"{model.stem}.json"
     if uses_dots(model.stem):
         target = DOT_TARGET
     precision = "int8" if "_int8" in model.stem else "f32"
-    subprocess.run([bin / "kiln-cc", "spec", "--model", model, "--target", target, "--precision", precision, "--out", spec], check=True)
+    subprocess.run([bin / "kiln-cc", "spec", "--model", model, *options, "--target", target, "--precision", precision, "--out", spec], check=True)
     out = directory / f"{model.stem}.artifact"
     start = time.monotonic()
-    subprocess.run([bin / "kiln-cc", "compile", "--model", model, "--spec", spec, "--out", out], check=True, stderr=subprocess.DEVNULL)
+    subprocess.run([bin / "kiln-cc", "compile", "--model", model, *options, "--spec", spec, "--out", out], check=True, stderr=subprocess.DEVNULL)
     return out, time.monotonic() - start
 
 
@@ -230,7 +231,6 @@ def main():
     parser.add_argument("--json", type=pathlib.Path)
     arguments = parser.parse_args()
     python, peers, rows, kernels = peers_python(), arguments.engine or PEERS, [], []
-    bin = ROOT / "build/release/bin"
     subprocess.run([ROOT / "infra/build", "release", "kiln-cc", "kiln_toolchain_lib", "bench_session", "bench_peaks"], check=True, stdout=subprocess.DEVNULL)
 
     def report():
@@ -250,8 +250,8 @@ def main():
             artifact, _ = compiled(model, arguments.target, work)
             kind, amount = KERNELS[name]
             for threads in map(int, arguments.threads.split(",")):
-                engines = [Engine("kiln", [bin / "bench_session", artifact, threads], threads),
-                           Engine("limit", [bin / "bench_peaks", kind, threads] + ([amount // 2] if kind == "copy" else []), threads),
+                engines = [Engine("kiln", [BIN / "bench_session", artifact, threads], threads),
+                           Engine("limit", [BIN / "bench_peaks", kind, threads] + ([amount // 2] if kind == "copy" else []), threads),
                            Engine("onnxruntime", [python, HERE / "peers.py", "onnxruntime", model, threads], threads)]
                 measure(engines, arguments.rounds)
                 kernels.append(kernel_row(name, threads, *engines))
@@ -263,7 +263,7 @@ def main():
             model = model_of(name, arguments.suite, work)
             artifact, took = compiled(model, arguments.target, work)
             for threads in map(int, arguments.threads.split(",")):
-                engines = [Engine("kiln", [bin / "bench_session", artifact, threads], threads)]
+                engines = [Engine("kiln", [BIN / "bench_session", artifact, threads], threads)]
                 engines += [Engine(peer, [python, HERE / "peers.py", peer, model, threads], threads) for peer in peers]
                 if engines[0].refused:
                     raise SystemExit(f"speed: {name}: {engines[0].refused}")

@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
-"""The tables of RESULTS.md, made by one command: kernels and networks beside their limits and peers (speed.py), tuned schedules beside
-the default ones (tuned.py), the Remote Execution API beside Buildbarn's (reapi.py). What stands between `<!-- NAME -->` and `<!-- /NAME -->` there is replaced.
+"""The tables of RESULTS.md, made by one command: kernels and networks beside their limits and peers (speed.py), JAX's and PyTorch's
+exports beside jax.jit and torch.compile (captured.py), tuned schedules beside the default ones (tuned.py), the Remote Execution API beside
+Buildbarn's (reapi.py). What stands between `<!-- NAME -->` and `<!-- /NAME -->` there is replaced.
 
 usage: tests/bench/tables.py [--keep DIR] [--only NAME]... [--engine NAME]... [--rounds N] [--budget 60s] [--suite DIR]
   --keep     a folder for the figures of each network, so that a run that was ended goes on where it was; without it, a fresh one
-  --only     kernels, networks, tuned, tuned_2 (two threads), tuned_on, tuned_on_2 (with reassociation on), reapi; all by default
+  --only     kernels, networks, captured, tuned, tuned_2 (two threads), tuned_on, tuned_on_2 (with reassociation on), reapi; all by default
   --engine   peers of the networks, as speed.py has them; beside tuned schedules ONNX Runtime alone
   --budget   of the searches, for each network
 Takes some hours; on a busy machine ratios hold better than figures.
@@ -17,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 
+import captured
 import speed
 import tuned
 
@@ -51,6 +53,10 @@ def networks(arguments):
     return found[0]["machine"] + "\n\n" + speed.markdown([row for one in found for row in one["networks"]], arguments.engine)
 
 
+def exports(arguments):
+    return captured.tables(figures(arguments.keep, "captured", "captured.py", "--rounds", arguments.rounds))
+
+
 def tuned_with(threads, reassociation="off"):
     def table(arguments):
         suite = ["--suite", arguments.suite] if arguments.suite else []
@@ -67,7 +73,7 @@ def reapi(arguments):
     return figures(arguments.keep, "reapi", "reapi.py", "--rounds", arguments.rounds, *suite)["text"]
 
 
-TABLES = {"kernels": kernels, "networks": networks, "tuned": tuned_with(1), "tuned_2": tuned_with(2),
+TABLES = {"kernels": kernels, "networks": networks, "captured": exports, "tuned": tuned_with(1), "tuned_2": tuned_with(2),
           "tuned_on": tuned_with(1, "on"), "tuned_on_2": tuned_with(2, "on"), "reapi": reapi}
 
 
