@@ -81,12 +81,12 @@ Status checkDevice(const Json& report, const v1::Device* gpu, bool hasKernels) {
 Status takeCheckReport(postgres::Pool& database, const index::RunRecord& run, std::string_view text) {
   KILN_ASSIGN(const Json report, parseCanonicalJson(text));
   KILN_TRY(checkReport(report));
-  // Nothing that ran on an emulated device may pass for more.
-  if (run.emulated && !saysEmulated(report))
-    return refuse("the check was to run on an emulated device, but it does not say so");
   KILN_ASSIGN(auto connection, database.acquire());
   KILN_ASSIGN(const auto gpu, leasedGpu(*connection, run));
   KILN_ASSIGN(const bool kernels, hasKernels(*connection, run));
+  // Nothing that ran on an emulated device may pass for more. A program without kernels for it ran on none.
+  if (run.emulated && kernels && !saysEmulated(report))
+    return refuse("the check was to run on an emulated device, but it does not say so");
   return checkDevice(report, gpu ? &*gpu : nullptr, kernels);
 }
 
