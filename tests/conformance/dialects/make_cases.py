@@ -5,13 +5,14 @@ import pathlib
 import sys
 
 import linalg_cases
+import random_cases
 import tosa_cases
 import tosa_window_cases
 
 
 def main():
     folder = pathlib.Path(sys.argv[1])
-    for module in (tosa_cases, tosa_window_cases, linalg_cases):
+    for module in (tosa_cases, tosa_window_cases, linalg_cases, random_cases):
         for file in module.files():
             file.write(folder)
 
