@@ -15,6 +15,7 @@ HERE = pathlib.Path(__file__).resolve().parent
 sys.path[:0] = [str(HERE), str(HERE.parents[1] / "support")]
 try:
     import numpy
+    import random_graphs
     import torch
     import zoo
 
@@ -23,6 +24,7 @@ except ImportError as missing:
     print(f"skipped: {missing}")
     sys.exit(77)
 
+RANDOM = 40  # models
 TOLERANCE = {torch.bfloat16: (2e-2, 2e-2), torch.float16: (2e-3, 2e-3)}
 
 
@@ -114,7 +116,7 @@ def run(compiler, made, names):
 
 
 def main(bin_folder, *names):
-    made = zoo.cases()
+    made = zoo.cases() | random_graphs.cases(RANDOM)
     try:
         made |= zoo.torchvision_cases()
     except ImportError as missing:
