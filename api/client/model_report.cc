@@ -10,6 +10,7 @@
 
 #include "api/client/shell_word.h"
 #include "compiler_core/frontend/folder/model_folder.h"
+#include "compiler_core/frontend/format/format.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/dim_option.h"
 
@@ -118,11 +119,11 @@ Result<ModelReport> inspectModel(const std::string& given, const std::vector<std
     if (!error) report.bytes += size;
   }
   KILN_ASSIGN(const auto file, MappedFile::open(path));
-  if (!isOnnx(file->bytes()))
+  if (const auto format = frontend::formatOf(file->bytes()); format != frontend::Format::kOther)
     return fail(Code::kUnimplemented,
-                printable(path) +
-                    ": no ONNX, and inspect shows ONNX models; kiln-cc explain shows this one, and "
-                    "kiln build takes it as it is");
+                fmt::format("{}: {}, and inspect shows ONNX models; kiln-cc explain shows this one, and kiln "
+                            "build takes it as it is",
+                            printable(path), frontend::formatName(format)));
   KILN_ASSIGN(const onnx::Model model, readModel(file->bytes(), path, externalSizes(report.files)));
   report.producer = printable(model.producer);
   report.producerVersion = printable(model.producerVersion);

@@ -81,7 +81,7 @@ FLOORS = {
         "text": "",
         "parameters": "archive",
         "rules": "",
-        "graph": "parameters",
+        "graph": "parameters rules",
         "dialects": "graph parameters rules text",
         "onnx": "graph parameters rules",
         "stablehlo": "graph parameters rules text",

@@ -67,10 +67,10 @@ class Interner {
         boundary(output, /*isOpen=*/false);
     }
     if (edits_.empty() || !result_.unserved.empty()) return std::move(result_);
-    KILN_TRY(checkTexts());
-    if (!result_.unserved.empty()) return std::move(result_);
     std::sort(texts_.begin(), texts_.end());
     texts_.erase(std::unique(texts_.begin(), texts_.end()), texts_.end());
+    checkTexts();
+    if (!result_.unserved.empty()) return std::move(result_);
     Numbers numbers;
     for (std::size_t i = 0; i < texts_.size(); ++i) {
       numbers[texts_[i]] = static_cast<std::int64_t>(i);
@@ -283,7 +283,7 @@ class Interner {
     });
   }
 
-  Status checkTexts() {
+  void checkTexts() {
     std::size_t bytes = 0;
     for (const std::string_view one : texts_) {
       bytes += one.size();
@@ -294,14 +294,13 @@ class Interner {
                "one of the model's strings has more than " + std::to_string(kMaxTextBytes) + " bytes");
       else
         continue;
-      return {};
+      return;
     }
     if (texts_.size() > kMaxTexts || bytes > kMaxTableBytes)
       refuse("strings", "(strings)",
              "the model names " + std::to_string(texts_.size()) + " strings of " + std::to_string(bytes) +
                  " bytes; at most " + std::to_string(kMaxTexts) + " of " + std::to_string(kMaxTableBytes) +
                  " are served");
-    return {};
   }
 
   Model& model_;

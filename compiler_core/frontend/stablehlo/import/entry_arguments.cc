@@ -152,4 +152,13 @@ std::optional<std::int64_t> platformIndex(const Program& program, const EntryArg
   return found - program.platforms.begin();
 }
 
+std::vector<std::string> namesOfInputs(const Program& program) {
+  std::vector<std::string> names;
+  const Function* entry = program.entry();
+  if (!entry) return names;
+  for (const EntryArgument& argument : entryArguments(program, *entry))
+    if (!platformIndex(program, argument)) names.push_back(argument.label);
+  return names;
+}
+
 }  // namespace kiln::stablehlo

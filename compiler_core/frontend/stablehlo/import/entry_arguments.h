@@ -35,4 +35,8 @@ std::vector<EntryArgument> entryArguments(const Program& program, const Function
 // nullopt for any other, and where the file does not say which platforms it was exported for.
 std::optional<std::int64_t> platformIndex(const Program& program, const EntryArgument& argument);
 
+// What a run is given: the labels of the entry's arguments, but for a platform index that is known; none
+// without an entry.
+std::vector<std::string> namesOfInputs(const Program& program);
+
 }  // namespace kiln::stablehlo

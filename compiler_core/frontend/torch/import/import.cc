@@ -301,7 +301,7 @@ Result<Captured> Importer::run() {
 
 }  // namespace
 
-std::vector<std::string> inputNames(const Program& program) {
+std::vector<std::string> namesOfInputs(const Program& program) {
   std::vector<std::string> names;
   for (const Given& given : givenInputs(program, survey(program))) names.push_back(given.name);
   return names;

@@ -8,7 +8,7 @@ namespace kiln::torch {
 
 // What a run is given, in order, as the outside calls it: users' inputs by their names in the graph, then the
 // buffers that the program writes by theirs.
-std::vector<std::string> inputNames(const Program& program);
+std::vector<std::string> namesOfInputs(const Program& program);
 
 // Imports the program with its pinned inputs fixed and its parameters as weights. What it writes in place
 // (buffers, users' inputs) is an input and, behind the users' outputs "result0"..., an output of that name.
