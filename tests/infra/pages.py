@@ -62,6 +62,7 @@ MASKS = [(re.compile(pattern), name) for pattern, name in (
     (r"\brecalls version \d+\b", "recalls version <n>"),
     (r"\bentry \d+ +of \d+\b", "entry <n> of <n>"),
     (r"\bruns as \d+\b", "runs as <pid>"),
+    (r"\bruns cpu:[\w.+-]+(?:, cpu:[\w.+-]+)*", "runs <targets>"),
     (r"\b\d+ of \d+ bytes", "<size>"),
     (r"\b\d+(?:\.\d+)? ?(?:ns|us|µs|ms|s|min|h|d)\b", "<duration>"),
     (r"\b\d+(?:\.\d+)? ?(?:B|[kKMGT]i?B|bytes)\b", "<size>"),

@@ -53,6 +53,8 @@ class PagesTest(unittest.TestCase):
                 ("1 artifact, 1 log entry", "<count> artifact, <count> log entr"),
                 ("log  entry 34  of 35  0 witnesses", "log entry <n> of <n> 0 witnesses"),
                 ("process log: runs as 31715", "process log: runs as <pid>"),
+                ("processor: runs cpu:x86-64-v3, cpu:x86-64-v4+avx512vnni", "processor: runs <targets>"),
+                ("processor: runs cpu:x86-64-v3", "processor: runs <targets>"),
                 ("in /tmp/kiln-3f/x.json", "in <path>"),
                 ("built by worker-2", "built by <worker>"),
                 ("  NAME      STATE   ", "  NAME STATE")):
