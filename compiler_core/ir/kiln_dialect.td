@@ -27,6 +27,8 @@ def Kiln_Dialect : Dialect {
   let discardableAttrs = !con(Kiln_ModelAttributes, Kiln_ArgumentAttributes, Kiln_ScheduleAttributes,
                               Kiln_MemoryAttributes, Kiln_CodegenAttributes);
   let hasConstantMaterializer = 1;
+  // MLIR prints an attribute by its dialect wherever no operation's own format prints it, as in a diagnostic.
+  let useDefaultAttributePrinterParser = 1;
 }
 
 // Families that share shape rule, verifier and lowering are one operation with an enum: a new function is one case

@@ -46,6 +46,27 @@ TEST_F(Attributes, AreReadAsTheyWereWritten) {
   EXPECT_THAT(errors_, ElementsAre());
 }
 
+// Whoever prints an operation in MLIR's generic form, as a diagnostic does, has its dialect print the
+// attributes.
+TEST_F(Attributes, ThoseOfOperationsArePrintedAndReadInTheGenericForm) {
+  const std::string text = R"(func.func @f(%0: tensor<2xf32>) -> tensor<2xf32> {
+    %1 = kiln.unary <relu> %0 : tensor<2xf32>
+    return %1 : tensor<2xf32>
+  })";
+  const auto printed = [](mlir::ModuleOp module) {
+    std::string out;
+    llvm::raw_string_ostream stream(out);
+    module->print(stream, mlir::OpPrintingFlags().printGenericOpForm());
+    return out;
+  };
+  const auto first = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+  ASSERT_TRUE(first);
+  EXPECT_THAT(printed(*first), testing::HasSubstr("#kiln.unary_kind<relu>"));
+  const auto again = mlir::parseSourceString<mlir::ModuleOp>(printed(*first), &context_);
+  ASSERT_TRUE(again);
+  EXPECT_EQ(printed(*again), printed(*first));
+}
+
 TEST_F(Attributes, AMissingOneIsAnErrorAndNoNumber) {
   auto f = function(
       "kiln.arena_bytes = 0 : i64, kiln.arena_total_bytes = 0 : i64, kiln.arena_live_bytes = 0 : i64");
