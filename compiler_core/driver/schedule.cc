@@ -27,7 +27,8 @@ Result<Scheduled> scheduleUnit(Compilation& compilation, Unit unit, const ir::We
   codegen::PipelineOptions options = pipelineOf(compilation, unit, parts);
   options.last = "vectors";
   options.schedules.environment = {unit.target->name, unit.target->features, request.contraction,
-                                   onDevice && request.tf32, !onDevice && request.reassociation};
+                                   onDevice && request.tf32,
+                                   onDevice ? schedule::Reassociation::kOff : request.reassociation};
   options.schedules.given = &request.schedules;
   options.schedules.onKernel = [&](const schedule::KernelFound& kernel) {
     parts.signatures.insert(kernel.signature);

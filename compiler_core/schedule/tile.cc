@@ -109,7 +109,7 @@ struct TilePass : impl::TilePassBase<TilePass> {
     for (unsigned dim : parallel)
       shape.loops.push_back({extents[dim], group.divisible.test(dim), ShapedType::isDynamic(fixed[dim])});
     const Site site{shape, options.registers, device, device && isSingle(group, shape.kind),
-                    !device && options.environment.reassociation};
+                    device ? Reassociation::kOff : options.environment.reassociation};
     const FailureOr<DictionaryAttr> described = describe(group, site);
     if (failed(described)) return failure();
     const DictionaryAttr description = *described;
@@ -177,7 +177,7 @@ struct TilePass : impl::TilePassBase<TilePass> {
 
   void runOnOperation() override {
     if (!target.empty()) options.environment.target = target;
-    if (reassociation) options.environment.reassociation = true;
+    if (reassociation) options.environment.reassociation = Reassociation::kOn;
     IRRewriter rewriter(&getContext());
     SmallVector<linalg::LinalgOp> ops;  // those in bodies of control flow before those behind it
     getOperation().walk([&](linalg::LinalgOp op) { ops.push_back(op); });

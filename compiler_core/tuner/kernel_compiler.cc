@@ -104,7 +104,8 @@ Result<OwningOpRef<ModuleOp>> parsed(const std::string& isolated, MLIRContext& c
 struct KernelCompiler::State {
   Tools tools;
   Target target;
-  bool contraction = true, reassociation = false, tf32 = false;
+  bool contraction = true, tf32 = false;
+  schedule::Reassociation order = schedule::Reassociation::kOff;
   MLIRContext context{MLIRContext::Threading::DISABLED};
   OwningOpRef<ModuleOp> module;
   std::string signature;
@@ -119,16 +120,16 @@ struct KernelCompiler::State {
     options.from = "tiled";
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = contraction;
-    options.schedules.environment = {target.name, target.features, contraction, tf32, reassociation};
+    options.schedules.environment = {target.name, target.features, contraction, tf32, order};
     if (!target.device.empty()) options.device = {target.device, contraction, tf32};
     return options;
   }
-  Status readTarget();
+  Status readTarget(schedule::Reassociation given);
   Status readMain();
   Status describe();
 };
 
-Status KernelCompiler::State::readTarget() {
+Status KernelCompiler::State::readTarget(schedule::Reassociation given) {
   const auto name = ir::TargetAttr::get(*module);
   const auto features = ir::FeaturesAttr::get(*module);
   const auto fused = ir::ContractionAttr::get(*module);
@@ -140,7 +141,7 @@ Status KernelCompiler::State::readTarget() {
     target.features.push_back(isa<StringAttr>(feature) ? cast<StringAttr>(feature).str() : "");
   contraction = fused.getValue();
   const auto reassociated = ir::ReassociationAttr::get(*module);
-  reassociation = reassociated && reassociated.getValue();
+  if (reassociated && reassociated.getValue()) order = given;
   const auto coarse = ir::Tf32Attr::get(*module);
   tf32 = coarse && coarse.getValue();
   return {};
@@ -216,13 +217,14 @@ KernelCompiler::KernelCompiler(std::unique_ptr<State> state) : state_(std::move(
 KernelCompiler::KernelCompiler(KernelCompiler&& other) noexcept = default;
 KernelCompiler::~KernelCompiler() = default;
 
-Result<KernelCompiler> KernelCompiler::open(const std::string& isolated, const Tools& tools) {
+Result<KernelCompiler> KernelCompiler::open(const std::string& isolated, const Tools& tools,
+                                            schedule::Reassociation order) {
   auto state = std::make_unique<State>();
   state->tools = tools;
   loadDialects(state->context);
   KILN_ASSIGN(state->module, parsed(isolated, state->context));
   state->signature = schedule::signatureOf(isolated);
-  KILN_TRY(state->readTarget());
+  KILN_TRY(state->readTarget(order));
   KILN_TRY(state->readMain());
   KILN_TRY(state->describe());
   return KernelCompiler(std::move(state));

@@ -26,9 +26,12 @@ std::vector<std::uint64_t> weightBytesOf(const std::vector<std::string>& isolate
 
 class KernelCompiler {
  public:
+  // `order`, kOn or kDeterministic, is that of a kernel whose sums may be reassociated: it says what the
+  // default schedule may do, which the text leaves open.
   // kInvalidArgument: the text is no module of a kernel. kUnimplemented: it is for a device that the
   // toolchain has no assembler for, or kiln-tile would not isolate it again with the same text.
-  static Result<KernelCompiler> open(const std::string& isolated, const Tools& tools);
+  static Result<KernelCompiler> open(const std::string& isolated, const Tools& tools,
+                                     schedule::Reassociation order = schedule::Reassociation::kOn);
   KernelCompiler(KernelCompiler&& other) noexcept;
   ~KernelCompiler();
 

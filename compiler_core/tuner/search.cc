@@ -26,8 +26,7 @@ std::size_t differences(const Schedule& a, const Schedule& b) {
 
 using Knobs = std::vector<schedule::Knob>;
 
-// The knobs of each way to compute a kernel: the default's first. Those that mean nothing to a way keep the
-// default's value.
+// The knobs of each way to compute a kernel. Those that mean nothing to a way keep the default's value.
 std::vector<Knobs> waysOf(Knobs knobs) {
   std::vector<Knobs> others;
   for (const schedule::Strategy* strategy : schedule::strategies()) {
@@ -44,6 +43,13 @@ std::vector<Knobs> waysOf(Knobs knobs) {
   }
   others.insert(others.begin(), std::move(knobs));
   return others;
+}
+
+// Whether the schedule is a combination of the knobs' values.
+bool isOfWay(const Schedule& schedule, const Knobs& way) {
+  return std::ranges::all_of(way, [&](const schedule::Knob& knob) {
+    return std::ranges::find(knob.values, schedule.at(knob.name)) != knob.values.end();
+  });
 }
 
 // A combination of the knobs' values by its number. Number 0 has the first of each.
@@ -98,7 +104,7 @@ Search::Search(const schedule::Site& site, const Schedule& standard, const Machi
   for (const Knobs& knobs : ways) {
     // Each way has its share, so that estimates alone never rule one out.
     std::size_t left = kMaxCandidates / ways.size();
-    bool isFirst = &knobs != &ways.front();
+    bool isFirst = !isOfWay(standard, knobs);
     for (const Rated& one : rate(knobs, site, machine, minTasks)) {
       if (left == 0) break;
       Schedule schedule = scheduleOf(knobs, one.number);

@@ -189,7 +189,7 @@ class Tuner {
     if (digestOf(text).text() != planned.signature)
       return fail(Code::kInvalidArgument,
                   "the kernel of " + planned.signature + " has another digest; make the plan again");
-    auto opened = KernelCompiler::open(text, request_.tools);
+    auto opened = KernelCompiler::open(text, request_.tools, request_.order);
     // A kernel that this compiler cannot make does not stop the others.
     if (!opened &&
         (opened.error().code == Code::kUnimplemented || opened.error().code == Code::kInvalidArgument)) {
@@ -209,7 +209,7 @@ class Tuner {
       record_.device.features = compiler.target().features;
       std::ranges::sort(record_.device.features);
     }
-    if (compiler.site().reassociation) record_.method.tolerance = kReassociatedToleranceText;
+    if (compiler.site().isReassociable()) record_.method.tolerance = kReassociatedToleranceText;
     if (compiler.standard() != planned.schedule)
       return fail(Code::kInvalidArgument, "the plan's schedule of " + planned.signature +
                                               " is not this compiler's default; make the plan again");
@@ -305,7 +305,7 @@ class Tuner {
 
   // Whether other bits than the default's are but another order of its sums.
   static bool isNear(const Measurement& at, const MeasureAnswer& answer) {
-    return at.compiler.site().reassociation && answer.distance <= kReassociatedTolerance;
+    return at.compiler.site().isReassociable() && answer.distance <= kReassociatedTolerance;
   }
 
   // Behind the default, the fastest first.

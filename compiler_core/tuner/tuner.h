@@ -26,6 +26,8 @@ struct TuneRequest {
   // The isolated module of a signature; its digest is compared.
   std::function<Result<std::string>(const std::string& signature)> isolated;
   Tools tools;
+  // Of kernels whose sums may be reassociated: whose default schedule the plan has.
+  schedule::Reassociation order = schedule::Reassociation::kOn;
   std::chrono::seconds budget{60};
   unsigned threads = 1;              // of the processor
   std::optional<TuneDevice> device;  // without one, kernels of processors are measured

@@ -242,7 +242,8 @@ Status readNumerics(ObjectReader& reader, CompileSpec& spec) {
   KILN_ASSIGN(spec.numerics.contraction, numerics.string("contraction"));
   KILN_TRY(checkOneOf(spec.numerics.contraction, {"on", "off"}, numerics.path("contraction")));
   KILN_ASSIGN(spec.numerics.reassociation, numerics.string("reassociation"));
-  KILN_TRY(checkOneOf(spec.numerics.reassociation, {"on", "off"}, numerics.path("reassociation")));
+  KILN_TRY(checkOneOf(spec.numerics.reassociation, {"on", "off", "deterministic"},
+                      numerics.path("reassociation")));
   KILN_ASSIGN(spec.numerics.precision, numerics.string("precision"));
   KILN_TRY(checkOneOf(spec.numerics.precision, {"f32", "tf32", "bf16", "f16", "int8"},
                       numerics.path("precision")));

@@ -42,8 +42,10 @@ struct ShapeProfile {
 };
 
 struct Numerics {
-  std::string contraction = "on";     // on: a*b+c may become one fused operation; off
-  std::string reassociation = "off";  // on: schedules may change the order of sums; off
+  std::string contraction = "on";  // on: a*b+c may become one fused operation; off
+  // off: sums in the model's order; deterministic: in the order that a kernel's schedule names, the default's
+  // too; on: as off, but for tuned schedules, which may name an order.
+  std::string reassociation = "deterministic";
   std::string precision = "f32";
   bool operator==(const Numerics&) const = default;
 };

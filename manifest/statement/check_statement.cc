@@ -9,7 +9,7 @@ constexpr std::size_t kMaxItems = 20000;
 
 Status checkMeasured(ObjectReader& item) {
   KILN_ASSIGN(ObjectReader measured, item.object("measured"));
-  for (const char* name : {"maxAbsolute", "maxRelative", "accuracy"})
+  for (const char* name : {"maxAbsolute", "maxRelative", "rmsRelative", "accuracy"})
     if (measured.has(name)) KILN_TRY(measured.decimal(name));
   return measured.finish();
 }

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Tuned schedules beside the default ones: one command, one table, every row a ratio within one run.
 
-usage: tests/bench/tuned.py [--net NAME]... [--budget 60s] [--reassociation on] [--engine NAME]... [--threads N] [--rounds N] [--target T]
+usage: tests/bench/tuned.py [--net NAME]... [--budget 60s] [--reassociation off|on] [--engine NAME]... [--threads N] [--rounds N] [--target T]
                             [--suite DIR] [--markdown FILE] [--json FILE]
   --net      as speed.py has them
   --budget   time for the search, for each network
-  --reassociation  on: of both programs; the default one still adds in the order of the model, the tuned one may not
+  --reassociation  of both programs, default: deterministic. off: both add in the order of the model; on: the default one does
   --engine   peers as speed.py has them, which take turns too
   --markdown writes the table as it stands in tests/bench/RESULTS.md
 
@@ -64,7 +64,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--net", action="append")
     parser.add_argument("--budget", default="60s")
-    parser.add_argument("--reassociation", default="off", choices=["off", "on"])
+    parser.add_argument("--reassociation", default="deterministic", choices=["deterministic", "off", "on"])
     parser.add_argument("--engine", action="append", choices=speed.PEERS, default=[])
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--rounds", type=int, default=9)

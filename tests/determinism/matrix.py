@@ -2,7 +2,7 @@
 """Does a compile depend on anything but its inputs? One model for one target, under everything that could leak.
 
 usage: matrix.py --bin DIR [--model FILE[+PARAMETERS][:DIM=SIZE]]... [--light DIR] [--net NAME]... [--target T]... [--vary NAME]...
-                 [--without NAME]... [--tuned] [--reassociation on] [--report FILE]
+                 [--without NAME]... [--tuned] [--reassociation off|on] [--report FILE]
   --bin     where kiln-cc and shift_clock are (build/release/bin)
   --model   a model, with its file of parameters and a size for each symbolic dimension (default: the sample models, one of
             each format)
@@ -11,7 +11,7 @@ usage: matrix.py --bin DIR [--model FILE[+PARAMETERS][:DIM=SIZE]]... [--light DI
   --target  default: all processors that this kiln-cc serves; GPUs, which need ptxas, by name alone
   --vary    only these of VARIATIONS; --without: all but these
   --tuned   with tuning entries that give every kernel another schedule than its default
-  --reassociation  on: with --tuned, kernels that can add in another order do
+  --reassociation  as the spec has it (default: deterministic); unless it is off, with --tuned, kernels that can add in another order do
 Prints a row per model and target, with the digest of all that was written, and how many variations gave it; ends with
 "rebuild agreement: N of M". Exit 1 when one differs. A variation that this machine cannot do is named and left out. Exit 77: --light is not there.
 """
@@ -212,7 +212,7 @@ def entries_of(kiln_cc, model, parameters, spec, path):
     return sum("winograd" in entry["schedule"] for entry in entries)
 
 
-def row(bin_dir, model, parameters, sizes, target, names, is_tuned=False, reassociation="off"):
+def row(bin_dir, model, parameters, sizes, target, names, is_tuned=False, reassociation="deterministic"):
     """One model and target: the digest of the plain compile and what each variation gave, and the kernels that add in another order."""
     said, reordered = {}, 0
     with tempfile.TemporaryDirectory(prefix="kiln-matrix.") as work:
@@ -277,7 +277,7 @@ def main():
     parser.add_argument("--vary", action="append", choices=list(VARIATIONS))
     parser.add_argument("--without", action="append", choices=list(VARIATIONS), default=[])
     parser.add_argument("--tuned", action="store_true")
-    parser.add_argument("--reassociation", default="off", choices=["off", "on"])
+    parser.add_argument("--reassociation", default="deterministic", choices=["deterministic", "off", "on"])
     parser.add_argument("--report", type=pathlib.Path)
     arguments = parser.parse_args()
     with unpacked(arguments.light) as arguments.light:
@@ -309,7 +309,7 @@ def matrix(arguments):
     if arguments.report:
         arguments.report.write_text(json.dumps({"rows": report}, indent=1) + "\n")
     print(f"rebuild agreement: {agreed} of {total} ({100 * agreed / max(total, 1):.2f} %)")
-    if arguments.tuned and arguments.reassociation == "on" and not reordered:
+    if arguments.tuned and arguments.reassociation != "off" and not reordered:
         print("matrix: no kernel adds in another order, so reassociation was not tried")
         return 1
     return 0 if total and agreed == total else 1

@@ -33,7 +33,7 @@ constexpr std::uint64_t kMaxBudgetBytes = std::uint64_t{1} << 53;
 struct Options {
   std::string model, toolchain;
   std::vector<std::string> data, parameters, targets, profiles, pins, sequences;
-  std::string tune = "off", budget, precision = "f32", reassociation = "off";
+  std::string tune = "off", budget, precision = Numerics().precision, reassociation = Numerics().reassociation;
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
@@ -259,9 +259,10 @@ void addBuild(CLI::App& app, Context& context) {
   command
       .add_option(
           "--reassociation", options->reassociation,
-          "off (default): sums are added in one order, whatever the schedule; on: a tuned schedule of "
-          "a processor may add in an order of its own, which the artifact then keeps")
-      ->check(CLI::IsMember({"off", "on"}));
+          "deterministic (default): sums are added in the order that each kernel's schedule names, the same "
+          "on every machine; off: in the model's order; on: in the model's, but for tuned schedules of a "
+          "processor, which may name another")
+      ->check(CLI::IsMember({"deterministic", "off", "on"}));
   addPartitionOptions(command, options->partition);
   command
       .add_option("--max-artifact-bytes", options->maxArtifactBytes,

@@ -97,9 +97,9 @@ Status checkServed(const CompileSpec& spec) {
   };
   const bool hasDevice = std::ranges::any_of(
       targetNames(spec.target), [](const std::string& name) { return name.starts_with("cuda:"); });
-  // No schedule of a device changes the order of a sum.
-  if (hasDevice && spec.numerics.reassociation != "off")
-    return refuse("numerics.reassociation", spec.numerics.reassociation, "off");
+  // No schedule of a device names an order of its own, so that there is nothing to tune.
+  if (hasDevice && spec.numerics.reassociation == "on")
+    return refuse("numerics.reassociation", spec.numerics.reassociation, "deterministic\" or \"off");
   // Processors have no products of tf32.
   if (spec.numerics.precision != "f32" && spec.numerics.precision != (hasDevice ? "tf32" : "int8"))
     return refuse("numerics.precision", spec.numerics.precision,
@@ -107,6 +107,12 @@ Status checkServed(const CompileSpec& spec) {
   if (spec.outOfProfile != "fail" && spec.outOfProfile != "pad")
     return refuse("outOfProfile", spec.outOfProfile, "fail\" or \"pad");
   return {};
+}
+
+schedule::Reassociation reassociationOf(const Numerics& numerics) {
+  using enum schedule::Reassociation;
+  if (numerics.reassociation == "deterministic") return kDeterministic;
+  return numerics.reassociation == "on" ? kOn : kOff;
 }
 
 CompileRequest requestOf(const CompileSpec& spec, Target target) {
@@ -117,7 +123,7 @@ CompileRequest requestOf(const CompileSpec& spec, Target target) {
   request.pins = spec.pins;
   request.sequences = spec.sequences;
   request.contraction = spec.numerics.contraction == "on";
-  request.reassociation = spec.numerics.reassociation == "on";
+  request.reassociation = reassociationOf(spec.numerics);
   request.tf32 = spec.numerics.precision == "tf32";
   request.quantised = spec.numerics.precision == "int8";
   request.fallback = spec.fallback == "cpu";

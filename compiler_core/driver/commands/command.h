@@ -42,6 +42,7 @@ tl::expected<ModelPaths, CommandError> locate(const ModelPaths& given);
 tl::expected<CompileSpec, CommandError> readSpec(const std::string& path);
 // What the spec asks for and this compiler does not do, by name.
 Status checkServed(const CompileSpec& spec);
+schedule::Reassociation reassociationOf(const Numerics& numerics);
 // What a spec says of a compile; the model, the toolchain and a place to write to are the caller's to name.
 CompileRequest requestOf(const CompileSpec& spec, Target target);
 // The compile that a spec describes, without a place to write to. `toolchain` may be empty
@@ -104,7 +105,7 @@ struct ModelArguments {
   ModelPaths model;
   std::string target = "cpu:x86-64-v3";
   std::vector<std::string> profile, pin, sequence;
-  std::string precision = "f32", reassociation = "off";
+  std::string precision = Numerics().precision, reassociation = Numerics().reassociation;
   PartitionOptionTexts partition;
 };
 // The spec but for the model's files, which are not read.

@@ -112,7 +112,7 @@ class Comparer {
     Compared compared{std::move(nodes), std::move(what), expected.dtype, got.shape, expected.shape, {}};
     if (got.shape != expected.shape) return compared;
     const runtime::Tolerance tolerance =
-        toleranceOf(expected, noiseOf(reference_, request_.spec.numerics, expected), request_.tolerance);
+        toleranceOf(expected, noiseOf(reference_, appliedNumerics(request_.spec), expected), request_.tolerance);
     KILN_ASSIGN(compared.comparison, runtime::compare(expected.dtype, got.data, expected.bytes, tolerance));
     return compared;
   }

@@ -2,9 +2,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "compiler_core/runtime/element/element.h"
+#include "manifest/spec/target.h"
 
 namespace kiln::driver {
 namespace {
@@ -46,10 +48,18 @@ const Relative& relativeOf(const ReferenceResult& result, const Numerics& numeri
   if (result.coarsest == DType::kF16) return kF16;
   if (numerics.precision == "int8" && result.hasBytes) return kInt8;
   if (numerics.precision == "tf32") return kTf32;
-  return numerics.reassociation == "on" ? kReassociated : kF32;
+  return numerics.reassociation == "off" ? kF32 : kReassociated;
 }
 
 }  // namespace
+
+Numerics appliedNumerics(const CompileSpec& spec) {
+  Numerics numerics = spec.numerics;
+  const bool onDeviceAlone = std::ranges::all_of(
+      targetNames(spec.target), [](const std::string& name) { return name.starts_with("cuda:"); });
+  if (onDeviceAlone && spec.fallback != "cpu") numerics.reassociation = "off";
+  return numerics;
+}
 
 Noise noiseOf(const ReferenceResult& result, const Numerics& numerics, const HostTensor& tensor) {
   const Relative& relative = relativeOf(result, numerics);

@@ -24,9 +24,10 @@ void addModelOptions(CLI::App& app, ModelArguments& model) {
       ->check(CLI::IsMember({"f32", "tf32", "int8"}))
       ->capture_default_str();
   app.add_option("--reassociation", model.reassociation,
-                 "off: sums are added in one order, whatever the schedule; on: schedules of a processor may "
-                 "add in orders of their own")
-      ->check(CLI::IsMember({"off", "on"}))
+                 "deterministic: sums are added in the order that each kernel's schedule names, the same on "
+                 "every machine; off: in the model's order; on: in the model's, but for tuned schedules of "
+                 "a processor, which may name another")
+      ->check(CLI::IsMember({"deterministic", "off", "on"}))
       ->capture_default_str();
 }
 

@@ -108,7 +108,7 @@ CommandResult referenceCommand(const ReferenceArguments& arguments) {
       if (!result && result.error().code == Code::kResourceExhausted)
         return stop(tooLarge(point, result.error()));
       if (!result) return stop(result.error());
-      const FixtureTolerance tolerance = toleranceOf(*result, spec->numerics);
+      const FixtureTolerance tolerance = toleranceOf(*result, appliedNumerics(*spec));
       auto written = writeProfile(*result, tolerance, arguments.out, point.name, digests);
       if (!written) return stop(exitCodeOf(written.error().code), written.error());
       profiles.push_back(std::move(*written));

@@ -97,6 +97,7 @@ CommandResult tuneCommand(const TuneArguments& arguments) {
                             "it stands beside the plan");
           },
       .tools = {*lib, folder.empty() ? "." : folder.string(), arguments.emulation},
+      .order = reassociationOf(spec->numerics),
       .budget = *budget,
       .threads = arguments.threads,
       .device = device,

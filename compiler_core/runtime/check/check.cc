@@ -115,10 +115,14 @@ class Check {
     KILN_ASSIGN(const Comparison comparison,
                 compare(got->dtype, got->data, expected.data, toleranceFor(got->dtype, tolerance)));
     add(kind, name, comparison.passed(),
-        comparison.passed() ? fmt::format("{} elements, largest error {:.3g} absolute, {:.3g} relative",
-                                          comparison.elements, comparison.maxAbsolute, comparison.maxRelative)
+        comparison.passed() ? fmt::format("{} elements, largest error {:.3g} absolute, {:.3g} relative, "
+                                          "root mean square {:.3g} of the values'",
+                                          comparison.elements, comparison.maxAbsolute, comparison.maxRelative,
+                                          comparison.rmsRelative)
                             : comparison.text(),
-        {{"maxAbsolute", comparison.maxAbsolute}, {"maxRelative", comparison.maxRelative}});
+        {{"maxAbsolute", comparison.maxAbsolute},
+         {"maxRelative", comparison.maxRelative},
+         {"rmsRelative", comparison.rmsRelative}});
     return {};
   }
 

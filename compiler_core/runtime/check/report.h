@@ -17,7 +17,8 @@ struct CheckItem {
   std::string name;  // "profile default: probability"
   bool passed = false;
   std::string detail;  // what was found, for people
-  // And for policies: "maxAbsolute", "maxRelative" (the largest errors), "accuracy". Finite.
+  // And for policies: "maxAbsolute", "maxRelative" (the largest errors), "accuracy"; for people "rmsRelative"
+  // (Comparison::rmsRelative). Finite.
   std::map<std::string, double> measured = {};
 };
 

@@ -30,7 +30,7 @@ Result<Comparison> compare(DType dtype, Bytes got, Bytes expected, Tolerance tol
   }
   Comparison result;
   result.elements = got.size() / size;
-  long double worst = -1;
+  long double worst = -1, squaredErrors = 0, squaredValues = 0;
   bool worstMismatches = false;
   for (std::uint64_t i = 0; i < result.elements; ++i) {
     const long double g = elementValue(dtype, got.data() + i * size),
@@ -40,6 +40,8 @@ Result<Comparison> compare(DType dtype, Bytes got, Bytes expected, Tolerance tol
     if (std::isfinite(g) && std::isfinite(e)) {
       error = std::fabs(g - e);
       match = error <= tolerance.absolute + tolerance.relative * std::fabs(e);
+      squaredErrors += error * error;
+      squaredValues += e * e;
       result.maxAbsolute = std::max(result.maxAbsolute, static_cast<double>(error));
       if (e != 0)
         result.maxRelative = std::max(result.maxRelative, static_cast<double>(error / std::fabs(e)));
@@ -56,6 +58,7 @@ Result<Comparison> compare(DType dtype, Bytes got, Bytes expected, Tolerance tol
       result.expected = static_cast<double>(e);
     }
   }
+  if (squaredErrors > 0) result.rmsRelative = static_cast<double>(std::sqrt(squaredErrors / squaredValues));
   return result;
 }
 

@@ -32,7 +32,8 @@ class Isolation {
     ir::FeaturesAttr::set(module, b_.getStrArrayAttr(features));
     ir::ContractionAttr::set(module, b_.getBoolAttr(environment.contraction));
     if (environment.tf32) ir::Tf32Attr::set(module, b_.getBoolAttr(true));
-    if (environment.reassociation) ir::ReassociationAttr::set(module, b_.getBoolAttr(true));
+    if (environment.reassociation != Reassociation::kOff)
+      ir::ReassociationAttr::set(module, b_.getBoolAttr(true));
     b_.setInsertionPointToStart(module.getBody());
     main_ = func::FuncOp::create(b_, loc_, ir::kMain, b_.getFunctionType({}, root_->getResultTypes()));
     main_.addEntryBlock();

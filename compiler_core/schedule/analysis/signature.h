@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler_core/schedule/knobs/schedule.h"
 #include "llvm/ADT/ArrayRef.h"
 
 namespace mlir {
@@ -22,7 +23,9 @@ struct Environment {
   std::string target;                 // of the kernel's unit; empty: nobody wants signatures
   std::vector<std::string> features;  // of the processor
   bool contraction = true, tf32 = false;
-  bool reassociation = false;  // of sums, by a schedule that says so; false for devices
+  // kOff for devices. kOn and kDeterministic allow the same schedules, so that a kernel has one signature
+  // under both, and what was measured under one serves the other.
+  Reassociation reassociation = Reassociation::kOff;
 };
 
 // Operands from outside become arguments (kiln.input, kiln.weight as in @main; constant tensors are weights),

@@ -110,6 +110,11 @@ Chosen defaultSchedule(const Site& site) {
     for (const KnobRule& rule : strategy->knobs)
       if (rule.standard)
         if (const auto value = rule.standard(site, tile.sizes)) setNumber(chosen.schedule, rule.name, *value);
+  if (site.reassociation != Reassociation::kDeterministic) return chosen;
+  for (const Strategy* strategy : strategies())
+    if (strategy->preferred)
+      if (auto own = strategy->preferred(site, chosen.schedule))
+        return {std::move(own->schedule), own->rule, own->reason};
   return chosen;
 }
 
@@ -133,7 +138,7 @@ Status check(const Schedule& schedule, const Site& site) {
   const Schedule chosen = defaultSchedule(site).schedule;
   const std::string kind = (site.onDevice ? "device " : "") + std::string(templateOf(site.shape.kind));
   for (const auto& [name, values] : schedule) {
-    if (!site.reassociation && reassociates(name))
+    if (!site.isReassociable() && reassociates(name))
       return fail(Code::kUnimplemented,
                   "the knob '" + name +
                       "' changes the order of sums, which numerics.reassociation \"off\" does not allow");

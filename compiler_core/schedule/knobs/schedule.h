@@ -38,6 +38,13 @@ struct VectorShape {
   bool operator==(const VectorShape&) const = default;
 };
 
+// In which order a schedule adds.
+enum class Reassociation {
+  kOff,            // in the model's
+  kOn,             // the default in the model's, a given one in the order that it names
+  kDeterministic,  // each in the order that it names, the default too
+};
+
 // What a template works on: a kernel, and where it runs.
 struct Site {
   KernelShape shape;
@@ -45,8 +52,10 @@ struct Site {
   bool onDevice = false;
   // Nothing is shared between the results of the kernel: a device's blocks take them in order.
   bool isSingle = false;
-  // Sums may be added in another order than the model's: knobs that change it exist.
-  bool reassociation = false;
+  // But for kOff, knobs that change the order of sums exist. kOff on devices.
+  Reassociation reassociation = Reassociation::kOff;
+
+  bool isReassociable() const { return reassociation != Reassociation::kOff; }
 };
 
 }  // namespace kiln::schedule

@@ -28,7 +28,7 @@ struct CheckOptions {
   std::vector<reference::HostTensor> inputs;  // empty: from the seeded generator
   // For a device, run by the emulated one with its threads in three orders instead of 1, 2 and 7 threads.
   bool device = false, tf32 = false;
-  bool reassociation = false;  // of a processor, by schedules that say so
+  schedule::Reassociation reassociation = schedule::Reassociation::kOff;  // of a processor
   // Kernels get signatures, and their schedules from `given`, as kiln-tile does it: always on a device, on a
   // processor where one of these is there.
   const schedule::ScheduleOverrides* given = nullptr;

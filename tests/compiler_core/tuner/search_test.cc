@@ -55,7 +55,7 @@ TEST(Search, TheBestOfEachKindOfWinogradsTilesComesFirst) {
   };
   const Schedule without = schedule::defaultSchedule(site).schedule;
   EXPECT_EQ(winograd(*Search(site, without, {}).next()), 0);
-  site.reassociation = true;
+  site.reassociation = schedule::Reassociation::kOn;
   const Schedule standard = schedule::defaultSchedule(site).schedule;
   Search search(site, standard, {});
   const Schedule four = *search.next(), two = *search.next();

@@ -178,7 +178,7 @@ TEST_F(TunerTest, WhereSumsMayBeReassociatedResultsMustBeNearTheDefaults) {
                far = KernelCompiler::open(beginningWith(text, "6.250000e-02"), tools());
     ASSERT_TRUE(near) << near.error().message;
     ASSERT_TRUE(far) << far.error().message;
-    EXPECT_EQ(near->site().reassociation, isFree);
+    EXPECT_EQ(near->site().isReassociable(), isFree);
     std::map<Schedule, bool> isNear;
     TuneRequest wanted = request();
     wanted.budget = std::chrono::seconds(2);

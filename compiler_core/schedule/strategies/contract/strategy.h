@@ -46,8 +46,17 @@ struct KnobRule {
   bool reassociates = false;          // it changes the order of sums
 };
 
+// A default schedule of a strategy's own, with the reason.
+struct Preferred {
+  Schedule schedule;
+  std::string_view rule, reason;
+};
+
 struct Strategy {
   std::span<const KnobRule> knobs = {};
+  // Where the default may add in any fixed order (Reassociation::kDeterministic): what it is instead of
+  // `standard`, which adds in the model's; nothing where that is no gain, or too inexact. Of processors.
+  std::optional<Preferred> (*preferred)(const Site& site, const Schedule& standard) = nullptr;
   // Notes in `shape` what the strategy has to know of a contraction on tensors, part of a kernel for
   // processors. `shape` has its kind already.
   void (*inspect)(mlir::linalg::LinalgOp product, const VectorShape& registers, KernelShape& shape) = nullptr;

@@ -169,7 +169,7 @@ TEST(Knobs, WinogradsTilesAreThereWhereSumsMayBeReassociated) {
     return refusal(other, site);
   };
   EXPECT_NE(with(2, {1, 64, 8, 56}).find("numerics.reassociation \"off\" does not allow"), std::string::npos);
-  site.reassociation = true;
+  site.reassociation = Reassociation::kOn;
   EXPECT_EQ(numberOf(defaultSchedule(site).schedule, kWinogradKnob, -1), 0);
   for (const std::int64_t results : {0, 2, 4}) EXPECT_EQ(with(results, {1, 64, 8, 56}), "");
   EXPECT_NE(with(3, {1, 64, 8, 56}).find("'winograd' is 3, from 0 to 4 in steps of 2"), std::string::npos);
@@ -204,7 +204,7 @@ TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {
             std::string::npos);
   EXPECT_NE(with("split", {2}).find("numerics.reassociation"), std::string::npos);
   Site free = site;
-  free.reassociation = true;
+  free.reassociation = Reassociation::kOn;
   Schedule split = schedule;
   setNumber(split, "split", 2);
   EXPECT_NE(refusal(split, free).find("'split' is none of a kernel of the template contraction"),

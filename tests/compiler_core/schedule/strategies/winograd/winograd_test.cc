@@ -54,7 +54,7 @@ Result<Checked> checkUnder(const std::string& text, std::int64_t winograd,
                            const std::vector<std::int64_t>& tile) {
   CheckOptions options;
   options.stage = "planned";
-  options.reassociation = true;
+  options.reassociation = schedule::Reassociation::kOn;
   options.absolute = 1e-3;  // of results of ten and more
   schedule::ScheduleOverrides given;
   options.onKernel = [&](const schedule::KernelFound& kernel) {
@@ -108,7 +108,7 @@ TEST_P(WinogradTiles, GivesTheReferencesResults) {
 TEST(Winograd, IsOfNoOtherConvolution) {
   const auto takes = [](int channels, int results, int window, int stride, int group) {
     CheckOptions options;
-    options.reassociation = true;
+    options.reassociation = schedule::Reassociation::kOn;
     std::optional<bool> found;
     options.onKernel = [&](const schedule::KernelFound& kernel) {
       if (kernel.site.shape.kind == schedule::KernelKind::kConvolution)
