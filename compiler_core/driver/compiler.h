@@ -48,12 +48,12 @@ struct CompileRequest {
   std::vector<analysis::Profile> profiles = {{}};  // at least one; the program serves them in this order
   Pins pins;                                       // inputs with a fixed value
   Composites sequences;                            // what inputs of sequence or optional type hold
-  bool pad = false;            // smaller inputs are padded: every symbolic dimension must allow that
-  bool contraction = true;     // Numerics::contraction is "on"
+  bool pad = false;         // smaller inputs are padded: every symbolic dimension must allow that
+  bool contraction = true;  // Numerics::contraction is "on"
   // Numerics::reassociation; of processors alone.
   schedule::Reassociation reassociation = schedule::Reassociation::kOff;
-  bool tf32 = false;           // Numerics::precision is "tf32"; processors have no such products
-  bool quantised = false;      // Numerics::precision is "int8"
+  bool tf32 = false;       // Numerics::precision is "tf32"; processors have no such products
+  bool quantised = false;  // Numerics::precision is "int8"
   // Options of the partition stage; several targets stand in target.name, "a,b".
   bool fallback = false;
   PartitionRules partition;

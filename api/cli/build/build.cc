@@ -33,7 +33,8 @@ constexpr std::uint64_t kMaxBudgetBytes = std::uint64_t{1} << 53;
 struct Options {
   std::string model, toolchain;
   std::vector<std::string> data, parameters, targets, profiles, pins, sequences;
-  std::string tune = "off", budget, precision = Numerics().precision, reassociation = Numerics().reassociation;
+  std::string tune = "off", budget, precision = Numerics().precision,
+              reassociation = Numerics().reassociation;
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;

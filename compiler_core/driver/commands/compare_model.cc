@@ -111,8 +111,8 @@ class Comparer {
                            const HostTensor& expected) const {
     Compared compared{std::move(nodes), std::move(what), expected.dtype, got.shape, expected.shape, {}};
     if (got.shape != expected.shape) return compared;
-    const runtime::Tolerance tolerance =
-        toleranceOf(expected, noiseOf(reference_, appliedNumerics(request_.spec), expected), request_.tolerance);
+    const runtime::Tolerance tolerance = toleranceOf(
+        expected, noiseOf(reference_, appliedNumerics(request_.spec), expected), request_.tolerance);
     KILN_ASSIGN(compared.comparison, runtime::compare(expected.dtype, got.data, expected.bytes, tolerance));
     return compared;
   }

@@ -204,8 +204,10 @@ int runCommand(int argc, char** argv) {
   app.add_option("--threads", arguments.threads, "Threads of the run")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
-  app.add_option("--rtol", arguments.relative,
-                 "Relative tolerance of floats; more where 16-bit floats of the model explain more")
+  app.add_option(
+         "--rtol", arguments.relative,
+         "Relative tolerance of floats; more where 16-bit floats of the model or another order of its "
+         "sums explain more")
       ->check(checkTolerance)
       ->capture_default_str();
   app.add_option("--atol", arguments.absolute,

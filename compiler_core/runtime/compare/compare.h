@@ -21,9 +21,9 @@ struct Comparison {
       0;  // flat index of the largest error among the mismatches, or of all if there is none
   double got = 0, expected = 0;             // the values there
   double maxAbsolute = 0, maxRelative = 0;  // over finite pairs; relative to |expected| where that is not 0
-  // How exact the tensor is as a whole, where single results are what is left of larger terms: the root of the
-  // mean squared error over that of the mean squared expected value, over finite pairs. 0 without any error,
-  // infinity where all that is expected is 0.
+  // How exact the tensor is as a whole, where single results are what is left of larger terms: the root of
+  // the mean squared error over that of the mean squared expected value, over finite pairs. 0 without any
+  // error, infinity where all that is expected is 0.
   double rmsRelative = 0;
   bool passed() const { return mismatches == 0; }
   // "3 of 10 elements differ; worst at 7: got 1.5, expected 1".

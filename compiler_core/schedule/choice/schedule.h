@@ -1,9 +1,9 @@
 // The schedule of a kernel, which says how it is cut and written: a schedule is a value for each knob of its
 // template (the kind of kernel, on a processor or on a device). The heuristics give the default, tuning
 // entries may give another one; the IR carries it in kiln.kernel (kernel_info.h), the manifest prints it. No
-// schedule changes the bits of what a kernel computes where numerics.reassociation is "off": the order of every
-// sum is the model's. Where it is "deterministic" a schedule may name another order, the default too; where it
-// is "on" the default adds in the model's order, and other schedules may name another.
+// schedule changes the bits of what a kernel computes where numerics.reassociation is "off": the order of
+// every sum is the model's. Where it is "deterministic" a schedule may name another order, the default too;
+// where it is "on" the default adds in the model's order, and other schedules may name another.
 //
 // To add a knob: a rule in the strategy that it belongs to (../strategies/contract/strategy.h), with its
 // name, default, legal values and those worth trying; what it does where the code is written. Nothing may

@@ -39,7 +39,7 @@ struct VectorShape {
 };
 
 // In which order a schedule adds.
-enum class Reassociation {
+enum class Reassociation : std::uint8_t {
   kOff,            // in the model's
   kOn,             // the default in the model's, a given one in the order that it names
   kDeterministic,  // each in the order that it names, the default too

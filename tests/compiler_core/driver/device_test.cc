@@ -94,8 +94,12 @@ TEST(Served, Tf32IsForDevicesAndInt8ForProcessors) {
   EXPECT_FALSE(checkServed(spec));
 }
 
-TEST(Served, OtherOrdersOfSumsAreForProcessors) {
+TEST(Served, OrdersThatTuningNamesAreForProcessors) {
   CompileSpec spec;
+  for (const char* target : {kGpu, kBoth, "cpu:x86-64-v4"}) {
+    spec.target = target;
+    EXPECT_TRUE(checkServed(spec)) << "the default, for " << target;
+  }
   spec.numerics.reassociation = "on";
   spec.target = "cpu:x86-64-v4,cpu:x86-64-v3";
   EXPECT_TRUE(checkServed(spec));

@@ -27,6 +27,15 @@ TEST(Compare, ToleranceIsRelativeToTheExpectedValue) {
   EXPECT_DOUBLE_EQ(result.maxAbsolute, 0.5);
 }
 
+TEST(Compare, TheWholeTensorsErrorIsBesideItsSize) {
+  // Errors 3 and 4 beside values of root mean square 50, whatever the single results are.
+  EXPECT_DOUBLE_EQ(run<float>(DType::kF32, {73, 4, 0, 0}, {70, 0, 0, 0}).rmsRelative, 5.0 / 70);
+  EXPECT_EQ(run<float>(DType::kF32, {1, 2}, {1, 2}).rmsRelative, 0);
+  EXPECT_EQ(run<float>(DType::kF32, {0, 0}, {0, 0}).rmsRelative, 0);
+  EXPECT_EQ(run<float>(DType::kF32, {1, 0}, {0, 0}).rmsRelative, HUGE_VAL);
+  EXPECT_DOUBLE_EQ(run<float>(DType::kF32, {HUGE_VALF, 1}, {HUGE_VALF, 2}).rmsRelative, 0.5);
+}
+
 TEST(Compare, NanAndInfinity) {
   const float nan = std::nanf(""), inf = HUGE_VALF;
   EXPECT_TRUE(run<float>(DType::kF32, {nan, -nan, inf, -inf}, {nan, nan, inf, -inf}).passed());

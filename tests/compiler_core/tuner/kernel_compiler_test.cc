@@ -69,6 +69,22 @@ TEST_P(EverySchedule, GivesTheSameBitsAndTheSameProgramTwice) {
     }
 }
 
+// The text says which schedules there are, the caller which one is the default.
+TEST_F(KernelCompilerTest, TheDefaultIsThatOfTheOrderThatIsAskedFor) {
+  const std::string text = reassociated(isolatedConvolution(64, 28));
+  const Tools tools{KILN_TOOLCHAIN_LIB, directory_.path()};
+  const auto tuned = KernelCompiler::open(text, tools),
+             any = KernelCompiler::open(text, tools, schedule::Reassociation::kDeterministic);
+  ASSERT_TRUE(tuned && any);
+  EXPECT_EQ(tuned->signature(), any->signature());
+  EXPECT_EQ(schedule::numberOf(tuned->standard(), schedule::kWinogradKnob, -1), 0);
+  EXPECT_EQ(schedule::numberOf(any->standard(), schedule::kWinogradKnob, -1), 4);
+  const auto strict =
+      KernelCompiler::open(isolatedConvolution(64, 28), tools, schedule::Reassociation::kDeterministic);
+  ASSERT_TRUE(strict);
+  EXPECT_FALSE(strict->site().isReassociable());
+}
+
 // Weights as the artifact would have them, so that what is measured is what is built.
 TEST_F(KernelCompilerTest, WinogradsTilesGiveTheDefaultsResultsNearly) {
   const auto kernel = open(reassociated(isolatedConvolution(32, 14)));

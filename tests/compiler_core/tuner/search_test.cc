@@ -75,6 +75,24 @@ TEST(Search, TheBestOfEachKindOfWinogradsTilesComesFirst) {
   EXPECT_GT(others, 100u) << "estimates alone rule nothing out";
 }
 
+TEST(Search, WhereTheDefaultIsMadeOfTilesTheOtherWaysComeFirst) {
+  schedule::Site site{
+      {schedule::KernelKind::kConvolution, {{1, true}, {128, true}, {112, true}, {112, true}}, 3 * 1152},
+      {512, 24, 4}};
+  site.shape.channelLanes = 64;
+  site.shape.notes[schedule::kWinogradKnob] = 128;
+  site.reassociation = schedule::Reassociation::kDeterministic;
+  const Schedule standard = schedule::defaultSchedule(site).schedule;
+  ASSERT_EQ(standard.at("winograd"), std::vector<std::int64_t>{4});
+  Search search(site, standard, {});
+  std::set<std::int64_t> ways;
+  for (int i = 0; i < 2; ++i) ways.insert(search.next()->at("winograd").front());
+  EXPECT_EQ(ways, (std::set<std::int64_t>{0, 2}));
+  std::size_t others = 0;
+  while (const auto schedule = search.next()) others += schedule->at("winograd").front() == 0;
+  EXPECT_GT(others, 100u);
+}
+
 TEST(Search, AProgramForAnyNumberOfThreadsKeepsItsTasks) {
   const schedule::Site site = product();
   const Schedule standard = schedule::defaultSchedule(site).schedule;

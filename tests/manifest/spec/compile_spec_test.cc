@@ -32,6 +32,22 @@ TEST(CompileSpec, TuningIsLeftOutWhereThereIsNoneAndNoOptionOfAUser) {
   EXPECT_FALSE(CompileSpec::fromJson(bad));
 }
 
+TEST(CompileSpec, SumsHaveTheOrderOfTheScheduleWhereTheUserSaysNothing) {
+  EXPECT_EQ(CompileSpec().numerics.reassociation, "deterministic");
+  CompileSpec spec = testing_support::sampleSpec();
+  ASSERT_TRUE(applySubmitted(Json::object(), spec));
+  for (const char* value : {"deterministic", "off", "on"}) {
+    spec.numerics.reassociation = value;
+    const auto back = CompileSpec::fromJson(spec.toJson());
+    ASSERT_TRUE(back) << back.error().message;
+    EXPECT_EQ(*back, spec);
+  }
+  spec.numerics.reassociation = "some";
+  const auto refused = CompileSpec::fromJson(spec.toJson());
+  ASSERT_FALSE(refused);
+  EXPECT_NE(refused.error().message.find("spec.numerics.reassociation"), std::string::npos);
+}
+
 TEST(CompileSpec, SequencesAreLeftOutWhereThereAreNone) {
   CompileSpec spec = testing_support::sampleSpec();
   EXPECT_FALSE(spec.toJson().contains("sequences"));

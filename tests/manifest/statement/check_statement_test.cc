@@ -17,7 +17,8 @@ CheckStatement sample() {
   check.startedOn = *parseRfc3339("2026-11-20T05:00:00Z");
   check.finishedOn = *parseRfc3339("2026-11-20T05:00:09Z");
   check.report = *parseStrictJson(
-      R"({"passed":false,"items":[{"kind":"fixture","name":"profile default: y","passed":true,"detail":"8 elements"},)"
+      R"({"passed":false,"items":[{"kind":"fixture","name":"profile default: y","passed":true,"detail":"8 elements",)"
+      R"("measured":{"maxAbsolute":"0.000001","maxRelative":"0.01","rmsRelative":"0.0000004"}},)"
       R"({"kind":"limit","name":"load time","passed":false,"detail":"2 s, at most 1 s wanted"}],)"
       R"("measured":{"loadSeconds":"2.000000000"},"device":{"threads":2}})");
   return check;

@@ -54,9 +54,6 @@ struct Preferred {
 
 struct Strategy {
   std::span<const KnobRule> knobs = {};
-  // Where the default may add in any fixed order (Reassociation::kDeterministic): what it is instead of
-  // `standard`, which adds in the model's; nothing where that is no gain, or too inexact. Of processors.
-  std::optional<Preferred> (*preferred)(const Site& site, const Schedule& standard) = nullptr;
   // Notes in `shape` what the strategy has to know of a contraction on tensors, part of a kernel for
   // processors. `shape` has its kind already.
   void (*inspect)(mlir::linalg::LinalgOp product, const VectorShape& registers, KernelShape& shape) = nullptr;
@@ -86,6 +83,9 @@ struct Strategy {
   // How it is written for processors (processor_form.h) and for devices (device_form.h); null: it is not.
   const ProcessorForm* processor = nullptr;
   const DeviceForm* device = nullptr;
+  // Where the default may add in any fixed order (Reassociation::kDeterministic): what it is instead of
+  // `standard`, which adds in the model's; nothing where that is no gain, or too inexact. Of processors.
+  std::optional<Preferred> (*preferred)(const Site& site, const Schedule& standard) = nullptr;
 };
 
 }  // namespace kiln::schedule

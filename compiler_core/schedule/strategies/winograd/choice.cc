@@ -15,7 +15,7 @@ namespace {
 constexpr double kTaskCycles = 2000;
 // Cycles of sums in the model's order over those of full register blocks: where channels lie along the lanes,
 // and where windows are copied or read in rows of an image.
-constexpr double kAlongChannels = 1.05, kAlongImages = 1.25;
+constexpr double kAlongChannels = 1, kAlongImages = 1.15;
 // What the estimate must gain to be believed.
 constexpr double kWorth = 1.1;
 // Tasks that the choice keeps where the schedule in the model's order has as many, since it is made for any
@@ -43,13 +43,15 @@ double cyclesOf(const WinogradChoice& choice, const Site& site) {
   WinogradTask task{.tiles = {choice.results, choice.tile[2], choice.tile[3]},
                     .inputs = inputs,
                     .results = static_cast<double>(choice.tile[1]),
+                    .channels = static_cast<double>(site.shape.loops[1].extent),
                     .lanes = static_cast<double>(site.registers.bits) / 32};
-  const std::int64_t across = std::min(site.registers.across, site.shape.channelLanes * 32 / site.registers.bits);
+  const std::int64_t across =
+      std::min(site.registers.across, site.shape.channelLanes * 32 / site.registers.bits);
   task.vectors = static_cast<double>(across);
   task.rows = static_cast<double>(site.registers.accumulators / across);
-  task.weightBytes = static_cast<double>(task.tiles.points() * site.shape.loops[1].extent) * inputs * kElementBytes;
   // Of an odd number of tasks, one thread of two waits in the end.
   const auto tasks = static_cast<double>(tasksOf(choice.tile, site.shape));
+  task.passes = tasks * task.results / task.channels;
   return (taskCycles(task) + kTaskCycles) * (tasks < 2 ? 1 : std::ceil(tasks / 2) * 2);
 }
 
@@ -57,8 +59,8 @@ double cyclesOf(const WinogradChoice& choice, const Site& site) {
 
 std::optional<WinogradChoice> chooseWinograd(const Site& site, const Schedule& standard) {
   const std::vector<LoopInfo>& loops = site.shape.loops;
-  const auto isWhole = [](const LoopInfo& loop) { return !loop.divisible || loop.symbolic; };
-  if (loops.size() != 4 || std::ranges::any_of(loops, isWhole)) return std::nullopt;
+  const auto staysWhole = [](const LoopInfo& loop) { return !loop.divisible || loop.symbolic; };
+  if (loops.size() != 4 || std::ranges::any_of(loops, staysWhole)) return std::nullopt;
   const std::int64_t wanted = std::min(kTasks, tasksOf(listOf(standard, kTileKnob), site.shape));
   std::optional<WinogradChoice> best;
   double least = cyclesInModelsOrder(site, standard) / kWorth;

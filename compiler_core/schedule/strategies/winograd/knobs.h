@@ -5,7 +5,8 @@
 
 namespace kiln::schedule {
 
-// As it stands in signed records. Other sums than the model's, so only where numerics.reassociation is not "off".
+// As it stands in signed records. Other sums than the model's, so only where numerics.reassociation is not
+// "off".
 inline constexpr std::string_view kWinogradKnob = "winograd";
 
 struct WinogradKnobs {

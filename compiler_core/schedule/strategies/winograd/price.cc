@@ -5,10 +5,12 @@
 namespace kiln::schedule {
 
 double taskCycles(const WinogradTask& task) {
-  // For a register of numbers: transposed; transformed, with what is loaded, computed and stored; and back.
-  constexpr double kTransposed = 4, kToPoint = 6, kFromPoint = 4, kResult = 6;
-  // Bytes of weights in a cycle: from the second cache, and from beyond it.
-  constexpr double kNearBytes = 20, kFarBytes = 4;
+  // For a register of numbers: of the window, transposed; transformed to a point, and back from one; and of
+  // results, stored and transposed.
+  constexpr double kTransposed = 4, kToPoint = 4, kFromPoint = 1, kResult = 4;
+  // Bytes of weights in a cycle: of those that a task before has used, and of those from beyond the core's
+  // own caches, as in a network whose weights these do not hold.
+  constexpr double kNearBytes = 32, kFarBytes = 6;
   const WinogradTiles& tiles = task.tiles;
   const auto count = static_cast<double>(tiles.count()), points = static_cast<double>(tiles.points()),
              positions = static_cast<double>(tiles.rows * tiles.columns),
@@ -19,13 +21,15 @@ double taskCycles(const WinogradTask& task) {
   double products = points * count * task.inputs * task.results / task.lanes *
                     cyclesPerResult(block, task.vectors) * (1 + 4 / run);
   if (run * task.vectors * task.lanes * kElementBytes > task.l1) products *= 1.1;
-  // A task reads each of its weights once.
-  products = std::max(products, points * task.inputs * task.results * kElementBytes /
-                                    (task.weightBytes > task.l2 / 2 ? kFarBytes : kNearBytes));
-  double all = products + task.inputs / task.lanes * (window * kTransposed + count * points * kToPoint) +
-               task.results / task.lanes * (count * points * kFromPoint + positions * kResult);
-  if (points * count * task.inputs * kElementBytes > task.l2) all *= 1.1;
-  return all;
+  const double weights = points * task.inputs * kElementBytes;  // bytes, of one channel
+  const double again = weights * task.channels > task.l2 / 2 ? kFarBytes : kNearBytes;
+  products =
+      std::max(products, weights * task.results * (1 / kFarBytes + (task.passes - 1) / again) / task.passes);
+  const double all = products +
+                     task.inputs / task.lanes * (window * kTransposed + count * points * kToPoint) +
+                     task.results / task.lanes * (count * points * kFromPoint + positions * kResult);
+  // What the image becomes is read again for every panel of weights.
+  return weights * count > task.l2 / 3 ? all * 1.25 : all;
 }
 
 }  // namespace kiln::schedule

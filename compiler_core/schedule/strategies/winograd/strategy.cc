@@ -50,6 +50,7 @@ std::optional<double> cycles(const CostInputs& inputs) {
   WinogradTask task{.tiles = {m, tile[tile.size() - 2], tile.back()},
                     .inputs = static_cast<double>(winogradInputs(site.shape)),
                     .results = static_cast<double>(tile[tile.size() - 3]),
+                    .channels = static_cast<double>(site.shape.loops[tile.size() - 3].extent),
                     .lanes = static_cast<double>(site.registers.bits) / 32,
                     .rows = inputs.rows,
                     .vectors = inputs.vectors,
@@ -57,19 +58,20 @@ std::optional<double> cycles(const CostInputs& inputs) {
                     .l1 = inputs.l1,
                     .l2 = inputs.l2};
   if (task.run > kMinSteps && task.run / 2 >= task.inputs) return kNever;  // half of them say the same
-  const auto channels = static_cast<double>(site.shape.loops[tile.size() - 3].extent);
-  task.weightBytes = static_cast<double>(task.tiles.points()) * task.inputs * channels * kElementBytes;
-  return taskCycles(task) * inputs.points /
-         (static_cast<double>(task.tiles.rows * task.tiles.columns) * task.results);
+  const double tasks =
+      inputs.points / (static_cast<double>(task.tiles.rows * task.tiles.columns) * task.results);
+  task.passes = std::max(1.0, tasks * task.results / task.channels);
+  return taskCycles(task) * tasks;
 }
 
 std::optional<Preferred> preferred(const Site& site, const Schedule& standard) {
   if (!takesWinograd(site)) return std::nullopt;
   auto choice = chooseWinograd(site, standard);
   if (!choice) return std::nullopt;
-  Preferred own{standard, "winograd",
-                "fewer products, by the cost model, with an error within the stated bound; task and tiles as it "
-                "prices them least"};
+  Preferred own{
+      standard, "winograd",
+      "fewer products, by the cost model, with an error within the stated bound; task and tiles as it "
+      "prices them least"};
   setList(own.schedule, kTileKnob, std::move(choice->tile));
   setNumber(own.schedule, kWinogradKnob, choice->results);
   return own;
@@ -82,12 +84,12 @@ constexpr ProcessorForm kForm = {.emit = emit};
 }  // namespace
 
 constexpr Strategy kWinogradStrategy = {.knobs = kKnobs,
-                                        .preferred = preferred,
                                         .inspect = inspect,
                                         .sizesTried = sizesTried,
                                         .cycles = cycles,
                                         .way = kWinogradKnob,
                                         .unused = kUnused,
-                                        .processor = &kForm};
+                                        .processor = &kForm,
+                                        .preferred = preferred};
 
 }  // namespace kiln::schedule

@@ -470,6 +470,27 @@ class Cli(unittest.TestCase):
         self.expect_error(run("explain", CNN, "--target", "cuda:sm_90a", "--reassociation", "on"), 4, "UNIMPLEMENTED",
                           "numerics.reassociation", "cuda:sm_90a")
 
+    def test_sums_are_added_in_the_order_of_the_schedule_unless_the_spec_says_otherwise(self):
+        spec = self.folder / "spec.json"
+        for target in ("cpu:x86-64-v3", "cuda:sm_90a"):
+            self.assertEqual(run("spec", "--model", CNN, "--target", target, "--out", spec).returncode, 0)
+            self.assertEqual(json.loads(spec.read_text())["numerics"]["reassociation"], "deterministic")
+        self.assertEqual(run("explain", CNN, "--target", "cuda:sm_90a").returncode, 0)
+        self.assertEqual(run("spec", "--model", CNN, "--reassociation", "some").returncode, 2)
+
+    def test_the_default_order_has_the_signatures_of_tuned_ones(self):
+        kernels = {}
+        for value in ("deterministic", "on"):
+            spec, out = self.folder / f"{value}.json", self.folder / value
+            self.assertEqual(run("spec", "--model", CNN, "--reassociation", value, "--out", spec).returncode, 0)
+            for again in (out, self.folder / "again"):
+                done = run("compile", "--model", CNN, "--spec", spec, "--out", again)
+                self.assertEqual(done.returncode, 0, done.stderr)
+            self.assertEqual(tree(out), tree(self.folder / "again"))
+            kernels[value] = json.loads((out / "manifest.json").read_text())["stages"]["schedule"]["kernels"]
+        signatures = {value: [k.get("signature") for k in of] for value, of in kernels.items()}
+        self.assertEqual(signatures["deterministic"], signatures["on"])
+
     def test_reassociation_changes_signatures_and_no_default(self):
         kernels, programs = {}, {}
         for value in ("off", "on"):

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <fstream>
 #include <limits>
 
@@ -21,7 +22,8 @@ HostTensor f32(std::vector<float> values) {
 HostTensor codes(DType dtype, std::vector<std::uint16_t> values) {
   return HostTensor::of<std::uint16_t>(dtype, {static_cast<std::int64_t>(values.size())}, values);
 }
-FixtureTolerance of(DType coarsest, std::vector<HostTensor> outputs, const Numerics& numerics = {}) {
+FixtureTolerance of(DType coarsest, std::vector<HostTensor> outputs,
+                    const Numerics& numerics = {.reassociation = "off"}) {
   return toleranceOf({{}, {}, {}, std::move(outputs), coarsest}, numerics);
 }
 
@@ -48,10 +50,26 @@ TEST(FixtureTolerance, OfTf32IsThatOfF16) {
 }
 
 TEST(FixtureTolerance, OfSumsInAnotherOrderGrowsWithWhatAnOutputHolds) {
+  for (const char* order : {"on", "deterministic"}) {
+    const auto other = of(DType::kF32, {f32({100, -100}), f32({0, 0})}, {.reassociation = order});
+    EXPECT_EQ(other.absolute, (std::vector<std::string>{"1.0e-01", "1e-5"})) << order;
+  }
   const auto tolerance = of(DType::kF32, {f32({100, -100}), f32({0, 0})}, {.reassociation = "on"});
   EXPECT_EQ(tolerance.relative, "1e-3");
   EXPECT_EQ(tolerance.absolute, (std::vector<std::string>{"1.0e-01", "1e-5"}));
   EXPECT_EQ(of(DType::kF16, {codes(DType::kF16, {0x3c00})}, {.reassociation = "on"}).relative, "4e-3");
+}
+
+TEST(FixtureTolerance, OnDevicesSumsKeepTheirOrder) {
+  CompileSpec spec;
+  for (const auto& [target, fallback, order] :
+       {std::array{"cpu:x86-64-v3", "fail", "deterministic"}, std::array{"cuda:sm_90a", "fail", "off"},
+        std::array{"cuda:sm_90a", "cpu", "deterministic"},
+        std::array{"cuda:sm_90a,cpu:x86-64-v3", "fail", "deterministic"}}) {
+    spec.target = target;
+    spec.fallback = fallback;
+    EXPECT_EQ(appliedNumerics(spec).reassociation, order) << target << " " << fallback;
+  }
 }
 
 TEST(FixtureTolerance, OfInt8IsWiderOnlyWhereTheGraphHasBytes) {

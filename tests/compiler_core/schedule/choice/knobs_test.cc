@@ -1,6 +1,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 
 #include "compiler_core/schedule/choice/schedule.h"
 #include "compiler_core/schedule/knobs/block_knobs.h"
@@ -183,6 +184,61 @@ TEST(Knobs, WinogradsTilesAreThereWhereSumsMayBeReassociated) {
   EXPECT_NE(with(2, {1, 64, 56, 56}).find("'winograd' is 2, which needs smaller tiles"), std::string::npos);
   site.shape.notes[kWinogradKnob] = 0;
   EXPECT_FALSE(defaultSchedule(site).schedule.contains(kWinogradKnob));
+}
+
+// A convolution of 3x3 over one image of `size` x `size`.
+Site threeByThree(std::int64_t inputs, std::int64_t channels, std::int64_t size, VectorShape registers) {
+  Site site{{KernelKind::kConvolution,
+             {{1, true}, {channels, true}, {size, true}, {size, true}},
+             3 * 9 * inputs,
+             2,
+             9},
+            registers};
+  site.shape.channelLanes =
+      registers.bits / 32 * (channels % (registers.bits / 8) == 0 ? 4 : 2);  // a panel's
+  site.shape.notes[kWinogradKnob] = inputs;
+  site.reassociation = Reassociation::kDeterministic;
+  return site;
+}
+
+std::int64_t defaultTiles(const Site& site) {
+  return numberOf(defaultSchedule(site).schedule, kWinogradKnob, -1);
+}
+
+constexpr VectorShape kAvx2{256, 12, 2, false}, kAvx512{512, 24, 4, true};
+
+TEST(Knobs, TheDefaultTakesWinogradsTilesWhereTheyCostLessAndAnyOrderWillDo) {
+  for (const VectorShape& registers : {kAvx2, kAvx512}) {
+    for (const auto& [inputs, channels, size] :
+         {std::array<std::int64_t, 3>{64, 64, 56}, {128, 128, 28}, {64, 64, 112}, {32, 32, 56}}) {
+      Site site = threeByThree(inputs, channels, size, registers);
+      const Chosen chosen = defaultSchedule(site);
+      EXPECT_EQ(numberOf(chosen.schedule, kWinogradKnob, -1), 4) << inputs << " " << size;
+      EXPECT_EQ(chosen.rule, "winograd");
+      EXPECT_EQ(refusal(chosen.schedule, site), "");
+      // Tasks for any number of threads.
+      const auto tile = listOf(chosen.schedule, kTileKnob);
+      EXPECT_GE(channels / tile[1] * (size / tile[2]), 4) << text(chosen.schedule);
+      site.reassociation = Reassociation::kOn;
+      EXPECT_EQ(defaultTiles(site), 0);
+      site.reassociation = Reassociation::kOff;
+      EXPECT_EQ(defaultTiles(site), -1) << "there is no such knob";
+      site.reassociation = Reassociation::kDeterministic;
+      site.shape.loops[0].divisible = false;
+      EXPECT_EQ(defaultTiles(site), 0);
+    }
+    // Each weight is used by few tiles: what is read counts more than what is computed.
+    EXPECT_EQ(defaultTiles(threeByThree(1024, 1024, 4, registers)), 0);
+    EXPECT_EQ(defaultTiles(threeByThree(512, 512, 14, registers)), 2);
+  }
+}
+
+// CONVOLUTIONS.md: of fewer channels they are less exact than the bound.
+TEST(Knobs, TheDefaultTakesLargeTilesOfManyInputChannelsAlone) {
+  for (const VectorShape& registers : {kAvx2, kAvx512}) {
+    EXPECT_EQ(defaultTiles(threeByThree(32, 64, 56, registers)), 4);
+    EXPECT_NE(defaultTiles(threeByThree(16, 64, 56, registers)), 4);
+  }
 }
 
 TEST(Knobs, WhatATemplateDoesNotAllowIsRefusedByName) {

@@ -104,6 +104,31 @@ TEST_P(WinogradTiles, GivesTheReferencesResults) {
   }
 }
 
+// The default's own choice: the bits are those of its schedule at 1, 2 and 7 threads (checkText), and the
+// same code comes of every compile.
+TEST(Winograd, IsTheDefaultsWhereAnyFixedOrderWillDo) {
+  const std::string text = textOf({1, 64, 64, 28, 28, {}}, true);
+  const auto codeIn = [&](schedule::Reassociation order) {
+    CheckOptions options;
+    options.stage = "planned";
+    options.reassociation = order;
+    options.absolute = 1e-3;
+    options.onKernel = [](const schedule::KernelFound&) {};
+    return checkText(text, options);
+  };
+  const auto any = codeIn(schedule::Reassociation::kDeterministic),
+             again = codeIn(schedule::Reassociation::kDeterministic),
+             off = codeIn(schedule::Reassociation::kOff), on = codeIn(schedule::Reassociation::kOn);
+  ASSERT_TRUE(any && again && off && on);
+  EXPECT_NE(any->ir.find("kiln.winograd = 4"), std::string::npos);
+  EXPECT_EQ(off->ir.find("kiln.winograd"), std::string::npos);
+  EXPECT_EQ(on->ir.find("kiln.winograd"), std::string::npos);
+  EXPECT_EQ(any->ir, again->ir);
+  EXPECT_EQ(any->outputs, again->outputs);
+  EXPECT_NE(any->outputs, off->outputs);
+  EXPECT_EQ(on->outputs, off->outputs);
+}
+
 // What has other windows or steps, or channels that fill no register.
 TEST(Winograd, IsOfNoOtherConvolution) {
   const auto takes = [](int channels, int results, int window, int stride, int group) {
