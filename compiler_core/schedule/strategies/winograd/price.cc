@@ -10,7 +10,7 @@ double taskCycles(const WinogradTask& task) {
   constexpr double kTransposed = 4, kToPoint = 4, kFromPoint = 1, kResult = 4;
   // Bytes of weights in a cycle: of those that a task before has used, and of those from beyond the core's
   // own caches, as in a network whose weights these do not hold.
-  constexpr double kNearBytes = 32, kFarBytes = 6;
+  constexpr double kNearBytes = 32, kFarBytes = 4;
   const WinogradTiles& tiles = task.tiles;
   const auto count = static_cast<double>(tiles.count()), points = static_cast<double>(tiles.points()),
              positions = static_cast<double>(tiles.rows * tiles.columns),
