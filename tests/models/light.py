@@ -12,8 +12,8 @@ usage: light.py --bin DIR [--suite DIR] [--net NAME]... [--target TARGET]... [--
 For each network:
 1. as given (constant weights, input arange(n)/n): the stated output, rtol 1e-3, atol 1e-7;
 2. with seeded random weights in place of the constants: Kiln's reference evaluator, and ONNX Runtime where the running
-   python has it; every target gives the same bits as the first one, at 1, 2 and 7 threads; contraction off likewise,
-   beside the evaluator;
+   python has it, in the default order of sums for the first target, at 1, 2 and 7 threads; in the model's order every
+   target gives the same bits as the first one; contraction off likewise, beside the evaluator;
 3. one artifact for both x86-64 levels, with the pools and sums on the lower one: the same bits once more;
 4. the memory plan: at most 1.15 times its lower bound.
 """
@@ -38,6 +38,7 @@ except ImportError as missing:
     print(f"light: skipped: {missing} (infra/setup installs the Python tools of the tests)")
     sys.exit(77)
 
+MODELS_ORDER = ("--reassociation", "off")  # of sums: the same under every schedule, and so on every target
 MOST_OVER_BOUND = 1.15
 MOST_EMULATED = 60  # seconds under qemu after which a network does not run there a second time
 
@@ -137,7 +138,7 @@ def over_two_targets(compiler, model, given, wanted, directory):
     written = pathlib.Path(model).read_bytes()
     here = [op for op in where if bytes([0x22, len(op)]) + op.encode() in written]  # op_type, field 4 of a NodeProto
     rules = [part for op in here for part in ("--affinity", f"op:{op}={where[op]}")]
-    compiler.compile(model, f"{high},{low}", directory, options=rules)
+    compiler.compile(model, f"{high},{low}", directory, options=[*rules, *MODELS_ORDER])
     (raw,), _ = compiler.run(directory, [given], [1, 2, 7])
     check(raw == wanted, "other bits in partitions")
     stages = json.loads((directory / "evidence.json").read_text())["stages"]
@@ -162,6 +163,12 @@ def check_network(compiler, path, targets, directory):
     # A classifier that is certain, or that says the same of everything, would agree with any other.
     check(expected.std() > 1e-5 and (expected.max() < 0.98 or expected.min() < 0), f"the outputs say nothing: {facts}")
     foreign = foreign_output(model, given)
+    compiler.compile(model, targets[0], directory / "default")
+    (raw,), _ = compiler.run(directory / "default", [given], [1, 2, 7])
+    got = numpy.frombuffer(raw, numpy.float32).reshape(expected.shape)
+    facts["default order, error to reference"] = float(f"{difference(got, expected):.2g}")
+    check(difference(got, expected) < 1e-3, f"default order: off from the reference evaluator by {difference(got, expected)}")
+    shutil.rmtree(directory / "default")
     bits, emulated = {}, 0.0
     for contraction in ("on", "off"):
         for target in targets:
@@ -169,7 +176,7 @@ def check_network(compiler, path, targets, directory):
                 facts[f"{target} contraction off"] = f"not run: {emulated:.0f} s under qemu with contraction on"
                 continue
             artifact = directory / f"{target.replace(':', '-')}-{contraction}"
-            compiler.compile(model, target, artifact, contraction)
+            compiler.compile(model, target, artifact, contraction, options=MODELS_ORDER)
             # Threads under qemu cost as much and show as little.
             (raw,), seconds = compiler.run(artifact, [given], [2] if target == ARM else [1, 2, 7])
             emulated = max([emulated, *seconds.values()] if target == ARM else [emulated])

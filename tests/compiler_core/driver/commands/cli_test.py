@@ -372,6 +372,11 @@ class Cli(unittest.TestCase):
         self.assertTrue(all(item["passed"] for item in items), items)
         names = {item["name"].rsplit(":", 1)[0] for item in items if item["kind"] == "fixture"}
         self.assertEqual(names, {"profile " + p["name"] for p in fixtures["profiles"]})
+        # How exact the artifact is beside the reference evaluator.
+        for item in items:
+            if item["kind"] == "fixture":
+                self.assertEqual(set(item["measured"]), {"maxAbsolute", "maxRelative", "rmsRelative"}, item)
+                self.assertLess(float(item["measured"]["rmsRelative"]), 1e-5, item)
 
     def test_budgets(self):
         out = self.folder / "o"
