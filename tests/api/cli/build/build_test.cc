@@ -56,6 +56,16 @@ TEST_F(KilnBuild, SaysWhichNumericsAreWanted) {
   EXPECT_EQ(kiln({"build", "model.onnx", "--reassociation", "some"}).exit, 2);
 }
 
+TEST_F(KilnBuild, SumsHaveTheOrderOfTheScheduleUnlessAnotherIsWanted) {
+  succeeds();
+  file("model.onnx", testing_support::emptyModel());
+  const auto built = kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(built.exit, 0) << built.err;
+  ASSERT_EQ(farm.script.submitted.size(), 1u);
+  const auto numerics = parseJson(farm.script.submitted[0].spec_json())->at("numerics");
+  EXPECT_EQ(numerics.at("reassociation"), "deterministic");
+}
+
 // Somebody wrote another artifact into the job's row: as well signed, but not what was asked for.
 TEST_F(KilnBuild, AnArtifactOfSomethingElseIsExit5) {
   file("model.onnx", testing_support::emptyModel());
