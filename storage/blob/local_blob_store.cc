@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <map>
 
 #include "storage/blob/local_blob_writer.h"
 #include "storage/blob/local_sweep.h"
@@ -125,7 +126,7 @@ Result<std::unique_ptr<BlobWriter>> LocalBlobStore::beginWrite(const std::string
                                                                const Digest& digest) {
   if (readOnly_) return fail(Code::kPermissionDenied, "the blob store was opened read-only");
   if (digest.size == 0) return std::make_unique<EmptyBlobWriter>(digest);
-  KILN_TRY(directory_->prepare(instance, digest));
+  KILN_TRY(directory_->prepare(instance));
   KILN_ASSIGN(Staged staged, stage(digest));
   return std::make_unique<LocalBlobWriter>(*this, instance, std::move(staged));
 }
@@ -134,7 +135,6 @@ Status LocalBlobStore::name(Staged& staged, const std::string& references) {
   std::string path = directory_->blobPath(staged.digest);
   const TimePoint now = clock_.now();
   KILN_TRY(touch(staged.path, now));
-  KILN_ASSIGN(UniqueFd names, directory_->lockNames(StoreDirectory::Sharing::kShared));
   const std::string reference = references + "/" + staged.digest.hex();
   directory_->clear(path);
   directory_->clear(reference);
@@ -153,13 +153,40 @@ void LocalBlobStore::markSynced(int blob, int reference) {
 }
 
 Status LocalBlobStore::publish(const std::string& instance, Staged& staged) {
-  KILN_ASSIGN(std::string references, directory_->referenceDirectory(instance));
-  KILN_TRY(syncFile(staged.fd.get(), "blob store: fsync"));
-  KILN_TRY(name(staged, references));
-  KILN_TRY(syncDirectory(directory_->blobShard(staged.digest)));
-  KILN_TRY(syncDirectory(references));
-  finish(staged);
-  return {};
+  return publishFew(instance, std::span(&staged, 1)).front();
+}
+
+// What is said of all that has no error of its own yet.
+void LocalBlobStore::nameAll(std::span<Staged> group, const std::string& references,
+                             std::vector<Status>& statuses) {
+  const auto names = directory_->lockNames(StoreDirectory::Sharing::kShared);
+  for (std::size_t i = 0; i < group.size(); ++i)
+    if (statuses[i]) statuses[i] = names ? name(group[i], references) : fail(names.error());
+}
+
+// The write-back of all files begins before the first is waited for, so that the others find little left to
+// do; and a directory is synced once, however many of the names are in it.
+std::vector<Status> LocalBlobStore::publishFew(const std::string& instance, std::span<Staged> group) {
+  std::vector<Status> statuses(group.size());
+  const auto references = directory_->referenceDirectory(instance);
+  if (!references) return std::vector<Status>(group.size(), fail(references.error()));
+  for (const Staged& staged : group)
+    if (group.size() > 1) ::sync_file_range(staged.fd.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+  for (std::size_t i = 0; i < group.size(); ++i)
+    statuses[i] = syncFile(group[i].fd.get(), "blob store: fsync");
+  nameAll(group, *references, statuses);
+  std::map<std::string, Status> synced;
+  const auto sync = [&](const std::string& directory) {
+    const auto [at, isNew] = synced.try_emplace(directory);
+    if (isNew) at->second = syncDirectory(directory);
+    return at->second;
+  };
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    if (statuses[i]) statuses[i] = sync(directory_->blobShard(group[i].digest));
+    if (statuses[i]) statuses[i] = sync(*references);
+    if (statuses[i]) finish(group[i]);
+  }
+  return statuses;
 }
 
 // Each fsync waits for the disk to empty its cache, so a group syncs the file system twice instead of every
@@ -167,14 +194,14 @@ Status LocalBlobStore::publish(const std::string& instance, Staged& staged) {
 std::vector<Status> LocalBlobStore::publishGroup(const std::string& instance, std::span<Staged> group) {
   std::vector<Status> statuses(group.size());
   const int anyFile = group.front().fd.get();
-  auto nameAll = [&]() -> Status {
+  const auto publishAll = [&]() -> Status {
     KILN_ASSIGN(std::string references, directory_->referenceDirectory(instance));
     if (::syncfs(anyFile) != 0) return fail(errnoError(errno, "blob store: syncfs"));
-    for (std::size_t i = 0; i < group.size(); ++i) statuses[i] = name(group[i], references);
+    nameAll(group, references, statuses);
     if (::syncfs(anyFile) != 0) return fail(errnoError(errno, "blob store: syncfs"));
     return {};
   };
-  if (Status named = nameAll(); !named) std::fill(statuses.begin(), statuses.end(), named);
+  if (Status named = publishAll(); !named) std::fill(statuses.begin(), statuses.end(), named);
   for (std::size_t i = 0; i < group.size(); ++i)
     if (statuses[i]) finish(group[i]);
   return statuses;
@@ -190,7 +217,7 @@ std::vector<Status> LocalBlobStore::putBatch(const std::string& instance, std::s
   std::vector<Status> statuses(blobs.size());
   auto prepare = [&](const BlobBytes& blob) -> Result<Staged> {
     if (readOnly_) return fail(Code::kPermissionDenied, "the blob store was opened read-only");
-    KILN_TRY(directory_->prepare(instance, blob.digest));
+    KILN_TRY(directory_->prepare(instance));
     if (Digest actual = digestOf(blob.bytes); actual != blob.digest)
       return fail(wrongDigest(blob.digest, actual));
     KILN_ASSIGN(Staged staged, stage(blob.digest));
@@ -212,11 +239,9 @@ std::vector<Status> LocalBlobStore::putBatch(const std::string& instance, std::s
       group.push_back(std::move(*staged));
       members.push_back(i);
     }
-    std::vector<Status> published;
-    if (group.size() >= kSyncfsFiles)
-      published = publishGroup(instance, group);
-    else
-      for (Staged& staged : group) published.push_back(publish(instance, staged));
+    if (group.empty()) continue;
+    std::vector<Status> published =
+        group.size() >= kSyncfsFiles ? publishGroup(instance, group) : publishFew(instance, group);
     for (std::size_t i = 0; i < members.size(); ++i) statuses[members[i]] = std::move(published[i]);
   }
   return statuses;

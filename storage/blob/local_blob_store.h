@@ -70,8 +70,11 @@ class LocalBlobStore final : public BlobStore, public BlobSweeper {
   Status makeRoom(Staged& staged, std::uint64_t bytes);
   // Makes a staged blob durable, then visible to the instance.
   Status publish(const std::string& instance, Staged& staged);
+  // The same of several, in one go.
+  std::vector<Status> publishFew(const std::string& instance, std::span<Staged> group);
   std::vector<Status> publishGroup(const std::string& instance, std::span<Staged> group);
-  // Renames into place and adds the instance's reference; not yet durable.
+  void nameAll(std::span<Staged> group, const std::string& references, std::vector<Status>& statuses);
+  // Renames into place and adds the instance's reference; not yet durable. The caller shares the names.
   Status name(Staged& staged, const std::string& references);
   // Once both names of it are durable.
   void finish(const Staged& staged);

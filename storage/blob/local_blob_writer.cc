@@ -33,8 +33,8 @@ LocalBlobWriter::LocalBlobWriter(LocalBlobStore& store, std::string instance, Lo
 Status LocalBlobWriter::write(Bytes bytes) {
   if (bytes.size() > staged_.digest.size - written_) return fail(tooManyBytes(staged_.digest));
   KILN_TRY(store_.makeRoom(staged_, written_ + bytes.size()));
-  KILN_TRY(writeAll(staged_.fd.get(), bytes, "blob store: writing"));
   hasher_.update(bytes);
+  KILN_TRY(writeAll(staged_.fd.get(), bytes, "blob store: writing"));
   written_ += bytes.size();
   staged_.space.place(written_);
   if (written_ - flushed_ >= kFlushBytes) {

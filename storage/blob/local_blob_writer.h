@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "storage/blob/behind_hasher.h"
 #include "storage/blob/local_blob_store.h"
 
 namespace kiln::storage {
@@ -30,7 +31,7 @@ class LocalBlobWriter final : public BlobWriter {
   LocalBlobStore& store_;
   std::string instance_;
   LocalBlobStore::Staged staged_;
-  Hasher hasher_;
+  BehindHasher hasher_;
   std::uint64_t written_ = 0;
   std::uint64_t flushed_ = 0;  // bytes whose write-back has been started
 };

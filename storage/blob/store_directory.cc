@@ -146,11 +146,21 @@ Status StoreDirectory::prepareDirectory(const std::string& path) {
   return {};
 }
 
-Status StoreDirectory::prepare(const std::string& instance, const Digest& digest) {
+Status StoreDirectory::prepare(const std::string& instance) {
   KILN_ASSIGN(std::string references, referenceDirectory(instance));
   const MutexLock lock(mutex_);
   KILN_TRY(prepareDirectory(references));
-  return prepareDirectory(blobShard(digest));
+  return shardsPrepared_ ? Status() : prepareShards();
+}
+
+// All of them at the first write, for one sync of the directory that they are in.
+Status StoreDirectory::prepareShards() {
+  const std::string blobs = root_ + "/blobs";
+  for (int shard = 0; shard < 256; ++shard)
+    KILN_TRY(makeDirectory(fmt::format("{}/{:02x}", blobs, shard), 0700));
+  KILN_TRY(syncDirectory(blobs));
+  shardsPrepared_ = true;
+  return {};
 }
 
 // A descriptor of its own each time: flock() belongs to the open file, not to the thread.

@@ -52,8 +52,8 @@ class StoreDirectory {
   std::string tempPath();
   Result<std::string> referenceDirectory(const std::string& instance) const;
   Result<std::string> referencePath(const std::string& instance, const Digest& digest) const;
-  // Makes sure that the directories which a blob of this instance goes to exist and are durable themselves.
-  Status prepare(const std::string& instance, const Digest& digest);
+  // Makes sure that the directories which blobs of this instance go to exist and are durable themselves.
+  Status prepare(const std::string& instance);
   // A reference is touched when it is older than this, so that asking often costs nothing; a sweep waits for
   // as much longer.
   static constexpr Duration kTouchAfter = std::chrono::seconds(60);
@@ -71,6 +71,7 @@ class StoreDirectory {
   Status create();
   Status startTemp();
   Status prepareDirectory(const std::string& path) KILN_REQUIRES(mutex_);
+  Status prepareShards() KILN_REQUIRES(mutex_);
   Status checkFormat() const;
   void removeAbandonedTemp() const;
 
@@ -80,6 +81,7 @@ class StoreDirectory {
   Mutex mutex_;
   std::uint64_t nextName_ KILN_GUARDED_BY(mutex_) = 0;
   std::unordered_set<std::string> prepared_ KILN_GUARDED_BY(mutex_);  // durable directories
+  bool shardsPrepared_ KILN_GUARDED_BY(mutex_) = false;               // likewise all of blobs/
 };
 
 }  // namespace kiln::storage

@@ -132,7 +132,7 @@ TEST_F(StoreDurability, ARepairedBlobIsKept) {
 TEST_F(StoreDurability, ABlobThatIsSaidToBeThereIsKept) {
   const auto asker = open(at("store"));
   ASSERT_NE(asker, nullptr);
-  for (const std::size_t count : {1u, 40u})
+  for (const std::size_t count : {1u, 3u, 40u})
     for (const bool fails : {false, true}) {
       const std::string name = std::to_string(count) + (fails ? " failing" : " passing");
       std::vector<std::string> blobs;
