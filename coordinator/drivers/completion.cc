@@ -23,6 +23,7 @@
 #include "manifest/statement/check_statement.h"
 #include "signing/receipt/receipt.h"
 #include "storage/index/jobs/job_repository.h"
+#include "storage/postgres/commit_soon.h"
 
 namespace kiln::service {
 namespace {
@@ -244,8 +245,12 @@ Result<std::vector<index::JobKey>> Completion::settle(const queue::LeaseKey& key
   {
     KILN_ASSIGN(auto connection, stores_.database.acquire());
     KILN_ASSIGN(run, leasing_.queue.find(*connection, key));
-    // Rehashing may take its time.
-    if (run) KILN_TRY(leasing_.queue.keepForResult(*connection, key));
+    // Rehashing may take its time. What is lost with the power is a lease that ends early.
+    if (run)
+      KILN_TRY(connection->transact([&](postgres::Connection& c) -> Result<bool> {
+        KILN_TRY(postgres::commitSoon(c));
+        return leasing_.queue.keepForResult(c, key);
+      }));
     if (run) job = spanOf(observers_.tracing, *connection, {run->instance, run->jobId});
   }
   if (!run) {

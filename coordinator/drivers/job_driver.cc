@@ -15,6 +15,7 @@
 #include "storage/index/jobs/execution_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
+#include "storage/postgres/commit_soon.h"
 
 namespace kiln::service {
 namespace {
@@ -64,6 +65,7 @@ Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connec
     KILN_TRY(endUnwatched(planning.stores.clock.now(), leasing.graceUntil, connection, out));
   KILN_ASSIGN(out.carriedOut, applyInDatabase(planning.stores.clock, leasing, connection, out.snapshot,
                                               out.delivery, out.step));
+  if (!out.carriedOut) KILN_TRY(postgres::commitSoon(connection));  // there is nothing but the lock
   return out;
 }
 

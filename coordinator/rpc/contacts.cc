@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "coordinator/farm/log.h"
+#include "storage/postgres/commit_soon.h"
 
 namespace kiln::service {
 namespace {
@@ -47,7 +48,11 @@ Result<bool> Contacts::touch(const index::WorkerRecord& worker, const Digest& de
     written_ = now;
     due.swap(touched_);
   }
-  const auto written = stores_.database.transact([&](Connection& c) { return index::touchWorkers(c, due); });
+  // Calls that are forgotten with the power are made again.
+  const auto written = stores_.database.transact([&](Connection& c) -> Result<std::vector<Name>> {
+    KILN_TRY(postgres::commitSoon(c));
+    return index::touchWorkers(c, due);
+  });
   bool known = true;
   const MutexLock lock(mutex_);
   for (const index::WorkerContact& one : due) {
@@ -61,7 +66,8 @@ Result<bool> Contacts::touch(const index::WorkerRecord& worker, const Digest& de
 }
 
 Status Contacts::store(const index::WorkerRecord& worker, const Digest& description) {
-  KILN_ASSIGN(const bool stored, stores_.database.transact([&](Connection& c) {
+  KILN_ASSIGN(const bool stored, stores_.database.transact([&](Connection& c) -> Result<bool> {
+    KILN_TRY(postgres::commitSoon(c));
     return index::upsertWorker(c, worker, worker.lastContact - lease_);
   }));
   if (!stored) {

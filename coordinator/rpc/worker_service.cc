@@ -1,6 +1,8 @@
 #include "coordinator/rpc/worker_service.h"
 
 #include <fmt/format.h>
+#include <google/protobuf/io/coded_stream.h>
+#include <google/protobuf/io/zero_copy_stream_impl_lite.h>
 
 #include <algorithm>
 #include <limits>
@@ -13,6 +15,7 @@
 #include "coordinator/view/job_view.h"
 #include "manifest/base/printable.h"
 #include "storage/index/fleet/worker_repository.h"
+#include "storage/postgres/commit_soon.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::service {
@@ -45,6 +48,19 @@ std::string cleanStage(const std::string& stage) {
 bool canBeOurs(const v1::LeaseReport& report) {
   return report.lease_id().find('\0') == std::string::npos &&
          report.epoch() <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
+}
+
+// Of the same description the same bytes: those of a map have another order each time otherwise, and what has
+// not changed would be stored with every call.
+std::string sameBytes(const v1::WorkerDescription& description) {
+  std::string bytes;
+  {
+    google::protobuf::io::StringOutputStream stream(&bytes);
+    google::protobuf::io::CodedOutputStream out(&stream);
+    out.SetSerializationDeterministic(true);
+    description.SerializeToCodedStream(&out);
+  }
+  return bytes;
 }
 
 // Bounded, and names fit for terminals and logs as they are. Devices are checked by claimedDevices().
@@ -97,7 +113,7 @@ Status WorkerService::remember(const Caller& caller, bool draining) {
   record.peerAddress = caller.peerAddress;
   record.instances = caller.identity().instances;
   record.certificate = digestOf(caller.description.certificate_pem());
-  record.description = caller.description.SerializeAsString();
+  record.description = sameBytes(caller.description);
   record.targets = caller.claim.targets;
   record.runs = queue::servedBy(caller.claim.devices, false);
   record.emulates = emulated(caller.claim.devices);
@@ -146,9 +162,12 @@ Status WorkerService::takeProgress(const Caller& caller, const v1::SynchronizeRe
     if (current &&
         (stage != held->stage || !held->expires ||
          std::min(until, held->deadline.value_or(until)) - *held->expires >= lease / kExtendAfter)) {
-      KILN_ASSIGN(auto connection, stores_.database.acquire());
       const queue::LeaseKey key{report.lease_id(), report.epoch(), caller.identity()};
-      KILN_ASSIGN(current, leasing_.queue.extend(*connection, key, stage));
+      KILN_ASSIGN(current, stores_.database.transact([&](Connection& c) -> Result<bool> {
+        KILN_TRY(postgres::commitSoon(
+            c));  // a lease that lost its extension ends early, and its run is given out again
+        return leasing_.queue.extend(c, key, stage);
+      }));
     }
     if (!current) response.add_forget(report.lease_id());
   }

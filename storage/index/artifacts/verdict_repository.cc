@@ -31,6 +31,11 @@ Result<bool> arePoliciesInForce(Connection& connection, const Digest& policies) 
 }
 
 Status setBasis(Connection& connection, const std::string& instance, const Digest& basis, TimePoint now) {
+  // Mostly it has not changed, and an upsert would lock the row and have its lock written to the disk.
+  KILN_ASSIGN(const Rows same,
+              connection.execute("SELECT FROM instance_policies WHERE instance = $1 AND basis = $2",
+                                 {instance, hashParam(basis)}));
+  if (same.affected() > 0) return {};
   KILN_ASSIGN(const Rows changed,
               connection.execute("INSERT INTO instance_policies AS p VALUES ($1, $2) ON CONFLICT (instance) "
                                  "DO UPDATE SET basis = excluded.basis WHERE p.basis <> excluded.basis",

@@ -45,6 +45,22 @@ TEST_F(WorkerServiceTest, AContactIsStoredAgainAfterAThirdOfALease) {
   EXPECT_EQ(lastContact(), first + third);
 }
 
+// A map of protobuf has no order: whoever compared its bytes would find each call another worker's.
+TEST_F(WorkerServiceTest, AWorkerWithManyFactsIsStoredOnce) {
+  auto one = worker("w1");
+  for (int i = 0; i < 20; ++i)
+    (*one->description.mutable_facts())["fact " + std::to_string(i)] = std::to_string(i);
+  ASSERT_TRUE(one->synchronize({}));
+  const auto version = [&] {
+    return pool_.execute("SELECT xmin::text AS v FROM fleet")->first([](const postgres::Row& row) {
+      return row.get<std::string>("v");
+    });
+  };
+  const std::string stored = version().value().value();
+  for (int i = 0; i < 10; ++i) ASSERT_TRUE(one->synchronize({}));
+  EXPECT_EQ(version().value().value(), stored);
+}
+
 // Many calls at once are one write.
 TEST_F(WorkerServiceTest, ContactsOfASecondAreStoredTogether) {
   auto one = worker("w1"), two = worker("w2");

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "storage/index/artifacts/artifact_repository.h"
+#include "storage/index/artifacts/verdict_repository.h"
 #include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/result_repository.h"
@@ -46,6 +47,23 @@ class IndexTest : public ::testing::Test {
 
 TEST_F(IndexTest, MigrationsMayBeRepeated) {
   EXPECT_TRUE(postgres::migrate(connection_, migrations()));
+}
+
+// A coordinator says it each second: a row that is locked for it would be written to the disk each time.
+TEST_F(IndexTest, ABasisThatStandsIsLeftAlone) {
+  const Digest basis{digestOf(std::string_view("b")).hash, 0};
+  ASSERT_TRUE(setBasis(connection_, "default", basis, kStart));
+  const auto touched = [&] {
+    return connection_.execute("SELECT xmin::text || ' ' || xmax::text AS v FROM instance_policies")
+        ->first([](const postgres::Row& row) { return row.get<std::string>("v"); })
+        .value()
+        .value();
+  };
+  const std::string before = touched();
+  ASSERT_TRUE(setBasis(connection_, "default", basis, kStart));
+  EXPECT_EQ(touched(), before);
+  ASSERT_TRUE(setBasis(connection_, "default", {digestOf(std::string_view("c")).hash, 0}, kStart));
+  EXPECT_NE(touched(), before);
 }
 
 // By which a coordinator that starts knows whether workers could report meanwhile.

@@ -5,6 +5,7 @@
 #include <future>
 #include <limits>
 
+#include "storage/postgres/commit_soon.h"
 #include "storage/postgres/conninfo.h"
 #include "tests/support/postgres_server.h"
 
@@ -47,6 +48,39 @@ TEST(Connection, ValuesTravelUnchanged) {
   EXPECT_EQ(roundTrip<std::optional<std::string>>(connection, "text", std::nullopt).value().value(),
             std::nullopt);
   EXPECT_EQ(roundTrip<std::optional<int>>(connection, "int", std::optional<int>(7)).value().value(), 7);
+}
+
+// How many of 50 transactions returned before the server had flushed what they wrote, with whose commit the
+// server's own writer races.
+int returnedBeforeTheDisk(bool soon) {
+  Connection connection = connect();
+  EXPECT_TRUE(
+      connection.executeScript("SET synchronous_commit = on; "
+                               "CREATE TABLE IF NOT EXISTS logged_v (v int)"));
+  int out = 0;
+  for (int i = 0; i < 50; ++i) {
+    std::string written;
+    EXPECT_TRUE(connection.transact([&](Connection& c) -> Status {
+      if (soon) KILN_TRY(commitSoon(c));
+      KILN_ASSIGN(const Rows rows,
+                  c.execute("WITH new AS (INSERT INTO logged_v VALUES (1) RETURNING v) SELECT v FROM new"));
+      KILN_ASSIGN(const Rows at, c.execute("SELECT pg_current_wal_insert_lsn()::text AS at"));
+      written = at[0].get<std::string>("at");
+      return rows.size() == 1 ? Status() : fail(Code::kInternal, "nothing was inserted");
+    }));
+    const Rows flushed =
+        connection.execute("SELECT pg_current_wal_flush_lsn() >= $1::pg_lsn AS is", {written}).value();
+    if (!flushed[0].get<bool>("is")) ++out;
+  }
+  EXPECT_EQ(connection.execute("SELECT FROM logged_v")->affected(), 50) << "seen by everybody all the same";
+  EXPECT_TRUE(connection.executeScript("DROP TABLE logged_v"));
+  return out;
+}
+
+TEST(Connection, ACommitWaitsForTheDiskUnlessItsBodySaysThatItNeedNot) {
+  EXPECT_EQ(returnedBeforeTheDisk(false), 0);
+  EXPECT_GT(returnedBeforeTheDisk(true), 0);
+  EXPECT_EQ(returnedBeforeTheDisk(false), 0) << "said by one transaction of another";
 }
 
 // In every kind of parameter that carries text; bytes are bytes.
