@@ -178,8 +178,8 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   observers_.reached(kPointSigned);
   index::BundleRecord compile{
       digestOf(publication.compile), {}, kCompileType, key.id, record.bundle.recorded};
-  KILN_TRY(keepBundle(judging_.stores.blobs, key.instance, signedBundles->at(0), record.bundle));
-  KILN_TRY(keepBundle(judging_.stores.blobs, key.instance, signedBundles->at(1), compile));
+  index::BundleRecord* const records[] = {&record.bundle, &compile};
+  KILN_TRY(keepBundles(judging_.stores.blobs, key.instance, *signedBundles, records));
   observers_.reached(kPointBundleStored);
 
   {

@@ -45,9 +45,19 @@ Status readMentions(std::string_view bundle, index::BundleRecord& record) {
 
 Status keepBundle(storage::BlobStore& blobs, const std::string& instance, const std::string& bundle,
                   index::BundleRecord& record) {
-  record.bundle = digestOf(bundle);
-  KILN_TRY(readMentions(bundle, record));
-  KILN_TRY(storage::putBlob(blobs, instance, record.bundle, asBytes(bundle)));
+  index::BundleRecord* one[] = {&record};
+  return keepBundles(blobs, instance, std::span(&bundle, 1), one);
+}
+
+Status keepBundles(storage::BlobStore& blobs, const std::string& instance,
+                   std::span<const std::string> bundles, std::span<index::BundleRecord* const> records) {
+  std::vector<storage::BlobBytes> all;
+  for (std::size_t i = 0; i < bundles.size(); ++i) {
+    records[i]->bundle = digestOf(bundles[i]);
+    KILN_TRY(readMentions(bundles[i], *records[i]));
+    all.push_back({records[i]->bundle, asBytes(bundles[i])});
+  }
+  for (const Status& kept : blobs.putBatch(instance, all)) KILN_TRY(kept);
   return {};
 }
 

@@ -19,6 +19,9 @@ Status readMentions(std::string_view bundle, index::BundleRecord& record);
 // above.
 Status keepBundle(storage::BlobStore& blobs, const std::string& instance, const std::string& bundle,
                   index::BundleRecord& record);
+// The same of several, each with the record at its place, in one go of the store.
+Status keepBundles(storage::BlobStore& blobs, const std::string& instance,
+                   std::span<const std::string> bundles, std::span<index::BundleRecord* const> records);
 
 // Reads what an earlier release stored, or what was stored in haste, from the CAS. Thread safe; any number of
 // coordinators may read at once.
