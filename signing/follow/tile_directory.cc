@@ -3,9 +3,14 @@
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cerrno>
+#include <cstdio>
 #include <filesystem>
+#include <map>
 #include <set>
+#include <vector>
 
 #include "manifest/base/durable_file.h"
 #include "signing/follow/tile_limits.h"
@@ -31,6 +36,32 @@ Status makeDirectories(const std::string& root, const std::string& path, std::se
     }
     if (slash == path.npos) return {};
   }
+}
+
+// replaceFile() of several, path to content. Their write-back begins together and each folder is synced once,
+// so that they take little longer than one. After an error some of them may be new.
+Status replaceAll(const std::map<std::string, std::string_view>& files) {
+  constexpr char kFresh[] = ".new";
+  std::vector<UniqueFd> written;
+  for (const auto& [path, content] : files) {
+    const std::string fresh = path + kFresh;
+    ::unlink(fresh.c_str());  // of a process that was killed, or a trap
+    KILN_ASSIGN(UniqueFd file, openFile(fresh, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0644, fresh));
+    KILN_TRY(writeAll(file.get(), asBytes(content), fresh));
+    ::sync_file_range(file.get(), 0, 0, SYNC_FILE_RANGE_WRITE);
+    written.push_back(std::move(file));
+  }
+  std::set<std::string> folders;
+  auto file = written.begin();
+  for (const auto& [path, content] : files) {
+    const std::string fresh = path + kFresh;
+    KILN_TRY(syncFile(file->get(), fresh));
+    KILN_TRY((file++)->close(fresh));
+    if (::rename(fresh.c_str(), path.c_str()) != 0) return fail(errnoError(errno, path));
+    folders.insert(folderOf(path));
+  }
+  for (const std::string& folder : folders) KILN_TRY(syncDirectory(folder));
+  return {};
 }
 
 }  // namespace
@@ -87,11 +118,13 @@ TimePoint WritableTiles::publishedAt() const {
 
 Status WritableTiles::write(const TileMap& tiles) {
   std::set<std::string> changed;
+  std::map<std::string, std::string_view> files;
   for (const auto& [path, bytes] : tiles) {
     const std::string name = tiles_.directory() + "/" + path.text();
     KILN_TRY(makeDirectories(tiles_.directory(), parentOf(name), changed));
-    KILN_TRY(replaceFile(name, bytes));
+    files.emplace(name, bytes);
   }
+  KILN_TRY(replaceAll(files));
   for (const std::string& directory : changed) KILN_TRY(syncDirectory(directory));
   return {};
 }
