@@ -7,6 +7,10 @@ import re
 import subprocess
 
 
+# Program -> what it loads by itself once it needs it (storage/late_curl).
+LATE = {"kiln": ["libcurl.so.4"]}
+
+
 class Missing(Exception):
     """Something that an image needs and this machine lacks; says the next step."""
 
@@ -30,6 +34,13 @@ def libraries(program):
             path = named.group(1) or named.group(2)
             # /lib and /lib64 are links into /usr.
             found["usr" + path if path.startswith("/lib") else path[1:]] = os.path.realpath(path)
+    for name in LATE.get(program.name, []):
+        known = re.search(rf"^\s*{re.escape(name)} .*=> (/\S+)$", said("/sbin/ldconfig", "-p"), re.M)
+        if not known:
+            raise Missing(f"{name} is not there; run infra/setup")
+        path = pathlib.Path(known.group(1))
+        found["usr" + str(path) if str(path).startswith("/lib") else str(path)[1:]] = os.path.realpath(path)
+        found.update(libraries(path))
     return found
 
 

@@ -108,5 +108,15 @@ TEST(Programs, OfTheSignerAndTheLogNameTheFileThatTheyRefuse) {
     }
 }
 
+// Its start is part of every build: looking symbols up in the libraries of gRPC and libcurl would be most of
+// it.
+TEST(Programs, KilnStartsWithoutTheLibrariesOfGrpcAndCurl) {
+  const Said loaded = run(std::string("LD_TRACE_LOADED_OBJECTS=1 '") + KILN_PROGRAM + "'");
+  EXPECT_NE(loaded.text.find("libcrypto"), std::string::npos) << loaded.text;
+  for (const char* library :
+       {"libgrpc", "libabsl", "libprotobuf", "libcares", "libre2", "libcurl", "libldap"})
+    EXPECT_EQ(loaded.text.find(library), std::string::npos) << loaded.text;
+}
+
 }  // namespace
 }  // namespace kiln
