@@ -67,7 +67,9 @@ Client::Client(ClientOptions options, std::shared_ptr<storage::Endpoints> endpoi
     : options_(std::move(options)),
       retryPolicy_(options_.retryTimeout, pausing(options_.waiting, endpoints)),
       endpoints_(std::move(endpoints)),
-      coordinator_(std::make_unique<storage::RemoteBlobStore>(endpoints_)),
+      // blobs_ hashes what is read.
+      coordinator_(std::make_unique<storage::RemoteBlobStore>(
+          endpoints_, storage::RemoteBlobStoreOptions{.hashesReads = false})),
       remote_(std::make_unique<storage::DirectBlobStore>(endpoints_, *coordinator_)),
       blobs_(std::make_unique<RetryingBlobStore>(*remote_, retryPolicy_,
                                                  [this](Error error) { return explain(std::move(error)); })) {

@@ -4,6 +4,7 @@
 #include <chrono>
 #include <optional>
 
+#include "storage/blob/behind_hasher.h"
 #include "storage/remote/remote_blob_store.h"
 
 namespace kiln::client {
@@ -11,8 +12,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-// The bytes of one read, from one answer or from several. After the first cut the newest message is held
-// back until all of them are known to be right: only an answer that is whole was checked by the store.
+// The bytes of one read, from one answer or from several. Of a whole blob they are hashed, beside what the
+// receiver does with them, and the newest message is held back until all of them are known to be right. Of a
+// range the server's check counts.
 class Spliced {
  public:
   Spliced(const Digest& digest, std::uint64_t offset, std::uint64_t length, const storage::ByteSink& sink)
@@ -33,13 +35,13 @@ class Spliced {
 
   Status take(Bytes bytes) {
     taken_ += bytes.size();
-    if (whole_) hasher_.update(bytes);
-    if (!cut_) return receiver_ = sink_(bytes);
+    if (!whole_) return receiver_ = sink_(bytes);
+    hasher_.update(bytes);
     receiver_ = handOn();
     held_.assign(reinterpret_cast<const char*>(bytes.data()), bytes.size());
     return receiver_;
   }
-  // Once, after the last answer, if there was a cut.
+  // Once, after the last answer.
   Status finish() {
     if (whole_ && hasher_.finish() != digest_)
       return fail(Code::kDataLoss, "what the server sent for " + digest_.text() + " does not have that hash");
@@ -47,14 +49,18 @@ class Spliced {
   }
 
  private:
-  Status handOn() { return held_.empty() ? Status{} : sink_(asBytes(std::exchange(held_, {}))); }
+  Status handOn() {
+    const Status given = held_.empty() ? Status{} : sink_(asBytes(held_));
+    held_.clear();
+    return given;
+  }
 
   const Digest& digest_;
   const storage::ByteSink& sink_;
   std::uint64_t wanted_, taken_ = 0;
   const bool whole_;
   bool cut_ = false;
-  Hasher hasher_;
+  storage::BehindHasher hasher_;
   std::string held_;
   Status receiver_;
 };
@@ -90,7 +96,7 @@ Status RetryingBlobStore::read(const std::string& instance, const Digest& digest
                         : base_.read(instance, digest, offset + bytes.taken(), rest, receive);
     if (status) {
       attempts.answered();
-      return bytes.cut() ? bytes.finish() : status;
+      return bytes.finish();
     }
     if (!bytes.receiver()) return status;
     Error error = explain_(std::move(status).error());

@@ -24,9 +24,9 @@ class Staging {
   // `name` is relative and plain; folders are made as needed. Files are read-only once written.
   Status write(const std::string& name, Bytes bytes);
 
-  // Streams a blob into a file, hashing on the way; `sink` may be null and sees the bytes too. kDataLoss
-  // (exitCode 5) if what arrives is longer, shorter or other than `digest`; a source that does not end is
-  // stopped at the declared size.
+  // Streams a blob into a file. kDataLoss (exitCode 5) if what arrives is longer, shorter or other than
+  // `digest`; a source that does not end is stopped at the declared size. With a `sink`, which sees the bytes
+  // too, it is the caller who hashes them there, so that it is done once; without one they are hashed here.
   Status download(const std::string& name, const Digest& digest, storage::BlobStore& store,
                   const std::string& instance, const storage::ByteSink& sink);
 

@@ -50,10 +50,11 @@ class VerifyingSink {
 // What has come of one read, from one server or from several.
 class RemoteBlobStore::Download {
  public:
-  Download(const Digest& digest, std::uint64_t offset, std::uint64_t length, const ByteSink& sink)
+  Download(const Digest& digest, std::uint64_t offset, std::uint64_t length, const ByteSink& sink,
+           bool hashes)
       : digest_(digest),
         offset_(offset),
-        whole_(offset == 0 && (length == 0 || length >= digest.size)),
+        checks_(hashes && offset == 0 && (length == 0 || length >= digest.size)),
         left_(offset > digest.size ? 0 : digest.size - offset),
         limit_(std::min(length, digest.size)),
         sink_(sink),
@@ -78,7 +79,7 @@ class RemoteBlobStore::Download {
     left_ -= data.size();
     offset_ += data.size();
     if (limit_ != 0) limit_ = left_;
-    return local_ = whole_ ? checked_.take(std::move(data)) : sink_(asBytes(data));
+    return local_ = checks_ ? checked_.take(std::move(data)) : sink_(asBytes(data));
   }
   const Status& local() const { return local_; }
   // A server's last word was lost, and its last byte was not.
@@ -90,13 +91,13 @@ class RemoteBlobStore::Download {
     if (left_ != 0)
       return fail(Code::kDataLoss,
                   fmt::format("the server sent {} bytes of {} too few", left_, digest_.text()));
-    return whole_ ? checked_.finish() : Status{};
+    return checks_ ? checked_.finish() : Status{};
   }
 
  private:
   const Digest& digest_;
   std::uint64_t offset_;
-  const bool whole_;
+  const bool checks_;
   std::uint64_t left_, limit_;  // still to come; the same as servers are asked for it, 0 being all
   const ByteSink& sink_;
   VerifyingSink checked_;
@@ -154,7 +155,7 @@ Status RemoteBlobStore::readOn(google::bytestream::ByteStream::Stub& streams, co
 Status RemoteBlobStore::read(const std::string& instance, const Digest& digest, std::uint64_t offset,
                              std::uint64_t length, const ByteSink& sink) {
   if (digest == digestOf("") && offset == 0) return {};
-  Download download(digest, offset, length, sink);
+  Download download(digest, offset, length, sink, options_.hashesReads);
   KILN_TRY((*endpoints_)(
       [&](const Endpoint& at) { return readOn(*stubs_[at.place].streams, instance, download); }));
   KILN_TRY(download.local());

@@ -19,6 +19,7 @@ struct RemoteBlobStoreOptions {
   // Of a unary call, and of a read without a new byte; a stream as a whole has longestTransfer() more.
   std::chrono::milliseconds callTimeout{60'000};
   std::uint64_t batchBytes = kMaxBatchBytes;  // of the blobs of one batch call: what the server takes
+  bool hashesReads = true;                    // false: whoever calls read() hashes whole blobs itself
 };
 
 // What bytes may take on their way, at most: a second for each 64 KiB that is begun.

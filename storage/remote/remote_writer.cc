@@ -35,14 +35,16 @@ Status RemoteWriter::finish() {
 }
 
 Status RemoteWriter::send(bool last) {
-  google::bytestream::WriteRequest request;
-  if (sent_ == 0) request.set_resource_name(name_);
-  request.set_write_offset(static_cast<std::int64_t>(sent_));
-  request.set_finish_write(last);
-  sent_ += buffer_.size();
-  request.set_data(std::exchange(buffer_, {}));
-  if (!stream_->Write(request)) return finish();
-  return {};
+  if (sent_ == 0)
+    next_.set_resource_name(name_);
+  else
+    next_.clear_resource_name();
+  next_.set_write_offset(static_cast<std::int64_t>(sent_));
+  next_.set_finish_write(last);
+  sent_ += next_.data().size();
+  const bool taken = stream_->Write(next_);
+  next_.mutable_data()->clear();  // what it has room for is filled again
+  return taken ? Status() : finish();
 }
 
 Status RemoteWriter::write(Bytes bytes) {
@@ -51,10 +53,11 @@ Status RemoteWriter::write(Bytes bytes) {
                 fmt::format("more bytes than the {} declared for {}", digest_.size, digest_.text()));
   accepted_ += bytes.size();
   while (!bytes.empty() && !finished_) {
-    std::size_t take = std::min(bytes.size(), kStreamChunkBytes - buffer_.size());
-    buffer_.append(reinterpret_cast<const char*>(bytes.data()), take);
+    std::string& data = *next_.mutable_data();
+    std::size_t take = std::min(bytes.size(), kStreamChunkBytes - data.size());
+    data.append(reinterpret_cast<const char*>(bytes.data()), take);
     bytes = bytes.subspan(take);
-    if (buffer_.size() == kStreamChunkBytes) KILN_TRY(send(false));
+    if (data.size() == kStreamChunkBytes) KILN_TRY(send(false));
   }
   return finished_ ? verdict_ : Status{};
 }

@@ -32,8 +32,8 @@ class RemoteWriter final : public BlobWriter {
   grpc::ClientContext context_;
   google::bytestream::WriteResponse response_;
   std::unique_ptr<grpc::ClientWriter<google::bytestream::WriteRequest>> stream_;
-  std::string buffer_;
-  std::uint64_t accepted_ = 0;  // given to write()
+  google::bytestream::WriteRequest next_;  // the message that is being filled
+  std::uint64_t accepted_ = 0;             // given to write()
   std::uint64_t sent_ = 0;
   bool finished_ = false;
   Status verdict_;
