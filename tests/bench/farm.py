@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""What the farm costs over the compiler alone, what a second builder costs, and what a cache hit costs. Ratios within one run.
+"""What the farm costs over the compiler alone, what a second builder costs, what a cache hit costs, how long kiln takes to
+start, and a fetch of a large artifact beside cp and sha256sum of it. Ratios within one run.
 
-usage: tests/bench/farm.py [--rounds 7] [--jobs 300]    (after infra/test or infra/up has built)
+usage: tests/bench/farm.py [--rounds 7] [--jobs 300] [--weights MIB]    (after infra/test or infra/up has built)
 """
 import argparse
 import pathlib
+import resource
+import shutil
 import statistics
 import subprocess
 import sys
@@ -13,7 +16,7 @@ import time
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "infra"))
-from farm import MODELS, TARGET, Farm  # noqa: E402
+from farm import MODELS, TARGET, Farm, artifact_of  # noqa: E402
 
 BIN = ROOT / "build" / "release" / "bin"
 TREE = ROOT / "build" / "release" / "toolchain-tree"
@@ -34,10 +37,68 @@ def by_hand(rounds):
                 for i in range(rounds)]
 
 
+def processor(command, **options):
+    """Processor time of a command, of the fastest of 20 runs: neighbours on the machine do not show."""
+    def once():
+        before = resource.getrusage(resource.RUSAGE_CHILDREN)
+        seconds(command, **options)
+        after = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+    return min(once() for _ in range(20))
+
+
+def written(farm):
+    """How often the farm's PostgreSQL has waited for its disk, and what it has committed, so far."""
+    conninfo = subprocess.run([ROOT / "infra" / "postgres", "status", farm.dir / "pg"], check=True, capture_output=True,
+                              text=True).stdout.splitlines()[-1]
+    time.sleep(1.5)  # sessions report what they did once a second
+    row = subprocess.run(["psql", conninfo, "-qAtc", "SELECT wal_sync, xact_commit FROM pg_stat_wal, pg_stat_database "
+                          "WHERE datname = current_database()"], check=True, capture_output=True, text=True).stdout
+    return [int(number) for number in row.split("|")]
+
+
+def write_weights(path, mib):
+    """A product with as many MiB of random weights, in a file beside it."""
+    import numpy
+    import onnx
+    from onnx import TensorProto, helper
+    columns = (mib << 20) // 4 // 4096
+    weights = onnx.TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4096, columns],
+                               data_location=TensorProto.EXTERNAL)
+    for key, value in (("location", "weights.bin"), ("offset", "0"), ("length", str(4096 * columns * 4))):
+        weights.external_data.add(key=key, value=value)
+    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)  # noqa: E731
+    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "weights", [value("x", [1, 4096])],
+                              [value("y", [1, columns])], [weights])
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    with open(path.with_name("weights.bin"), "wb") as out:
+        for _ in range(16):
+            numpy.random.default_rng(1).random(4096 * columns // 16, numpy.float32).tofile(out)
+
+
+def fetch(farm, mib, rounds):
+    folder = farm.home / "large"
+    folder.mkdir()
+    write_weights(folder / "model.onnx", mib)
+    built = farm.build(folder / "model.onnx", "--reassociation", "off")
+    artifact = artifact_of(built)
+    assert artifact, built.stderr
+    fetched, plain, times = folder / "fetched", folder / "plain", {"fetch": [], "plain": []}
+    for _ in range(rounds):
+        shutil.rmtree(fetched, ignore_errors=True)
+        times["fetch"].append(seconds(["kiln", "fetch", artifact, "--out", fetched], env=farm.env))
+        weights = max((file for file in fetched.rglob("*") if file.is_file()), key=lambda file: file.stat().st_size)
+        plain.unlink(missing_ok=True)
+        times["plain"].append(seconds(["cp", weights, plain]) + seconds(["sha256sum", plain]))
+    f, p = min(times["fetch"]), min(times["plain"])
+    print(f"kiln fetch of {mib} MiB         {f:8.2f} s    {f / p:.2f} x cp and sha256sum of it (aim: at most 1.2)")
+
+
 def main():
     options = argparse.ArgumentParser()
     options.add_argument("--rounds", type=int, default=7)
     options.add_argument("--jobs", type=int, default=300)
+    options.add_argument("--weights", type=int, default=0, help="also fetch an artifact of so many MiB; takes numpy and onnx")
     args = options.parse_args()
     subprocess.run([ROOT / "infra" / "build", "release", "bench_cache_hit"], check=True, capture_output=True)
     farm = Farm()
@@ -54,9 +115,27 @@ def main():
         print(f"kiln-cc compile by hand      {h * 1e3:8.1f} ms   (median of {args.rounds})")
         print(f"kiln build --no-cache        {b * 1e3:8.1f} ms   farm overhead {(b - h) * 1e3:.1f} ms (aim: at most 100)")
         print(f"  with --builders 2          {t * 1e3:8.1f} ms   {t / b:.2f} x one builder, on two workers of this machine")
+        before, began = written(farm), time.monotonic()
+        for _ in range(10):
+            seconds(build, env=farm.env)
+        busy = [b - a for a, b in zip(before, written(farm))]
+        took = time.monotonic() - began
+        before = written(farm)
+        time.sleep(5)
+        idle = [(b - a) / 6.5 for a, b in zip(before, written(farm))]  # per second, these looks included
+        syncs, commits = ((b - i * took) / 10 for b, i in zip(busy, idle))
+        print(f"PostgreSQL, for each of them {syncs:8.1f} waits for its disk and {commits:.0f} transactions; idle {idle[0]:.1f} waits "
+              f"and {idle[1]:.0f} transactions per second")
         hits = subprocess.run([BIN / "bench_cache_hit", farm.env["KILN_ENDPOINT"], CNN, str(args.jobs)], check=True,
                               capture_output=True, text=True, env=farm.env).stdout.strip()
-        print(f"cache-hit job round trip     {hits}   (aim: p50 at most 5 ms)")
+        print(f"cache-hit job round trip     {hits}   (aim: p50 at most 1.5 ms)")
+        many = subprocess.run([BIN / "bench_cache_hit", farm.env["KILN_ENDPOINT"], CNN, str(args.jobs), "32"], check=True,
+                              capture_output=True, text=True, env=farm.env).stdout.strip()
+        print(f"  from 32 clients at once    {many}   (aim: at least 3,000 per second)")
+        start = processor(["kiln", "--version"], env=farm.env)
+        print(f"cold start of kiln           {start * 1e3:8.1f} ms of processor time, the least of 20 (aim: at most 10)")
+        if args.weights:
+            fetch(farm, args.weights, args.rounds)
     finally:
         farm.close()
 
