@@ -65,7 +65,8 @@ Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connec
     KILN_TRY(endUnwatched(planning.stores.clock.now(), leasing.graceUntil, connection, out));
   KILN_ASSIGN(out.carriedOut, applyInDatabase(planning.stores.clock, leasing, connection, out.snapshot,
                                               out.delivery, out.step));
-  if (!out.carriedOut) KILN_TRY(postgres::commitSoon(connection));  // there is nothing but the lock
+  if (!out.carriedOut || std::holds_alternative<jobs::Wait>(out.step))
+    KILN_TRY(postgres::commitSoon(connection));  // there is nothing but the lock
   return out;
 }
 

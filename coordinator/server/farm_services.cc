@@ -15,7 +15,7 @@ namespace {
 using std::chrono::seconds;
 
 constexpr char kVersion[] = "0.1.0";
-constexpr std::size_t kDatabaseSessions = 16;
+constexpr std::size_t kDatabaseSessions = 16, kRecallSessions = 4;
 // Where a standby takes over calls wait for it, for less than clients do.
 constexpr seconds kTakeover{25};
 
@@ -36,6 +36,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
     : database_(std::move(database)),
       inputs_(std::move(inputs)),
       pool_(database_, kDatabaseSessions, patienceWith(database_)),
+      recallPool_(database_, kRecallSessions, patienceWith(database_)),
       unloggedSigner_(signing::connectSigner(options.signer)),
       growth_(pool_),
       signer_(*unloggedSigner_, pool_, growth_, inputs_.logKeys),
@@ -44,6 +45,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       toolCalls_(clock_, tracing.sink, tracing.share),
       farm_{
           .stores = {clock_, pool_, *inputs_.blobs},
+          .recallDatabase = recallPool_,
           .signatory = {signer_, {options.builderId, {{"kiln", kVersion}}}},
           .observers = {metrics_, std::move(reached), {tracing.sink, tracing.share, &registry_->exemplars()}},
           .leasing = {.feed = feed_,
@@ -81,9 +83,10 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       instances_(pool_),
       guarded_({gate_, calls_, instances_}, services()),
       loopback_({*reapiGate_, reapiCalls_, instances_}, services()) {
-  pool_.holdBack({Code::kUnavailable,
-                  "the coordinator is starting and its database is not ready yet; try again shortly",
-                  {}});
+  for (postgres::Pool* pool : {&pool_, &recallPool_})
+    pool->holdBack({Code::kUnavailable,
+                    "the coordinator is starting and its database is not ready yet; try again shortly",
+                    {}});
   telemetry::addProcessMetrics(*registry_);
   const std::string& onDisk = storage::isShared(options.store) ? options.storeCache : options.store;
   if (!onDisk.empty()) telemetry::addDiskMetrics(*registry_, "store", onDisk);
@@ -114,6 +117,7 @@ CallWatch::Ended FarmServices::callEnded() {
 
 void FarmServices::start() {
   pool_.admit();
+  recallPool_.admit();
   pump_.emplace(database_, feed_);
   driver_.start();
   garbage_.start();
@@ -126,6 +130,7 @@ void FarmServices::start() {
 
 void FarmServices::release() {
   pool_.hurry();
+  recallPool_.hurry();
   feed_.close();
   growth_.stop();
 }

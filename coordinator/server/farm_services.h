@@ -72,7 +72,7 @@ class FarmServices {
   Inputs inputs_;
   SystemClock clock_;
   SteadyClock steady_;
-  postgres::Pool pool_;
+  postgres::Pool pool_, recallPool_;
   std::unique_ptr<signing::Signer> unloggedSigner_;
   service::LogGrowth growth_;
   service::LoggedSigner signer_;

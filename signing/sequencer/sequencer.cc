@@ -1,7 +1,6 @@
 #include "signing/sequencer/sequencer.h"
 
 #include "signing/sequencer/reconcile.h"
-#include "storage/postgres/commit_soon.h"
 
 namespace kiln::signing {
 namespace {
@@ -49,10 +48,8 @@ Result<std::unique_ptr<Sequencer>> Sequencer::open(const SequencerSettings& sett
 }
 
 Result<std::uint64_t> Sequencer::append() {
-  KILN_ASSIGN(auto placed, connection_.transact([&](Connection& c) -> Result<std::vector<index::PlacedLeaf>> {
-    KILN_ASSIGN(auto found, index::placeLeaves(c, state_.epoch, settings_.batch));
-    if (found.empty()) KILN_TRY(postgres::commitSoon(c));  // nothing but a lock: an idle log writes nothing
-    return found;
+  KILN_ASSIGN(auto placed, connection_.transact([&](Connection& c) {
+    return index::placeLeaves(c, state_.epoch, settings_.batch);
   }));
   if (placed.empty()) return 0;
   settings_.reached(kPointPlaced);

@@ -270,6 +270,22 @@ TEST_P(SequencerGuards, AGapBetweenPlacesIsNotFilled) {
   expectRefused(Code::kDataLoss, "has a gap behind leaf " + std::to_string(kNow));
 }
 
+// Once a second, on a farm where nothing happens.
+TEST_P(SequencerGuards, AnAppendOfNothingLocksNothing) {
+  const auto touched = [&] {
+    return connection_.execute("SELECT xmin::text || ' ' || xmax::text AS v FROM log")
+        ->first([](const postgres::Row& row) { return row.get<std::string>("v"); })
+        .value()
+        .value();
+  };
+  const std::string before = touched();
+  EXPECT_EQ(sequencer_->append().value(), 0u);
+  EXPECT_EQ(touched(), before);
+  sign(1);
+  EXPECT_EQ(sequencer_->append().value(), 1u);
+  EXPECT_NE(touched(), before);
+}
+
 TEST_P(SequencerGuards, ALaterEpochEndsIt) {
   run("UPDATE log SET epoch = epoch + 1");
   expectRefused(Code::kFailedPrecondition, "another sequencer has opened the log");
