@@ -36,12 +36,14 @@ std::string pemOf(SSL* ssl) {
 
 }  // namespace
 
-Connection::Connection(asio::ip::tcp::socket socket, asio::ssl::context* tls, const GatewayOptions& options,
-                       Handler handler, ConnectionLimiter::Id id, ConnectionHost& host)
+Connection::Connection(Socket socket, std::string address, asio::ssl::context* tls,
+                       const GatewayOptions& options, Handler handler, ConnectionLimiter::Id id,
+                       ConnectionHost& host)
     : options_(options),
       handler_(std::move(handler)),
       id_(id),
       host_(host),
+      peer_{"", std::move(address)},
       buffer_(options.maxHeaderBytes + options.maxBodyBytes) {
   if (tls)
     tls_.emplace(std::move(socket), *tls);
@@ -96,8 +98,8 @@ void Connection::handshake() {
   socket().expires_after(options_.headerTimeout);
   tls_->async_handshake(asio::ssl::stream_base::server, [self = shared_from_this()](beast::error_code error) {
     if (error) return self->socket().close();
-    self->certificate_ = pemOf(self->tls_->native_handle());
-    if (!self->certificate_.empty()) self->host_.certified(self->id_);
+    self->peer_.certificate = pemOf(self->tls_->native_handle());
+    if (!self->peer_.certificate.empty()) self->host_.certified(self->id_);
     self->readHeader();
   });
 }
@@ -105,7 +107,7 @@ void Connection::handshake() {
 void Connection::readHeader() {
   parser_.emplace();
   parser_->header_limit(options_.maxHeaderBytes);
-  parser_->body_limit(options_.maxBodyBytes);
+  parser_->body_limit(std::max(options_.maxBodyBytes, options_.maxApiBodyBytes));  // the header says which
   socket().expires_after(options_.headerTimeout);
   passedOver_ = 0;
   readLine();
@@ -154,6 +156,12 @@ void Connection::onHeader() {
   if (const auto told = refusalOf(parser_->get(), options_.tls ? Names::kAny : Names::kLoopback))
     return refuse(*told);
   if (parser_->is_done()) return onRead({});
+  const auto& request = parser_->get();
+  const bool api = request.method() == http::verb::post &&
+                   originForm({request.target().data(), request.target().size()}).starts_with(kApiPath);
+  const std::uint64_t most = api ? options_.maxApiBodyBytes : options_.maxBodyBytes;
+  if (parser_->content_length().value_or(0) > most) return onRead(http::error::body_limit);
+  parser_->body_limit(most);
   readBody();
 }
 
@@ -177,7 +185,7 @@ void Connection::onRead(beast::error_code error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     told = httpError(431, "UNSUPPORTED", "the request header is too large");
   } else if (error == http::error::body_limit) {
-    told = httpError(413, "UNSUPPORTED", "this side is read-only; requests carry no body");
+    told = httpError(413, "UNSUPPORTED", "the request's body is too large: only a POST below /api/ has one");
   } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
              error != http::error::end_of_stream && error != http::error::partial_message) {
     told = httpError(400, "UNSUPPORTED", "not a well-formed HTTP/1.1 request");
@@ -207,7 +215,7 @@ void Connection::reply(std::string bytes, bool keep) {
 }
 
 void Connection::answer() {
-  if (handler_(request_, certificate_, *this)) {
+  if (handler_(request_, peer_, *this)) {
     next();
   } else {
     finish();

@@ -3,10 +3,10 @@
 // out under a timeout. Short answers of the gateway itself take no handler thread.
 #pragma once
 
+#include <boost/asio/generic/stream_protocol.hpp>
 #include <boost/asio/io_context.hpp>
-#include <boost/asio/ip/tcp.hpp>
+#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
-#include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http/parser.hpp>
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
@@ -31,9 +31,14 @@ class ResponseWriter {
   virtual Status write(Bytes bytes) = 0;
 };
 
-// Answers a request of a client that showed `certificate` (PEM; "" for none); returns whether the connection
-// may be used again.
-using Handler = std::function<bool(const Request&, const std::string& certificate, ResponseWriter&)>;
+// Who is at the other end of a connection.
+struct Peer {
+  std::string certificate;  // that it showed, PEM; "" for none
+  std::string address;      // numeric; "" over a Unix socket
+};
+
+// Answers a request; returns whether the connection may be used again.
+using Handler = std::function<bool(const Request&, const Peer&, ResponseWriter&)>;
 
 // What a connection tells the gateway, by its place: all on the I/O thread, but `ended`.
 class ConnectionHost {
@@ -50,8 +55,10 @@ class ConnectionHost {
 
 class Connection final : public std::enable_shared_from_this<Connection>, private ResponseWriter {
  public:
+  using Socket = boost::asio::generic::stream_protocol::socket;  // TCP or Unix
+
   // Within TLS if `tls` is there. `host` outlives it.
-  Connection(boost::asio::ip::tcp::socket socket, boost::asio::ssl::context* tls,
+  Connection(Socket socket, std::string address, boost::asio::ssl::context* tls,
              const GatewayOptions& options, Handler handler, ConnectionLimiter::Id id, ConnectionHost& host);
   ~Connection() override;
 
@@ -62,7 +69,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   void reply(std::string bytes, bool keep);
 
  private:
-  using Plain = boost::beast::tcp_stream;
+  using Plain = boost::beast::basic_stream<boost::asio::generic::stream_protocol>;
   using Tls = boost::beast::ssl_stream<Plain>;
 
   Plain& socket() { return tls_ ? tls_->next_layer() : *plain_; }
@@ -93,7 +100,7 @@ class Connection final : public std::enable_shared_from_this<Connection>, privat
   const Handler handler_;
   const ConnectionLimiter::Id id_;
   ConnectionHost& host_;
-  std::string certificate_;  // of the client; set before the first request is read
+  Peer peer_;  // its certificate is set before the first request is read
   boost::beast::flat_buffer buffer_;
   std::size_t passedOver_ = 0;  // bytes before the request that is being read
   std::optional<http::request_parser<http::string_body>> parser_;

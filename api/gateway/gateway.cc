@@ -1,9 +1,11 @@
 #include "api/gateway/gateway.h"
 
 #include <prometheus/counter.h>
+#include <unistd.h>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/ip/tcp.hpp>
+#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/thread_pool.hpp>
@@ -12,6 +14,7 @@
 #include <thread>
 
 #include "api/gateway/connection.h"
+#include "api/gateway/private_socket.h"
 #include "api/gateway/request_check.h"
 #include "api/gateway/respond.h"
 #include "storage/serving/health_probe.h"
@@ -19,12 +22,13 @@
 namespace kiln::gateway {
 namespace asio = boost::asio;
 using asio::ip::tcp;
+using Local = asio::local::stream_protocol;
 
 struct Gateway::Server final : ConnectionHost {
   using Clock = std::chrono::steady_clock;
 
   Server(const GatewayOptions& o, GatewayBackend backend)
-      : options(o),
+      : options(withBodies(o, backend.api != nullptr)),
         gated(backend.gate != nullptr),
         closed(prometheus::BuildCounter()
                    .Name("kiln_gateway_closed_total")
@@ -33,6 +37,7 @@ struct Gateway::Server final : ConnectionHost {
         health(io, backend.health, o.healthTimeout),
         responder(std::move(backend), o.clock),
         acceptor(io),
+        localAcceptor(io),
         pause(io),
         look(io),
         limiter(connectionLimits(o)),
@@ -45,7 +50,19 @@ struct Gateway::Server final : ConnectionHost {
     return limits;
   }
 
+  // Nobody sends a large body to what takes none.
+  static GatewayOptions withBodies(GatewayOptions options, bool api) {
+    if (!api) options.maxApiBodyBytes = options.maxBodyBytes;
+    return options;
+  }
+
   Status listen() {
+    if (options.socket.empty()) return listenOnPort();
+    KILN_TRY(listenPrivately(localAcceptor, options.socket));
+    return {};
+  }
+
+  Status listenOnPort() {
     boost::system::error_code error;
     const auto address =
         asio::ip::make_address(options.address == "localhost" ? "127.0.0.1" : options.address, error);
@@ -69,33 +86,45 @@ struct Gateway::Server final : ConnectionHost {
     return {};
   }
 
+  bool isOpen() const { return acceptor.is_open() || localAcceptor.is_open(); }
+
   void accept() {
+    if (!options.socket.empty())
+      return localAcceptor.async_accept([this](boost::system::error_code error, Local::socket socket) {
+        accepted(error, [&] { admit(std::move(socket), ""); });
+      });
     acceptor.async_accept([this](boost::system::error_code error, tcp::socket socket) {
-      if (!acceptor.is_open()) return;
-      if (!error) {
-        admit(std::move(socket));
-        return accept();
-      }
-      // Out of descriptors, most likely: let some close.
-      pause.expires_after(std::chrono::milliseconds(100));
-      pause.async_wait([this](boost::system::error_code) {
-        if (acceptor.is_open()) accept();
+      accepted(error, [&] {
+        boost::system::error_code gone;
+        const auto remote = socket.remote_endpoint(gone);
+        if (!gone) admit(std::move(socket), remote.address().to_string());
       });
     });
   }
 
-  void admit(tcp::socket socket) {
-    boost::system::error_code error;
-    const auto remote = socket.remote_endpoint(error);
-    if (error) return;  // gone already
-    const auto entry = limiter.enter(serving::sourceOf(remote.address().to_string()), Clock::now());
+  template <class Admit>
+  void accepted(boost::system::error_code error, Admit admitted) {
+    if (!isOpen()) return;
+    if (!error) {
+      admitted();
+      return accept();
+    }
+    // Out of descriptors, most likely: let some close.
+    pause.expires_after(std::chrono::milliseconds(100));
+    pause.async_wait([this](boost::system::error_code) {
+      if (isOpen()) accept();
+    });
+  }
+
+  void admit(Connection::Socket socket, const std::string& address) {
+    const auto entry = limiter.enter(serving::sourceOf(address), Clock::now());
     if (!entry) return closed.Add({{"reason", "refused"}}).Increment();  // the socket closes
     if (entry->evicted) evict(*entry->evicted, "idle");
     const auto tls = options.tls ? options.tls->context() : nullptr;
     auto connection = std::make_shared<Connection>(
-        std::move(socket), tls.get(), options,
-        [this](const Request& request, const std::string& certificate, ResponseWriter& writer) {
-          return responder.respond(request, certificate, writer);
+        std::move(socket), address, tls.get(), options,
+        [this](const Request& request, const Peer& peer, ResponseWriter& writer) {
+          return responder.respond(request, peer, writer);
         },
         entry->id, *this);
     connections[entry->id] = connection;
@@ -126,7 +155,7 @@ struct Gateway::Server final : ConnectionHost {
     look.expires_after(options.limits.stall / 4);
     look.async_wait([this](boost::system::error_code error) {
       looking = false;
-      if (error || !acceptor.is_open()) return;
+      if (error || !isOpen()) return;
       for (const ConnectionLimiter::Id id : limiter.stalled(Clock::now())) evict(id, "stalled");
       dispatch();
     });
@@ -163,6 +192,8 @@ struct Gateway::Server final : ConnectionHost {
       asio::post(io, [this] {
         boost::system::error_code ignored;
         acceptor.close(ignored);
+        if (localAcceptor.is_open()) ::unlink(options.socket.c_str());
+        localAcceptor.close(ignored);
         pause.cancel();
         look.cancel();
         for (const auto& [id, weak] : connections) {
@@ -184,7 +215,8 @@ struct Gateway::Server final : ConnectionHost {
   asio::executor_work_guard<asio::io_context::executor_type> guard = asio::make_work_guard(io);
   serving::HealthProbe health;
   Responder responder;
-  tcp::acceptor acceptor;
+  tcp::acceptor acceptor;  // one of the two is open
+  Local::acceptor localAcceptor;
   asio::steady_timer pause, look;
   // Used by the I/O thread alone.
   ConnectionLimiter limiter;

@@ -1,6 +1,8 @@
-// The read-only HTTP side of a farm: OCI pull, the log's tiles, metrics, health. Plain on loopback, where
-// whoever is on the machine may see everything; within TLS anywhere, where each request passes a gate and
-// metrics and health are not served. It is handed interfaces and knows neither the database nor the farm.
+// The HTTP side of a farm: OCI pull, the log's tiles, metrics and health, which are only read, and the
+// services below /api/. Plain on loopback and over a private Unix socket, where whoever comes may see all
+// that is only read; within TLS anywhere, where each request passes a gate and metrics and health are not
+// served. Who may call what below /api/ is up to whoever implements it. It is handed interfaces and knows
+// neither the database nor the farm.
 //
 // Source: OCI Distribution Specification 1.1, "pull" (end-1, end-2, end-3) and "listing referrers" (end-12a,
 // end-12b); errors in its JSON form. Conditional requests: RFC 9110 13. C2SP tlog-tiles below /log/.
@@ -15,6 +17,7 @@
 #include <string>
 #include <vector>
 
+#include "api/gateway/api.h"
 #include "api/gateway/route.h"
 #include "api/gateway/tls.h"
 #include "manifest/artifact/oci_layout.h"
@@ -64,12 +67,6 @@ class LogFiles {
   virtual Result<std::string> tile(const std::string& path) = 0;
 };
 
-// What a request shows of who sent it.
-struct Caller {
-  std::string certificate;                  // of the TLS client, PEM; "" if it has none
-  std::vector<std::string> authorizations;  // the values of Authorization fields
-};
-
 // Whether a caller may have what a route serves. Thread safe; called on the gateway's handler threads.
 class RequestGate {
  public:
@@ -98,15 +95,20 @@ struct GatewayBackend {
   std::shared_ptr<RequestGate> gate = {};                   // null: all of it for everybody, on loopback only
   std::shared_ptr<ReleaseGate> release = {};                // null: everything that is published
   std::string unhealthy = "the database is not available";  // what that answer says
+  std::shared_ptr<Api> api = {};                            // null: nothing is served below /api/
 };
 
 struct GatewayOptions {
-  std::string address = "127.0.0.1";    // numeric, or localhost; loopback without TLS and a gate
-  std::uint16_t port = 0;               // 0: the system chooses; see Gateway::port()
+  std::string address = "127.0.0.1";  // numeric, or localhost; loopback without TLS and a gate
+  std::uint16_t port = 0;             // 0: the system chooses; see Gateway::port()
+  // "/path" of a Unix socket of mode 0600 in the place of address and port, without TLS. One that is there
+  // already is replaced, unless a server answers there.
+  std::string socket = {};
   std::shared_ptr<ServerTls> tls = {};  // null: plain HTTP, for requests whose Host is a name of loopback
   ConnectionLimits limits = {};         // a thread for each of limits.answers
   std::uint32_t maxHeaderBytes = 16 << 10;
-  std::uint64_t maxBodyBytes = 4 << 10;            // of a request; none of ours needs one
+  std::uint64_t maxBodyBytes = 4 << 10;            // of a request that needs none
+  std::uint64_t maxApiBodyBytes = 1 << 20;         // of a POST below /api/, where there is an api
   std::chrono::milliseconds headerTimeout{10000};  // for a handshake, and for a whole request header
   std::chrono::milliseconds bodyTimeout{5000};     // for a whole body
   std::chrono::milliseconds idleTimeout{15000};    // between requests
@@ -118,12 +120,12 @@ struct GatewayOptions {
 // A running server. Thread safe. Destroying it stops it.
 class Gateway {
  public:
-  // Returns once the port is bound. kInvalidArgument if the address is neither numeric nor localhost, or not
-  // loopback though TLS or the gate is missing; kUnavailable if it is taken.
+  // Returns once the port or socket is bound. kInvalidArgument if the address is neither numeric nor
+  // localhost, or not loopback though TLS or the gate is missing; kUnavailable if it is taken.
   static Result<std::unique_ptr<Gateway>> start(const GatewayOptions& options, GatewayBackend backend);
   ~Gateway();
 
-  std::uint16_t port() const;
+  std::uint16_t port() const;  // 0 for a Unix socket
   // Closes every connection and joins the threads. Idempotent.
   void stop();
 

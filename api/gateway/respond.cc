@@ -17,6 +17,31 @@ std::string tagOf(const Digest& digest) {
   return "\"" + digest.text() + "\"";
 }
 
+std::string fieldOf(const Request& request, boost::beast::string_view name) {
+  const auto found = request.find(name);
+  return found == request.end() ? "" : std::string(found->value().data(), found->value().size());
+}
+
+Caller callerOf(const Request& request, const Peer& peer) {
+  Caller caller{peer.certificate, {}, peer.address.empty(), peer.address};
+  const auto [first, last] = request.equal_range(http::field::authorization);
+  for (auto at = first; at != last; ++at)
+    caller.authorizations.emplace_back(at->value().data(), at->value().size());
+  return caller;
+}
+
+ApiRequest apiRequest(const Request& request, const Peer& peer) {
+  const auto verb = request.method_string();
+  return {.verb = std::string(verb.data(), verb.size()),
+          .target = std::string(request.target().data(), request.target().size()),
+          .body = request.body(),
+          .contentType = fieldOf(request, "Content-Type"),
+          .lastEventId = fieldOf(request, "Last-Event-ID"),
+          .host = fieldOf(request, "Host"),
+          .origin = fieldOf(request, "Origin"),
+          .caller = callerOf(request, peer)};
+}
+
 }  // namespace
 
 // One answer in the making.
@@ -29,11 +54,16 @@ struct Responder::Answer {
 
   bool isHead() const { return request.method() == http::verb::head; }
   Status begin(unsigned code, std::string_view type, std::uint64_t length) {
+    head.set(http::field::content_length, std::to_string(length));
+    return beginWithoutLength(code, type);
+  }
+  // Of what ends with its connection, or has no body.
+  Status beginWithoutLength(unsigned code, std::string_view type) {
     status = code;
     head.version(11);
     head.result(status);
-    head.set(http::field::content_type, boost::beast::string_view(type.data(), type.size()));
-    head.set(http::field::content_length, std::to_string(length));
+    if (!type.empty())
+      head.set(http::field::content_type, boost::beast::string_view(type.data(), type.size()));
     head.set("Docker-Distribution-API-Version", "registry/2.0");
     head.set("X-Content-Type-Options", "nosniff");
     if (!keep) head.set(http::field::connection, "close");
@@ -41,6 +71,34 @@ struct Responder::Answer {
     if (!written) keep = false;
     return written;
   }
+};
+
+// One of the api's, with the fields that every answer has. Nothing of it is kept by whoever comes between.
+class Responder::ApiAnswer final : public ApiWriter {
+ public:
+  explicit ApiAnswer(Answer& answer) : answer_(answer) {
+    answer_.head.set(http::field::cache_control, "no-store");
+  }
+
+  Status whole(unsigned status, const HeaderFields& fields, std::string_view type,
+               std::string_view body) override {
+    for (const auto& [name, value] : fields) answer_.head.set(name, value);
+    if (status == 204) return answer_.beginWithoutLength(status, "");
+    KILN_TRY(answer_.begin(status, type, body.size()));
+    return answer_.isHead() ? Status() : write(body);
+  }
+  Status begin(std::string_view type) override {
+    answer_.keep = false;
+    return answer_.beginWithoutLength(200, type);
+  }
+  Status write(std::string_view bytes) override {
+    const Status written = answer_.writer.write(asBytes(bytes));
+    if (!written) answer_.keep = false;
+    return written;
+  }
+
+ private:
+  Answer& answer_;
 };
 
 Responder::Responder(GatewayBackend backend, std::shared_ptr<const Clock> clock)
@@ -56,18 +114,26 @@ Responder::Responder(GatewayBackend backend, std::shared_ptr<const Clock> clock)
                  .Register(*backend_.metrics)
                  .Add({})) {}
 
-bool Responder::respond(const Request& request, const std::string& certificate, ResponseWriter& writer) {
+bool Responder::asksApi(const Request& request) const {
+  const std::string_view target(request.target().data(), request.target().size());
+  return backend_.api && (target.starts_with(kApiPath) || target == kOpenApiPath);
+}
+
+bool Responder::respond(const Request& request, const Peer& peer, ResponseWriter& writer) {
   Answer answer{request, writer, {}, keepsConnection(request)};
   answer.head.set(http::field::date, httpDate(clock_->now()));
   const auto target = request.target();
-  if (request.method() != http::verb::get && request.method() != http::verb::head) {
+  if (asksApi(request)) {
+    ApiAnswer out(answer);
+    backend_.api->answer(apiRequest(request, peer), out);
+  } else if (request.method() != http::verb::get && request.method() != http::verb::head) {
     const auto told = httpError(405, "UNSUPPORTED", "this side is read-only: GET and HEAD are served");
     answer.head.set(http::field::allow, "GET, HEAD");
     refuse(answer, told.status, told.body);
   } else if (const auto route = parseRoute({target.data(), target.size()}); !route) {
     const bool blob = target.find("/blobs/") != boost::beast::string_view::npos;
     refuse(answer, route.error(), blob ? RouteKind::kBlob : RouteKind::kManifest);
-  } else if (const auto may = admit(request, certificate, *route); !may) {
+  } else if (const auto may = admit(request, peer, *route); !may) {
     // Whoever may send a token is asked for one (RFC 6750 3).
     if (may.error().code == Code::kUnauthenticated)
       answer.head.set(http::field::www_authenticate, "Bearer realm=\"kiln\"");
@@ -94,15 +160,11 @@ std::string Responder::health(const Request& request, const Status& healthy) {
                      keepsConnection(request));
 }
 
-Status Responder::admit(const Request& request, const std::string& certificate, const Route& route) const {
+Status Responder::admit(const Request& request, const Peer& peer, const Route& route) const {
   if (!backend_.gate) return {};
   if (route.kind == RouteKind::kHealth || route.kind == RouteKind::kMetrics)
     return fail(Code::kNotFound, "metrics and health are served on loopback only");
-  Caller caller{certificate, {}};
-  const auto [first, last] = request.equal_range(http::field::authorization);
-  for (auto at = first; at != last; ++at)
-    caller.authorizations.emplace_back(at->value().data(), at->value().size());
-  return backend_.gate->admit(caller, route.kind, route.instance);
+  return backend_.gate->admit(callerOf(request, peer), route.kind, route.instance);
 }
 
 void Responder::serve(Answer& answer, const Route& route) {

@@ -14,8 +14,8 @@ namespace kiln::gateway {
 class Responder {
  public:
   Responder(GatewayBackend backend, std::shared_ptr<const Clock> clock);
-  // Answers one request of a client that showed this certificate; true if the connection may be used again.
-  bool respond(const Request& request, const std::string& certificate, ResponseWriter& writer);
+  // Answers one request; true if the connection may be used again.
+  bool respond(const Request& request, const Peer& peer, ResponseWriter& writer);
   // Whether the request asks for health where that is served: such a one goes to health() instead.
   bool asksForHealth(const Request& request) const;
   // The whole answer to it.
@@ -23,7 +23,9 @@ class Responder {
 
  private:
   struct Answer;
-  Status admit(const Request& request, const std::string& certificate, const Route& route) const;
+  class ApiAnswer;
+  Status admit(const Request& request, const Peer& peer, const Route& route) const;
+  bool asksApi(const Request& request) const;
   void serve(Answer& answer, const Route& route);
   Status checkRelease(const std::string& instance, const Digest& artifact) const;
   // Where several artifacts name a blob, one that may go out is enough.

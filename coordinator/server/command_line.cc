@@ -66,6 +66,8 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")
       ->capture_default_str();
   app.add_option("--http-port-file", options.httpPortFile, "file that receives the HTTP port");
+  app.add_option("--http-socket", options.httpSocket,
+                 "path of a Unix socket for the HTTP side, which only this user can open");
   app.add_option("--https", options.https,
                  "ADDRESS:PORT of the HTTP side within mutual TLS, for callers of the access file");
   app.add_option("--https-port-file", options.httpsPortFile, "file that receives its port");

@@ -179,6 +179,7 @@ Status run(const Options& options, std::function<void(std::string_view)> reached
     const auto until = std::chrono::system_clock::now() + kShutdown;
     server.Shutdown(until);
     if (reapi.server) reapi.server->Shutdown(until);
+    web.release();
     services.stop();
   }
   web.stop();

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "coordinator/access/relayed_caller.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/logged_recalls.h"
 #include "coordinator/recall/recall_logger.h"
@@ -82,7 +83,8 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       reapiCalls_(steady_, {}, callEnded()),
       instances_(pool_),
       guarded_({gate_, calls_, instances_}, services()),
-      loopback_({*reapiGate_, reapiCalls_, instances_}, services()) {
+      loopback_({*reapiGate_, reapiCalls_, instances_}, services()),
+      relayed_({gate_, calls_, instances_, access::relayedCredentials}, services()) {
   for (postgres::Pool* pool : {&pool_, &recallPool_})
     pool->holdBack({Code::kUnavailable,
                     "the coordinator is starting and its database is not ready yet; try again shortly",

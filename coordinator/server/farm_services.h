@@ -59,6 +59,9 @@ class FarmServices {
   quota::Quotas& quotas() { return *farm_.leasing.quotas; }
   CallWatch& calls() { return calls_; }
   std::vector<grpc::Service*> guarded() { return guarded_.all(); }
+  // For calls that came over HTTP: they say who makes them by access::relay(). Watched by calls() as well.
+  std::vector<grpc::Service*> guardedOverHttp() { return relayed_.overHttp(); }
+  const Clock& clock() const { return clock_; }
   // For the plaintext endpoint on loopback, with the watch of its calls.
   std::vector<grpc::Service*> guardedReapi() { return loopback_.reapi(); }
   CallWatch& reapiCalls() { return reapiCalls_; }
@@ -111,7 +114,9 @@ class FarmServices {
   std::unique_ptr<access::Gate> reapiGate_;
   CallWatch calls_, reapiCalls_;
   service::Instances instances_;
-  GuardedServices guarded_, loopback_;  // of the second the services of the Remote Execution API alone
+  // Of the second the services of the Remote Execution API alone, of the third those that have a form over
+  // HTTP.
+  GuardedServices guarded_, loopback_, relayed_;
 };
 
 }  // namespace kiln::server

@@ -14,12 +14,12 @@ Status logged(Status refusal, const grpc::ServerContextBase& context, std::strin
 }
 
 Status Door::takePermit(const grpc::ServerContext& context) const {
-  KILN_ASSIGN(access::CallLimiter::Permit permit, gate.permit(access::credentialsOf(context)));
+  KILN_ASSIGN(access::CallLimiter::Permit permit, gate.permit(credentials(context)));
   return calls.keep(context, std::move(permit));
 }
 
 Status Door::takeWorkerPermit(const grpc::CallbackServerContext& context) const {
-  KILN_ASSIGN(access::CallLimiter::Permit permit, gate.permitWorker(access::credentialsOf(context)));
+  KILN_ASSIGN(access::CallLimiter::Permit permit, gate.permitWorker(credentials(context)));
   return calls.keep(context, std::move(permit));
 }
 

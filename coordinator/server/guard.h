@@ -35,6 +35,8 @@ struct Door {
   const access::Gate& gate;
   CallWatch& calls;
   service::Instances& instances;
+  // How a call says who makes it. Another one than this for calls that came over HTTP.
+  access::Credentials (*credentials)(const grpc::ServerContextBase&) = access::credentialsOf;
 
   // The caller's share of the calls, until this one has ended. kResourceExhausted if it has too many.
   Status takePermit(const grpc::ServerContext& context) const;
@@ -54,7 +56,7 @@ class Guard : public Wrapped::Service {
   // who may know.
   Status admit(const grpc::ServerContext& context, std::string_view rpc, const std::string& instance) const {
     const std::string name = std::string(Wrapped::service_full_name()) + "/" + std::string(rpc);
-    KILN_TRY(logged(door_.gate.admit(access::credentialsOf(context), name, instance), context, name));
+    KILN_TRY(logged(door_.gate.admit(door_.credentials(context), name, instance), context, name));
     KILN_TRY(door_.takePermit(context));
     const access::RpcRule& rule = *access::findRule(name);  // or nobody would have been let in
     if (rule.scope != access::Scope::kInstance || rule.place == access::Place::kMayBegin) return {};

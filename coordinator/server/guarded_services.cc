@@ -7,7 +7,7 @@ using grpc::ServerContext;
 grpc::Status GuardedJobs::SubmitJob(ServerContext* context, const v1::SubmitJobRequest* request,
                                     v1::Job* response) {
   if (const Status status = admit(*context, "SubmitJob", request->instance()); !status) return toGrpc(status);
-  const auto who = door_.gate.identify(access::credentialsOf(*context));
+  const auto who = door_.gate.identify(door_.credentials(*context));
   return who ? jobs_.submit(*context, *request, *response, access::describe(*who)) : toGrpc(who.error());
 }
 
@@ -51,6 +51,10 @@ std::vector<grpc::Service*> GuardedServices::all() {
   return {&jobs_,        &workers_, &fleet_,       &artifacts_,    &toolchains_,
           &maintenance_, &audits_,  &recalls_,     &attestations_, &cas_,
           &transfers_,   &streams_, &actionCache_, &capabilities_, &executions_};
+}
+
+std::vector<grpc::Service*> GuardedServices::overHttp() {
+  return {&jobs_, &fleet_, &artifacts_, &toolchains_, &audits_, &recalls_, &cas_};
 }
 
 std::vector<grpc::Service*> GuardedServices::reapi() {

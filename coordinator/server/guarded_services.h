@@ -61,6 +61,8 @@ class GuardedServices {
  public:
   GuardedServices(const Door& door, const Services& services);
   std::vector<grpc::Service*> all();
+  // Those with an RPC that is called over HTTP.
+  std::vector<grpc::Service*> overHttp();
   // Those of the Remote Execution API alone.
   std::vector<grpc::Service*> reapi();
 

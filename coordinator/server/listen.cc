@@ -83,6 +83,14 @@ Result<Listener> listenOnLoopback(const std::string& address, const std::vector<
   return out;
 }
 
+std::unique_ptr<grpc::Server> serveInProcess(const std::vector<grpc::Service*>& services, CallWatch& calls) {
+  grpc::ServerBuilder builder;
+  builder.SetOption(std::make_unique<WithoutReflection>());
+  limit(builder, calls);
+  for (grpc::Service* service : services) builder.RegisterService(service);
+  return builder.BuildAndStart();
+}
+
 Result<Listener> listen(const Options& options, const LiveTls* tls,
                         const std::vector<grpc::Service*>& services, CallWatch& calls) {
   grpc::EnableDefaultHealthCheckService(true);

@@ -36,4 +36,8 @@ Result<Listener> listen(const Options& options, const LiveTls* tls,
 Result<Listener> listenOnLoopback(const std::string& address, const std::vector<grpc::Service*>& services,
                                   CallWatch& calls);
 
+// Serves `services` within this process alone, by InProcessChannel(): it listens nowhere, so that what a call
+// says of itself is believed (access/relayed_caller.h). Limits as above.
+std::unique_ptr<grpc::Server> serveInProcess(const std::vector<grpc::Service*>& services, CallWatch& calls);
+
 }  // namespace kiln::server

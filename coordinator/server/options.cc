@@ -112,6 +112,10 @@ Status checkOptions(const Options& options) {
   if (options.gcGraceSeconds < 1) return bad("--gc-grace-seconds", "must be at least 1");
   if (options.gcIntervalSeconds < 0) return bad("--gc-interval-seconds", "must be 0 or more");
   if (auto http = parseHostPort(options.http); !http) return fail(http.error().in("--http"));
+  if (!options.httpSocket.empty())
+    if (auto fits = storage::checkSocketPath("unix:" + options.httpSocket);
+        !fits || options.httpSocket[0] != '/')
+      return bad("--http-socket", "must be the path of a Unix socket, from '/' on and of at most 107 bytes");
   KILN_TRY(telemetry::checkMetricsFlags(options.metrics));
   if (options.traceShare > 0 && options.traces.empty())
     return bad("--trace-share", "traces nothing without --traces, which names the receiver");

@@ -42,6 +42,7 @@ struct Options {
   std::vector<std::string> clusterPolicies;  // likewise of clusters that may run actions; none: no cluster
   std::string http = "127.0.0.1:0";          // loopback address and port of the read-only HTTP side
   std::string httpPortFile;                  // receives the port in decimal; "" for none
+  std::string httpSocket;                    // path of a private Unix socket for the HTTP side; "" for none
   std::string https;                // numeric address and port of the HTTP side within TLS; "" for none
   std::string httpsPortFile;        // receives its port; "" for none
   telemetry::MetricsFlags metrics;  // what watches the farm from other machines

@@ -224,7 +224,7 @@ coordinator() {
     --log-key "$dir/keys/log.vkey" --log-tiles "$dir/log" \
     --worker-ca "$dir/keys/worker-ca.pem" --builder-id "$builder_id" --trust-root "$dir/trust/root.json" \
     --policy "$dir/policy.json" ${quotas[@]+"${quotas[@]}"} ${plain[@]+"${plain[@]}"} ${clusters[@]+"${clusters[@]}"} \
-    --http "127.0.0.1:{$http.port}" --metrics "$(metrics_of "$1")" ${traces[@]+"${traces[@]}" --trace-share 1}
+    --http "127.0.0.1:{$http.port}" --http-socket "$sock/$http.sock" --metrics "$(metrics_of "$1")" ${traces[@]+"${traces[@]}" --trace-share 1}
 }
 
 services() {
@@ -266,6 +266,7 @@ write_environment() {
     printf 'export KILN_POLICY=%q\n' "$dir/policy.json"
     printf 'export KILN_FARM=%q\n' "$dir"
     printf 'export KILN_HTTP=%q\n' "http://127.0.0.1:$(cat "$dir/http.port")"
+    printf 'export KILN_HTTP_SOCKET=%q\n' "$sock/http.sock"
     local name
     for name in $(coordinator_names) log signer $(seq -f 'worker-%g' "$workers"); do
       [ -e "$dir/metrics/$name.port" ] || continue  # left running by an earlier release

@@ -11,6 +11,7 @@
 
 #include "build/bazel/remote/execution/v2/remote_execution.pb.h"
 #include "build/bazel/semver/semver.pb.h"
+#include "google/api/annotations.pb.h"
 #include "google/bytestream/bytestream.pb.h"
 #include "google/longrunning/operations.pb.h"
 #include "google/rpc/error_details.pb.h"
@@ -37,8 +38,10 @@ inline std::vector<const google::protobuf::MethodDescriptor*> servedRpcs() {
   namespace fs = std::filesystem;
   // One message of each file, which links the file into the program.
   std::set<std::string> known;
+  known.insert(
+      "google/api/annotations.proto");  // which has no message, and is there with google/api/http.proto
   for (const auto* message :
-       {google::bytestream::ReadRequest::descriptor(),
+       {google::api::HttpRule::descriptor(), google::bytestream::ReadRequest::descriptor(),
         build::bazel::remote::execution::v2::Action::descriptor(), build::bazel::semver::SemVer::descriptor(),
         google::longrunning::Operation::descriptor(), google::rpc::PreconditionFailure::descriptor(),
         google::rpc::Status::descriptor(), v1::Artifact::descriptor(), v1::Attestation::descriptor(),

@@ -219,22 +219,15 @@ class AccessFixture : public service::testing::FarmTest {
                      toolCalls_.ended(call);
                    }};
   service::Instances instances_{pool_};
-  GuardedServices guarded_{{gate_, calls_, instances_},
-                           {jobs_,
-                            workers_,
-                            fleet_,
-                            artifacts_,
-                            toolchains_,
-                            maintenance_,
-                            audits_,
-                            recalls_,
-                            attestations_,
-                            actionCache_,
-                            capabilities_,
-                            *blobs_,
-                            transfers_,
-                            {pool_, clock_, *farm_.leasing.quotas},
-                            executions_}};
+  const Services services_{jobs_,         workers_,
+                           fleet_,        artifacts_,
+                           toolchains_,   maintenance_,
+                           audits_,       recalls_,
+                           attestations_, actionCache_,
+                           capabilities_, *blobs_,
+                           transfers_,    {pool_, clock_, *farm_.leasing.quotas},
+                           executions_};
+  GuardedServices guarded_{{gate_, calls_, instances_}, services_};
   std::unique_ptr<LiveTls> liveTls_;
   Listener listener_;
 };
