@@ -34,21 +34,26 @@ std::string pemOf(SSL* ssl) {
   return std::string(text, static_cast<std::size_t>(size));
 }
 
+std::uint64_t mostBody(const RequestHeader& request, const GatewayOptions& options) {
+  const std::string target = originForm({request.target().data(), request.target().size()});
+  const bool api = request.method() == http::verb::post && target.starts_with(kApiPath);
+  return api ? options.maxApiBodyBytes : options.maxBodyBytes;
+}
+
 }  // namespace
 
-Connection::Connection(Socket socket, std::string address, asio::ssl::context* tls,
-                       const GatewayOptions& options, Handler handler, ConnectionLimiter::Id id,
-                       ConnectionHost& host)
+Connection::Connection(Accepted accepted, asio::ssl::context* tls, const GatewayOptions& options,
+                       Handler handler, ConnectionLimiter::Id id, ConnectionHost& host)
     : options_(options),
       handler_(std::move(handler)),
       id_(id),
       host_(host),
-      peer_{"", std::move(address)},
+      peer_{"", std::move(accepted.address)},
       buffer_(options.maxHeaderBytes + options.maxBodyBytes) {
   if (tls)
-    tls_.emplace(std::move(socket), *tls);
+    tls_.emplace(std::move(accepted.socket), *tls);
   else
-    plain_.emplace(std::move(socket));
+    plain_.emplace(std::move(accepted.socket));
 }
 
 Connection::~Connection() {
@@ -156,10 +161,7 @@ void Connection::onHeader() {
   if (const auto told = refusalOf(parser_->get(), options_.tls ? Names::kAny : Names::kLoopback))
     return refuse(*told);
   if (parser_->is_done()) return onRead({});
-  const auto& request = parser_->get();
-  const bool api = request.method() == http::verb::post &&
-                   originForm({request.target().data(), request.target().size()}).starts_with(kApiPath);
-  const std::uint64_t most = api ? options_.maxApiBodyBytes : options_.maxBodyBytes;
+  const std::uint64_t most = mostBody(parser_->get(), options_);
   if (parser_->content_length().value_or(0) > most) return onRead(http::error::body_limit);
   parser_->body_limit(most);
   readBody();

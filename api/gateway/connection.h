@@ -55,11 +55,14 @@ class ConnectionHost {
 
 class Connection final : public std::enable_shared_from_this<Connection>, private ResponseWriter {
  public:
-  using Socket = boost::asio::generic::stream_protocol::socket;  // TCP or Unix
+  struct Accepted {
+    boost::asio::generic::stream_protocol::socket socket;  // TCP or Unix
+    std::string address;                                   // as Peer has it
+  };
 
   // Within TLS if `tls` is there. `host` outlives it.
-  Connection(Socket socket, std::string address, boost::asio::ssl::context* tls,
-             const GatewayOptions& options, Handler handler, ConnectionLimiter::Id id, ConnectionHost& host);
+  Connection(Accepted accepted, boost::asio::ssl::context* tls, const GatewayOptions& options,
+             Handler handler, ConnectionLimiter::Id id, ConnectionHost& host);
   ~Connection() override;
 
   void start();   // on any thread

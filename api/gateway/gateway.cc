@@ -91,13 +91,13 @@ struct Gateway::Server final : ConnectionHost {
   void accept() {
     if (!options.socket.empty())
       return localAcceptor.async_accept([this](boost::system::error_code error, Local::socket socket) {
-        accepted(error, [&] { admit(std::move(socket), ""); });
+        accepted(error, [&] { admit({std::move(socket), ""}); });
       });
     acceptor.async_accept([this](boost::system::error_code error, tcp::socket socket) {
       accepted(error, [&] {
         boost::system::error_code gone;
         const auto remote = socket.remote_endpoint(gone);
-        if (!gone) admit(std::move(socket), remote.address().to_string());
+        if (!gone) admit({std::move(socket), remote.address().to_string()});
       });
     });
   }
@@ -116,13 +116,13 @@ struct Gateway::Server final : ConnectionHost {
     });
   }
 
-  void admit(Connection::Socket socket, const std::string& address) {
-    const auto entry = limiter.enter(serving::sourceOf(address), Clock::now());
+  void admit(Connection::Accepted accepted) {
+    const auto entry = limiter.enter(serving::sourceOf(accepted.address), Clock::now());
     if (!entry) return closed.Add({{"reason", "refused"}}).Increment();  // the socket closes
     if (entry->evicted) evict(*entry->evicted, "idle");
     const auto tls = options.tls ? options.tls->context() : nullptr;
     auto connection = std::make_shared<Connection>(
-        std::move(socket), address, tls.get(), options,
+        std::move(accepted), tls.get(), options,
         [this](const Request& request, const Peer& peer, ResponseWriter& writer) {
           return responder.respond(request, peer, writer);
         },

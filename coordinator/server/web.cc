@@ -49,9 +49,10 @@ Result<Web> Web::start(const Options& options, const LiveTls* tls, FarmServices&
   KILN_ASSIGN(web.metrics_, telemetry::serveMetrics(options.metrics, services.registry(),
                                                     [&health] { return health.check(); }));
   if (!options.httpSocket.empty()) {
-    KILN_ASSIGN(
-        web.private_,
-        gateway::Gateway::start({.socket = options.httpSocket}, backend).map_error(of("--http-socket")));
+    KILN_ASSIGN(web.private_, gateway::Gateway::start({.socket = options.httpSocket,
+                                                       .limits = {.answers = 64, .answersPerAddress = 64}},
+                                                      backend)
+                                  .map_error(of("--http-socket")));
   }
   if (options.https.empty()) return web;
   KILN_ASSIGN(const HostPort https, parseHostPort(options.https));
