@@ -56,6 +56,17 @@ TEST(Options, ThePlaintextEndpointIsOnLoopbackAlone) {
   }
 }
 
+TEST(Options, ThePrivateHttpSocketIsAPath) {
+  Options options = good();
+  options.httpSocket = "/run/kiln/http.sock";
+  EXPECT_TRUE(checkOptions(options));
+  for (const std::string path :
+       {std::string("http.sock"), std::string("unix:/run/x"), "/" + std::string(107, 'a')}) {
+    options.httpSocket = path;
+    EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--http-socket")) << path;
+  }
+}
+
 TEST(Options, AShareOfTracedJobsWantsAReceiver) {
   Options options = good();
   options.traceShare = 0.1;
