@@ -52,10 +52,13 @@ class HttpApiTest(FarmCase):
         with socket.socket(socket.AF_UNIX) as client:
             client.settimeout(patience)
             client.connect(self.farm.env["KILN_HTTP_SOCKET"])
-            client.sendall(data)
             answer = b""
-            while chunk := client.recv(65536):
-                answer += chunk
+            try:
+                client.sendall(data)
+                while chunk := client.recv(65536):
+                    answer += chunk
+            except (ConnectionResetError, BrokenPipeError):
+                pass  # it answers before it has read all of what it refuses
             return answer
 
     # Reads, beside what the command says by gRPC.
@@ -77,17 +80,18 @@ class HttpApiTest(FarmCase):
         self.assertEqual(manifest["artifactType"], "application/vnd.kiln.artifact.v1+json")
         pulled = self.curl(f"/v2/default/artifacts/manifests/{self.artifact}")
         self.assertEqual(base64.b64decode(answers[0]["data"]).decode(), pulled)
-        config = self.post(f"{I}/blobs:batchRead", {"digests": [{"hash": manifest["config"]["digest"][7:], "sizeBytes": manifest["config"]["size"]}]})
-        self.assertEqual(json.loads(base64.b64decode(config["responses"][0]["data"])), shown.get("manifest", json.loads(
-            base64.b64decode(config["responses"][0]["data"]))))
+        config = manifest["config"]
+        read = self.post(f"{I}/blobs:batchRead", {"digests": [{"hash": config["digest"][7:], "sizeBytes": config["size"]}]})
+        self.assertEqual(json.loads(base64.b64decode(read["responses"][0]["data"]))["spec"]["target"], shown["target"])
         self.assertIn("dsseEnvelope", json.loads(base64.b64decode(answers[1]["data"])))
 
     def test_provenance_statements_and_affected(self):
         shown = json_of(self.kiln("provenance", self.artifact, "--json"))
         told = self.get(f"{I}/artifacts/{self.artifact}/provenance")
-        self.assertEqual([one["statement"]["payload"] for one in told["statements"]], shown["statements"])
+        self.assertEqual(sorted(one["statement"]["payload"] for one in told["statements"]), sorted(shown["statements"]))
         statements = self.get(f"{I}/artifacts/{self.artifact}/statements")["statements"]
-        self.assertEqual([one["statement"]["statement"]["payload"] for one in statements], shown["statements"])
+        self.assertEqual([one["statement"]["statement"]["payload"] for one in statements],
+                         [one["statement"]["payload"] for one in told["statements"]])
         verdicts = [one["verdict"] for one in statements if "verdict" in one]
         self.assertEqual([verdict.get("passed", False) for verdict in verdicts], [True])
         found = self.get(f"{I}/affected?worker=worker-1")["affected"]

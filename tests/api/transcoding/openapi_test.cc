@@ -25,7 +25,8 @@ void expectReferences(const Json& value, const Json& schemas) {
                 (to.starts_with(prefix) && schemas.contains(to.substr(prefix.size()))))
         << to;
   }
-  for (const Json& member : value) expectReferences(member, schemas);
+  if (value.is_structured())
+    for (const Json& member : value) expectReferences(member, schemas);
 }
 
 TEST(OpenApi, HasEveryRouteWithItsParameters) {

@@ -122,7 +122,7 @@ TEST(RequestReader, AHostileBodyIsRefused) {
       {"{} {}", "the body"},
       {"{'targets':['a']}", "the body"},
       {"{targets:[]}", "the body"},
-      {R"({"targets":["a"],"targets":["b"]})", "twice"},
+      {R"({"targets":["a"],"targets":["b"]})", "duplicate member"},
       {R"({"nothing":1})", "nothing"},
       {R"({"targets":"a)" + std::string("\xff") + R"("})", "the body"},
       {R"({"sources":[{"blob":{"sizeBytes":"99999999999999999999"}}]})", "the body"},
