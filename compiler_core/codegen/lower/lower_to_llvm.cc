@@ -15,14 +15,7 @@ void addLowerToLlvm(mlir::OpPassManager& passes, bool scalarMath) {
   passes.addPass(createMathToCallsPass(scalarMath));
   passes.addPass(createLibraryCallsPass());
   passes.addPass(createSCFToControlFlowPass());
-  passes.addPass(createConvertVectorToLLVMPass());
-  passes.addPass(createConvertMathToLLVMPass());
-  passes.addPass(createArithToLLVMConversionPass());
-  passes.addPass(createConvertIndexToLLVMPass());
-  passes.addPass(createFinalizeMemRefToLLVMConversionPass());
-  passes.addPass(createConvertFuncToLLVMPass());
-  passes.addPass(createConvertControlFlowToLLVMPass());
-  passes.addPass(createUBToLLVMConversionPass());
+  passes.addPass(createConvertToLlvmPass());
   passes.addPass(createReconcileUnrealizedCastsPass());
 }
 

@@ -85,4 +85,14 @@ def LibraryCallsPass : Pass<"kiln-library-calls", "::mlir::ModuleOp"> {
   let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
 }
 
+def ConvertToLlvmPass : Pass<"kiln-convert-to-llvm", "::mlir::ModuleOp"> {
+  let summary = "All that is left becomes the LLVM dialect, in one conversion";
+  let description = [{
+    Vectors, arithmetic, buffers, control flow and functions are converted together, with upstream's patterns. One
+    conversion for each of them would walk the module and cast every value at the border of two dialects again each time,
+    which is most of what lowering a large network took.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect"];
+}
+
 #endif

@@ -1,10 +1,11 @@
 #include "compiler_core/codegen/lower/pipeline.h"
 
 #include <algorithm>
-#include <chrono>
+#include <optional>
 #include <span>
 
 #include "compiler_core/codegen/lower/passes.h"
+#include "compiler_core/ir/processor_time.h"
 #include "compiler_core/memory/passes.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
@@ -12,6 +13,7 @@
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
 #include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Verifier.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "mlir/Pass/PassManager.h"
 #include "mlir/Transforms/Passes.h"
@@ -88,25 +90,28 @@ std::int64_t countOperations(Operation* op) {
   return count;
 }
 
-// Tells of each pass what it did and how long that took.
+// Tells of each pass of one pass manager what it did and how long that took. Nothing changes the module
+// between two passes, so what one of them left is what the next one finds.
 class PassRecorder : public PassInstrumentation {
  public:
   explicit PassRecorder(const PipelineOptions& options) : options_(options) {}
   void runBeforePass(Pass* pass, Operation* op) override {
     if (pass->getArgument().empty()) return;  // runs others on nested operations
-    before_ = countOperations(op);
-    start_ = std::chrono::steady_clock::now();
+    if (!operations_) operations_ = countOperations(op);
+    start_ = ir::threadSeconds();
   }
   void runAfterPass(Pass* pass, Operation* op) override {
     if (pass->getArgument().empty()) return;
-    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start_;
-    options_.onPass({pass->getArgument().str(), {}, before_, countOperations(op)}, taken.count());
+    const double taken = ir::threadSeconds() - start_;
+    const std::int64_t before = *operations_;
+    operations_ = countOperations(op);
+    options_.onPass({pass->getArgument().str(), {}, before, *operations_}, taken);
   }
 
  private:
   const PipelineOptions& options_;
-  std::int64_t before_ = 0;
-  std::chrono::steady_clock::time_point start_;
+  std::optional<std::int64_t> operations_;  // of the module now, once counted
+  double start_ = 0;
 };
 
 // MLIR's diagnostics about a module, as long as this lives.
@@ -153,8 +158,11 @@ Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
     if (options.onStage) options.onStage(stage.name);
     PassManager passes(module.getContext());
     stage.add(passes, options);
+    // What a stage leaves is verified, not what each pass of it does: on large networks the verifier took as
+    // long as the passes.
+    passes.enableVerifier(false);
     if (options.onPass) passes.addInstrumentation(std::make_unique<PassRecorder>(options));
-    if (failed(passes.run(module))) return messages.failure(stage.name);
+    if (failed(passes.run(module)) || failed(verify(module))) return messages.failure(stage.name);
     if (options.onIr && !messages.withoutErrors([&] { options.onIr(stage.name, module); }))
       return messages.failure(stage.name);
     if (stage.name == "kernels" && options.device) takeDeviceModule(module, options);
@@ -170,7 +178,8 @@ Status joinToLlvm(ModuleOp module, unsigned profile, const std::function<void(Mo
   addLowerToLlvm(lower);
   if (failed(join.run(module)) || !messages.withoutErrors([&] { onJoined(module); }))
     return messages.failure("joining partitions");
-  if (failed(lower.run(module))) return messages.failure("joined partitions");
+  lower.enableVerifier(false);
+  if (failed(lower.run(module)) || failed(verify(module))) return messages.failure("joined partitions");
   return {};
 }
 

@@ -39,7 +39,7 @@ struct PipelineOptions {
   // about the module (a fact that the stage did not leave) is the stage's.
   std::function<void(std::string_view stage)> onStage;
   std::function<void(std::string_view stage, mlir::ModuleOp module)> onIr;
-  // After each pass, and for each that was left out (0 seconds); may be empty.
+  // After each pass, with its processor time, and for each that was left out (0 seconds); may be empty.
   std::function<void(const ir::PassEvidence& pass, double seconds)> onPass;
 };
 
