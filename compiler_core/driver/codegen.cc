@@ -59,6 +59,8 @@ codegen::CpuOptions optionsOf(const Compilation& compilation) {
   options.builtinsArchive = fmt::format("{}/libkiln_builtins-{}.a", request.toolchainLib, architecture);
   options.workDirectory = request.out;
   options.keepIr = !compilation.observer.irDirectory.empty() || compilation.observer.onLlvmIr;
+  options.threads = compilation.observer.jobs;
+  options.onStep = compilation.observer.onPass;
   return options;
 }
 

@@ -69,6 +69,7 @@ Result<DeviceProgram::Generated> DeviceProgram::generate(const CompileRequest& r
     host.bitcode = options.bitcode;
     host.builtinsArchive = request.toolchainLib + "/libkiln_builtins-x86_64.a";
     host.workDirectory = request.out;
+    host.threads = observer.jobs;
     options.emulation = std::move(host);
   }
   KILN_ASSIGN(codegen::DeviceImage image, codegen::generateDeviceImage(*module_, options));

@@ -1,13 +1,12 @@
 // The stage partition: decides what each target runs of a profile, and cuts @main accordingly.
 #include "compiler_core/partition/partition.h"
 
-#include <chrono>
-
 #include "compiler_core/analysis/diagnostic_text.h"
 #include "compiler_core/driver/stages.h"
 #include "compiler_core/frontend/graph/unsupported.h"
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/ir/partition/partition_ops.h"
+#include "compiler_core/ir/processor_time.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Pass/PassManager.h"
 
@@ -16,7 +15,7 @@ namespace {
 
 // kiln-partition on the marks that the decision has left.
 Status runPass(Compilation& compilation, mlir::ModuleOp module) {
-  const auto start = std::chrono::steady_clock::now();
+  const double start = ir::threadSeconds();
   std::string complaint;
   mlir::ScopedDiagnosticHandler handler(&compilation.context, [&](mlir::Diagnostic& diagnostic) {
     complaint += (complaint.empty() ? "" : "; ") + analysis::diagnosticText(diagnostic, module);
@@ -25,9 +24,7 @@ Status runPass(Compilation& compilation, mlir::ModuleOp module) {
   mlir::PassManager passes(&compilation.context);
   passes.addPass(partition::createPartitionPass());
   if (failed(passes.run(module))) return fail(Code::kUnimplemented, "partition: " + complaint);
-  if (compilation.observer.onPass)
-    compilation.observer.onPass(
-        kPartitionPass, std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  if (compilation.observer.onPass) compilation.observer.onPass(kPartitionPass, ir::threadSeconds() - start);
   return {};
 }
 

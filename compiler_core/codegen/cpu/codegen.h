@@ -1,10 +1,12 @@
 // From a module in MLIR's LLVM dialect to a freestanding ELF shared object that exports kiln_program
-// (compiler_core/runtime/program_abi.h). Deterministic: the same module and options give the same bytes.
+// (compiler_core/runtime/program_abi.h). Deterministic: the same module and options give the same bytes, on
+// any number of threads.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "manifest/base/result.h"
@@ -45,6 +47,10 @@ struct CpuOptions {
   std::string builtinsArchive;       // path of libkiln_builtins-<arch>.a; empty: none
   std::string workDirectory;         // existing and writable; the linker's files live there during the call
   bool keepIr = false;               // fill CpuProgram::llvmIr
+  unsigned threads = 0;              // at most so many compile parts; 0: as many as there are processors
+  // Called on the caller's thread for each step ("llvm:optimize") with its processor time, summed over all
+  // parts; may be empty.
+  std::function<void(std::string_view step, double seconds)> onStep = {};
 };
 
 struct CodeSymbol {

@@ -24,10 +24,10 @@ struct Loop {
 
 }  // namespace
 
-void forEach(std::size_t count, const std::function<void(std::size_t)>& work) {
+void forEach(std::size_t count, unsigned most, const std::function<void(std::size_t)>& work) {
   Loop loop{count, work};
   std::vector<pthread_t> threads;
-  const std::size_t wanted = std::min<std::size_t>(count, std::thread::hardware_concurrency());
+  const std::size_t wanted = std::min<std::size_t>(count, most ? most : std::thread::hardware_concurrency());
   // pthread_create, because std::thread can refuse only by an exception, and this library has none.
   while (threads.size() + 1 < wanted) {
     pthread_t thread;

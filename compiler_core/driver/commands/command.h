@@ -65,6 +65,7 @@ struct CompileArguments {
   std::string tuning;  // file of tuning entries; "" for none
   std::vector<std::string> disabledPasses;
   bool timing = false;
+  unsigned jobs = 0;        // as CompileObserver::jobs
   std::string tracePasses;  // file for the digests of the IR after each pass; "" for none
   // As CompileObserver::afterPass; called before the trace is taken.
   std::function<void(std::string_view pass, mlir::Operation& op)> afterPass;

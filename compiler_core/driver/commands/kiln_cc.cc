@@ -44,7 +44,10 @@ void addCompile(CLI::App& app, CompileArguments& compile, CommandResult& result)
       ->required();
   compileApp->add_option("--disable-pass", compile.disabledPasses,
                          "Leave out a pass of the rewrite stage (may be given more than once)");
-  compileApp->add_flag("--timing", compile.timing, "Say on stderr what each pass took");
+  compileApp->add_flag("--timing", compile.timing, "Say on stderr what each pass took, in processor time");
+  compileApp->add_option(
+      "--jobs", compile.jobs,
+      "Threads that make machine code (default: one per processor); no byte depends on it");
   compileApp->add_option("--emit-ir", compile.emitIr, "Folder for the textual IR after each stage");
   compileApp->add_option(
       "--trace-passes", compile.tracePasses,

@@ -1,5 +1,6 @@
 #include "compiler_core/codegen/cpu/codegen.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -120,6 +121,55 @@ TEST_F(CodegenCpu, SameModuleSameBytesFromAnyDirectory) {
   EXPECT_EQ(first->functions.size(), 3u);
   EXPECT_GT(first->codeBytes, 0u);
   EXPECT_TRUE(std::filesystem::is_empty(directory_ + "/some where else")) << "the linker's files stay behind";
+}
+
+// Functions for two targets in turn are as many parts as functions, since a part is for one target.
+TEST_F(CodegenCpu, SameBytesAndFunctionsOnAnyNumberOfThreads) {
+  const Target wide = {"cpu:x86-64-v3", "x86_64-unknown-linux-gnu", "x86-64-v3", {"+avx", "+avx2", "+fma"}};
+  const Target narrow = {"cpu:x86-64-v2", "x86_64-unknown-linux-gnu", "x86-64-v2", {"+sse4.2"}};
+  constexpr const char* kRun =
+      "llvm.func @run(%cb: !llvm.ptr, %arena: !llvm.ptr, %w: !llvm.ptr, %in: !llvm.ptr, %out: !llvm.ptr, "
+      "%symbols: !llvm.ptr, %dims: !llvm.ptr) -> i32 {\n  %p = llvm.load %in : !llvm.ptr -> !llvm.ptr\n"
+      "  %x0 = llvm.load %p : !llvm.ptr -> f32\n";
+  std::string text = "llvm.func @shapes(%symbols: !llvm.ptr, %dims: !llvm.ptr) {\n  llvm.return\n}\n",
+              run = kRun;
+  for (int i = 0; i < 12; ++i) {
+    const Target& target = i % 2 ? wide : narrow;
+    text +=
+        fmt::format("llvm.func @part_{}(%x: f32) -> f32 attributes {{passthrough = [[\"{}\", \"{}\"]]}} {{\n",
+                    i, kTargetFunctionAttr, target.name);
+    text += "  %v0 = llvm.fadd %x, %x : f32\n";
+    const int length = 10 * (i + 1);
+    for (int k = 0; k < length; ++k) text += fmt::format("  %v{} = llvm.fmul %v{}, %x : f32\n", k + 1, k);
+    text += fmt::format("  llvm.return %v{} : f32\n}}\n", length);
+    run += fmt::format("  %x{} = llvm.call @part_{}(%x{}) : (f32) -> f32\n", i + 1, i, i);
+  }
+  text += run +
+          "  %q = llvm.load %out : !llvm.ptr -> !llvm.ptr\n  llvm.store %x12, %q : f32, !llvm.ptr\n"
+          "  %zero = llvm.mlir.constant(0 : i32) : i32\n  llvm.return %zero : i32\n}\n";
+  CpuOptions options;
+  options.target = wide;
+  options.partitions = {wide, narrow};
+  options.workDirectory = directory_;
+  std::vector<std::string> steps;
+  options.onStep = [&](std::string_view step, double seconds) {
+    steps.emplace_back(step);
+    EXPECT_GE(seconds, 0);
+  };
+  std::string first;
+  for (const unsigned threads : {1u, 2u, 5u}) {
+    auto module = mlir::parseSourceString<mlir::ModuleOp>(text, &context_);
+    ASSERT_TRUE(module);
+    options.threads = threads;
+    steps.clear();
+    auto program = generateCpuProgram(*module, kTable, options);
+    ASSERT_TRUE(program) << program.error().message;
+    EXPECT_EQ(steps, (std::vector<std::string>{"llvm:translate", "llvm:split", "llvm:complete",
+                                               "llvm:optimize", "llvm:emit", "llvm:link"}));
+    EXPECT_EQ(program->functions.size(), 14u);
+    if (first.empty()) first = program->elf;
+    EXPECT_TRUE(program->elf == first) << threads << " threads";
+  }
 }
 
 TEST_F(CodegenCpu, AnUndefinedFunctionIsAnErrorThatNamesIt) {

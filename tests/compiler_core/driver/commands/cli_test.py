@@ -385,6 +385,16 @@ class Cli(unittest.TestCase):
             error = self.expect_error(run("compile", "--model", CNN, "--spec", spec, "--out", out), 4, "RESOURCE_EXHAUSTED", member)
             self.assertEqual(error["details"]["budget"], member)
 
+    def test_the_number_of_threads_changes_no_byte(self):
+        spec, made = self.spec(CNN), []
+        for jobs in ("1", "2", "5"):
+            out = self.folder / jobs
+            done = run("compile", "--model", CNN, "--spec", spec, "--out", out, "--jobs", jobs)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            made.append({path.relative_to(out): path.read_bytes() for path in out.rglob("*") if path.is_file()})
+        self.assertEqual(made[0], made[1])
+        self.assertEqual(made[0], made[2])
+
     def test_two_targets_in_one_artifact(self):
         both = ["--target", "cpu:x86-64-v4,cpu:x86-64-v3"]
         rules = ["--exclude", "op:MaxPool=cpu:x86-64-v4", "--fallback", "cpu", "--fallback-allow", "MaxPool",
@@ -395,6 +405,9 @@ class Cli(unittest.TestCase):
         done = run("compile", "--model", CNN, "--spec", spec, "--out", out, "--timing")
         self.assertEqual(done.returncode, 0, done.stderr)
         self.assertIn("pass: kiln-partition", done.stderr)
+        for step in ("translate", "split", "complete", "optimize", "emit", "link"):
+            self.assertRegex(done.stderr, rf"(?m)^pass: llvm:{step} \d+\.\d+ s$")
+        self.assertRegex(done.stderr, r"(?m)^processor time: capture \d.*, package \d.*, rest \d.*, total \d+\.\d+ s$")
         manifest = json.loads((out / "manifest.json").read_text())
         partition = manifest["stages"]["partition"]
         self.assertEqual(partition["targets"], ["cpu:x86-64-v4", "cpu:x86-64-v3"])
