@@ -5,6 +5,7 @@
 #include <cstring>
 #include <numeric>
 
+#include "compiler_core/ir/permute_bytes.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/package/filter_transform.h"
 #include "compiler_core/package/panels.h"
@@ -26,25 +27,8 @@ Result<std::vector<std::uint8_t>> permuted(const ir::Weight& weight,
     return fail(Code::kInternal, fmt::format("weight {}: {} bytes for {} elements", weight.name,
                                              weight.bytes.size(), elements));
 
-  // Strides of the source, in the order of the result's dimensions.
-  std::vector<std::size_t> source(rank, 1), strides(rank), extents(rank);
-  for (std::size_t i = rank; i-- > 1;) source[i - 1] = source[i] * static_cast<std::size_t>(weight.shape[i]);
-  for (std::size_t i = 0; i < rank; ++i) {
-    strides[i] = source[permutation[i]];
-    extents[i] = static_cast<std::size_t>(weight.shape[permutation[i]]);
-  }
   std::vector<std::uint8_t> result(weight.bytes.size());
-  std::vector<std::size_t> index(rank, 0);
-  std::size_t at = 0;
-  for (std::size_t i = 0; i < elements; ++i) {
-    std::memcpy(result.data() + i * width, weight.bytes.data() + at * width, width);
-    for (std::size_t dim = rank; dim-- > 0;) {
-      at += strides[dim];
-      if (++index[dim] < extents[dim]) break;
-      at -= strides[dim] * extents[dim];
-      index[dim] = 0;
-    }
-  }
+  ir::permuteBytes(weight.bytes.data(), weight.shape, permutation, width, result.data());
   return result;
 }
 

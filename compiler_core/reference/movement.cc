@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "compiler_core/ir/dims.h"
+#include "compiler_core/ir/permute_bytes.h"
 #include "compiler_core/reference/kernels.h"
 
 namespace kiln::reference {
@@ -72,10 +73,8 @@ HostTensor evaluate(ir::ReshapeOp operation, Operands operands) {
 
 HostTensor evaluate(ir::TransposeOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
-  auto strides = rowMajor(operands[0]->shape);
-  llvm::SmallVector<std::int64_t> steps;
-  for (std::int64_t dim : operation.getPermutation()) steps.push_back(strides[static_cast<std::size_t>(dim)]);
-  copyStrided(*operands[0], 0, steps, result);
+  ir::permuteBytes(operands[0]->bytes.data(), operands[0]->shape, operation.getPermutation(),
+                   dtypeBytes(result.dtype), result.bytes.data());
   return result;
 }
 

@@ -2,8 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <numeric>
 #include <sstream>
 
 #include "compiler_core/package/files.h"
@@ -40,6 +42,43 @@ TEST_F(Weights, PermutedInThreeDimensions) {
   for (std::size_t a = 0; a < 4; ++a)
     for (std::size_t b = 0; b < 2; ++b)
       for (std::size_t c = 0; c < 3; ++c) EXPECT_EQ((*result)[(a * 2 + b) * 3 + c], b * 12 + c * 4 + a);
+}
+
+// Blocks, rows and dimensions that lie together are ways of the same copy: all of them give what its
+// definition says.
+TEST_F(Weights, PermutedIsItsDefinition) {
+  const std::vector<std::vector<std::int64_t>> shapes = {
+      {70, 45}, {1, 33, 1, 40}, {5, 3, 34, 7}, {6, 1}, {2, 2, 2, 2, 3}};
+  for (const DType dtype : {DType::kI8, DType::kF16, DType::kF32, DType::kF64}) {
+    const std::size_t width = dtypeBytes(dtype);
+    for (const std::vector<std::int64_t>& shape : shapes) {
+      std::size_t elements = 1;
+      for (const std::int64_t extent : shape) elements *= static_cast<std::size_t>(extent);
+      ir::WeightTable table;
+      std::vector<std::uint8_t> data(elements * width);
+      for (std::size_t i = 0; i < data.size(); ++i)
+        data[i] = static_cast<std::uint8_t>(i * 2654435761u >> 13);
+      table.addOwned("w", dtype, shape, data);
+      std::vector<std::int64_t> permutation(shape.size());
+      std::iota(permutation.begin(), permutation.end(), 0);
+      do {
+        const auto result = permuted(*table.find(0), permutation);
+        ASSERT_TRUE(result);
+        for (std::size_t i = 0; i < elements; ++i) {
+          std::vector<std::size_t> index(shape.size());
+          for (std::size_t dim = shape.size(), rest = i; dim-- > 0;
+               rest /= static_cast<std::size_t>(shape[permutation[dim]]))
+            index[permutation[dim]] = rest % static_cast<std::size_t>(shape[permutation[dim]]);
+          std::size_t source = 0;
+          for (std::size_t dim = 0; dim < shape.size(); ++dim)
+            source = source * static_cast<std::size_t>(shape[dim]) + index[dim];
+          ASSERT_TRUE(std::equal(data.begin() + source * width, data.begin() + (source + 1) * width,
+                                 result->begin() + i * width))
+              << "element " << i;
+        }
+      } while (std::ranges::next_permutation(permutation).found);
+    }
+  }
 }
 
 TEST_F(Weights, WhatIsNoPermutationIsRefused) {
