@@ -39,6 +39,7 @@ transforms::RewriteOptions optionsOf(const Compilation& compilation) {
   options.otherPasses.assign(std::begin(codegen::kOptionalPasses), std::end(codegen::kOptionalPasses));
   options.otherPasses.push_back(kPartitionPass);
   options.onPass = compilation.observer.onPass;
+  options.spool = request.out;
   options.quantised = request.quantised;
   options.byteDots = primary.device.empty() && codegen::dotsFor(primary.features).bytes;
   return options;

@@ -80,8 +80,9 @@ class FoldBatchNorm : public impl::FoldBatchNormPassBase<FoldBatchNorm> {
     std::string name = weightName(conv.getFilter(), *weights_);
     if (name.empty()) name = ir::nodeName(conv.getLoc());
     mlir::Value newFilter =
-        makeConstant(builder, conv.getFilter().getLoc(), *filter, *weights_, name + suffix);
-    mlir::Value newBias = makeConstant(builder, norm.getLoc(), *bias, *weights_, name + suffix + ".bias");
+        makeConstant(builder, conv.getFilter().getLoc(), std::move(*filter), *weights_, name + suffix);
+    mlir::Value newBias =
+        makeConstant(builder, norm.getLoc(), std::move(*bias), *weights_, name + suffix + ".bias");
     auto folded = ir::ConvOp::create(builder, location, norm.getType(), conv.getInput(), newFilter, newBias,
                                      conv.getStridesAttr(), conv.getPadsAttr(), conv.getDilationsAttr(),
                                      conv.getGroupAttr());

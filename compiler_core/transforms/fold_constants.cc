@@ -1,3 +1,5 @@
+#include "compiler_core/transforms/fold_constants.h"
+
 #include "compiler_core/analysis/constant_values.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/constants.h"
@@ -14,7 +16,7 @@ namespace {
 
 class FoldConstants : public impl::FoldConstantsPassBase<FoldConstants> {
  public:
-  explicit FoldConstants(ir::WeightTable& weights) : weights_(&weights) {}
+  FoldConstants(ir::WeightTable& weights, std::string spool) : weights_(&weights), spool_(std::move(spool)) {}
 
   void runOnOperation() final {
     // Definitions come before uses, so one walk folds whole chains.
@@ -56,7 +58,8 @@ class FoldConstants : public impl::FoldConstantsPassBase<FoldConstants> {
     if (!result) return;
     mlir::OpBuilder builder(&operation);
     name += (name.empty() ? "" : "+") + ir::nodeName(operation.getLoc());
-    replace(operation, makeConstant(builder, operation.getLoc(), *result, *weights_, std::move(name)));
+    replace(operation, makeConstant(builder, operation.getLoc(), std::move(*result), *weights_,
+                                    std::move(name), spool_));
   }
 
   // Moving the elements of a splat gives a splat, of any size.
@@ -124,12 +127,17 @@ class FoldConstants : public impl::FoldConstantsPassBase<FoldConstants> {
   }
 
   ir::WeightTable* weights_;
+  std::string spool_;
 };
 
 }  // namespace
 
+std::unique_ptr<mlir::Pass> createFoldConstantsPass(ir::WeightTable& weights, const std::string& spool) {
+  return std::make_unique<FoldConstants>(weights, spool);
+}
+
 std::unique_ptr<mlir::Pass> createFoldConstantsPass(ir::WeightTable& weights) {
-  return std::make_unique<FoldConstants>(weights);
+  return createFoldConstantsPass(weights, {});
 }
 
 }  // namespace kiln::transforms

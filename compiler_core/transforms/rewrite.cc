@@ -1,9 +1,10 @@
 #include "compiler_core/transforms/rewrite.h"
 
-#include <chrono>
 #include <set>
 
+#include "compiler_core/ir/processor_time.h"
 #include "compiler_core/ir/types.h"
+#include "compiler_core/transforms/fold_constants.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/Pass/PassManager.h"
@@ -33,7 +34,7 @@ class Pipeline {
       evidence_.passes.push_back({std::move(name), {{"disabled", "true"}}, count, count});
       return {};
     }
-    const auto start = std::chrono::steady_clock::now();
+    const double start = ir::threadSeconds();
     mlir::ScopedDiagnosticHandler handler(module_.getContext(), [&](mlir::Diagnostic& diagnostic) {
       complaint += (complaint.empty() ? "" : "; ") + diagnostic.str();
       return mlir::success();
@@ -44,9 +45,7 @@ class Pipeline {
     ir::PassEvidence evidence{name, {}, countOperations(module_), 0};
     if (failed(manager.run(module_))) return fail(Code::kInternal, "pass " + name + " failed: " + complaint);
     evidence.after = countOperations(module_);
-    if (options_.onPass)
-      options_.onPass(evidence.name,
-                      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    if (options_.onPass) options_.onPass(evidence.name, ir::threadSeconds() - start);
     evidence_.passes.push_back(std::move(evidence));
     return {};
   }
@@ -97,14 +96,14 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   // Before anything grows: a loop runs its body many times.
   KILN_TRY(pipeline.run(createHoistInvariantsPass()));
   // Transposed and scaled weights become plain weights, so that a filter is seen as constant by what follows.
-  KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+  KILN_TRY(pipeline.run(createFoldConstantsPass(weights, options.spool)));
   // While scales and zero points stand beside the bytes.
   if (options.quantised) KILN_TRY(pipeline.run(createQuantisedProductsPass()));
   // While weights are bytes and zero points stand beside them; then weights of the other sign, or transposed,
   // become weights again, before their transposes move.
   if (options.byteDots) {
     KILN_TRY(pipeline.run(createByteProductsPass(weights)));
-    KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+    KILN_TRY(pipeline.run(createFoldConstantsPass(weights, options.spool)));
   }
   // Layout changes of the source format meet and cancel before patterns look for neighbours.
   KILN_TRY(pipeline.run(createSinkTransposesPass()));
@@ -117,7 +116,7 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   // The rest of them, and softmax, as operations that fuse with their neighbours.
   KILN_TRY(pipeline.run(createDecomposePass()));
   // The parameters of what was just taken apart.
-  KILN_TRY(pipeline.run(createFoldConstantsPass(weights)));
+  KILN_TRY(pipeline.run(createFoldConstantsPass(weights, options.spool)));
   // Kept dimensions of a reduction, and rows flattened for a product, stand between operations of one kernel.
   KILN_TRY(pipeline.run(createSinkReshapesPass()));
   // Identities show only now that constants are splats.

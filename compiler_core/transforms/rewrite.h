@@ -18,8 +18,9 @@ struct RewriteOptions {
   std::function<void(std::string_view pass, double seconds)>
       onPass;                            // after each pass; for people, not for evidence
   std::vector<std::string> otherPasses;  // of later stages, to name beside these when `disabled` is wrong
-  bool quantised = false;                // Numerics::precision is "int8"
-  bool byteDots = false;                 // the target multiplies unsigned by signed bytes
+  std::string spool;       // existing folder for large constants, while the table is there; "": memory
+  bool quantised = false;  // Numerics::precision is "int8"
+  bool byteDots = false;   // the target multiplies unsigned by signed bytes
 };
 
 // Rewrites `module` in place; new constants are appended to `weights`. Results stay what the reference

@@ -91,6 +91,31 @@ class Large(unittest.TestCase):
             self.assertEqual(file.read(), last)
         print(f"{BYTES / 2**30:.2f} GiB of weights in {seconds:.1f} s:", done.stderr.strip().splitlines()[-1])
 
+    def test_many_weights_stored_transposed_are_not_in_memory_together(self):
+        # Eight of 32 MiB, each of them transposed while compiling: with 220 MiB of private memory not all of them fit.
+        rows, columns, count = 2048, 4096, 8
+        nodes, tensors = [], []
+        for i in range(count):
+            stored = [columns, rows] if i % 2 == 0 else [rows, columns]  # of [rows, columns] and [columns, rows]
+            place = b"".join(field(13, field(1, key) + field(2, str(value))) for key, value in
+                             {"location": "w.bin", "offset": i * 4 * rows * columns, "length": 4 * rows * columns}.items())
+            tensors.append(field(5, weight_head(stored, f"w{i}") + place + field(14, 1)))
+            nodes.append(field(1, node_bytes("Gemm", [f"v{i}", f"w{i}"], [f"v{i + 1}"], f"n{i}", {"transB": 1})))
+        graph = b"".join(nodes) + field(2, "test") + b"".join(tensors) + field(11, value_info("v0", [1, rows]))
+        graph += field(12, value_info(f"v{count}", [1, rows]))
+        (self.folder / "model.onnx").write_bytes(field(1, 8) + field(7, graph) + field(8, field(1, "") + field(2, 17)))
+        with open(self.folder / "w.bin", "wb") as file:  # holes behind the first value of each
+            for i in range(count):
+                file.seek(i * 4 * rows * columns)
+                file.write(numpy.float32(i + 1).tobytes())
+            file.truncate(count * 4 * rows * columns)
+        out = self.folder / "out"
+        _, done = compile_limited(self.folder / "model.onnx", out, resource.RLIMIT_DATA, 220)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        weights = json.loads((out / "manifest.json").read_text())["program"]["weights"]
+        self.assertEqual(sum(int(weight["size"]) for weight in weights), count * 4 * rows * columns)
+        self.assertEqual([path.name for path in out.iterdir() if path.name.startswith(".")], [])
+
     def test_external_data_past_two_gibibytes(self):
         self.need_disk()
         location = field(13, field(1, "location") + field(2, "w.bin"))
