@@ -1,4 +1,5 @@
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/packed/packed_ops.h"
 #include "compiler_core/ir/partition/partition_ops.h"
 #include "llvm/ADT/TypeSwitch.h"
 #include "mlir/IR/DialectImplementation.h"
@@ -20,6 +21,10 @@ void KilnDialect::initialize() {
   addOperations<
 #define GET_OP_LIST
 #include "compiler_core/ir/partition/partition_ops.cc.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "compiler_core/ir/packed/packed_ops.cc.inc"
       >();
   addAttributes<
 #define GET_ATTRDEF_LIST

@@ -1,4 +1,5 @@
 #include "compiler_core/ir/attributes.h"
+#include "compiler_core/ir/ir.h"
 #include "compiler_core/memory/control_flow.h"
 #include "compiler_core/memory/library_call.h"
 #include "compiler_core/memory/passes.h"
@@ -59,17 +60,54 @@ Value resultBuffer(OpBuilder& builder, BlockArgument out, ArrayRef<OpFoldResult>
   return view;
 }
 
-// A result that is put together piece by piece is put together where it is wanted.
+// Where the buffer of a value begins: behind what is written into it.
+struct Beginning {
+  Value start;
+  SmallVector<Operation*> reshapes;  // between the value and `start`, those next to the value first
+  bool isCalled = false;             // a function of the kernel library writes into it
+};
+
+Beginning beginningOf(Value value) {
+  Beginning found{value, {}};
+  for (;;) {
+    Operation* op = found.start.getDefiningOp();
+    if (auto insert = dyn_cast_or_null<tensor::InsertSliceOp>(op)) {
+      found.start = insert.getDest();
+    } else if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
+      found.reshapes.push_back(op);
+      found.start = op->getOperand(0);
+    } else if (auto call = dyn_cast_or_null<ir::CallOp>(op)) {
+      found.isCalled = true;
+      found.start = call.getInits()[cast<OpResult>(found.start).getResultNumber()];
+    } else if (auto loop = dyn_cast_or_null<scf::ForallOp>(op); loop && found.isCalled) {
+      found.start = loop.getTiedOpOperand(cast<OpResult>(found.start))->get();
+    } else {
+      return found;
+    }
+  }
+}
+
+// A result that is put together piece by piece, or by the kernel library, is put together where it is wanted.
 void beginIn(OpBuilder& builder, Value value, Value buffer) {
-  Value start = value;
-  while (auto insert = start.getDefiningOp<tensor::InsertSliceOp>()) start = insert.getDest();
+  const Beginning beginning = beginningOf(value);
+  Value start = beginning.start;
   auto nothing = start.getDefiningOp<tensor::EmptyOp>();
-  if (!nothing || start == value || !nothing->hasOneUse() || !isa<BlockArgument>(buffer)) return;
+  if (!nothing || start == value || !nothing->hasOneUse() || !isa<BlockArgument>(buffer) ||
+      (!beginning.isCalled && !beginning.reshapes.empty()))
+    return;
+  // What was joined for the library is taken apart again by a view, whose sizes must be numbers.
+  if (llvm::any_of(beginning.reshapes, [](Operation* op) { return isa<tensor::CollapseShapeOp>(op); })) return;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(nothing);
-  start.replaceAllUsesWith(bufferization::ToTensorOp::create(builder, nothing.getLoc(), start.getType(),
-                                                             buffer,
-                                                             /*restrict=*/true, /*writable=*/true));
+  const Location loc = nothing.getLoc();
+  Value place = bufferization::ToTensorOp::create(builder, loc, value.getType(), buffer, /*restrict=*/true,
+                                                  /*writable=*/true);
+  for (Operation* op : beginning.reshapes) {
+    auto expand = cast<tensor::ExpandShapeOp>(op);
+    place = tensor::CollapseShapeOp::create(builder, loc, expand.getSrcType(), place,
+                                            expand.getReassociationIndices());
+  }
+  start.replaceAllUsesWith(place);
   nothing.erase();
 }
 

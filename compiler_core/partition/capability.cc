@@ -16,6 +16,7 @@ const CapabilityTable& cpu() {
       {"kiln.select", kAll},
       {"kiln.cast", kAll},
       {"kiln.bitcast", kAll},
+      {"kiln.dequantise", kFull | kWhole},
       {"kiln.broadcast", kAll},
       {"kiln.reshape", kAll},
       {"kiln.transpose", kAll},

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/packed/packed_ops.h"
 #include "compiler_core/ir/profile.h"
 #include "compiler_core/ir/types.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -68,6 +69,7 @@ std::uint64_t flopsOf(Operation* op, Symbols symbols) {
   return llvm::TypeSwitch<Operation*, std::uint64_t>(op)
       .Case([&](ir::UnaryOp unary) { return times(out, flopsOf(unary.getKind())); })
       .Case<ir::BinaryOp, ir::CompareOp, ir::SelectOp, ir::CastOp>([&](auto) { return out; })
+      .Case([&](ir::DequantiseOp) { return times(3, out); })
       .Case([&](ir::MatmulOp matmul) {
         return times(2 * extent(ir::shapeOf(ir::tensorType(matmul.getLhs())).back(), symbols), out);
       })

@@ -89,6 +89,28 @@ HostTensor evaluate(ir::BitcastOp operation, Operands operands) {
   return result;
 }
 
+HostTensor evaluate(ir::DequantiseOp operation, Operands operands) {
+  HostTensor result = emptyResult(operation);
+  const HostTensor &codes = *operands[0], &scales = *operands[1];
+  const auto bits = static_cast<unsigned>(operation.getBits());
+  const std::int64_t columns = codes.shape[2], bytes = codes.shape[1], each = 8 / bits;
+  const std::uint8_t mask = static_cast<std::uint8_t>((1U << bits) - 1);
+  float* output = result.data<float>();
+  for (std::int64_t row = 0; row < result.shape[0]; ++row)
+    for (std::int64_t column = 0; column < columns; ++column) {
+      const std::int64_t byte = row / each, at = byte / bytes * columns + column;
+      const std::uint8_t whole = codes.bytes[static_cast<std::size_t>(byte * columns + column)];
+      const float code = codes.dtype == DType::kI8
+                             ? static_cast<float>(static_cast<std::int8_t>(whole))
+                             : static_cast<float>(whole >> (row % each * bits) & mask);
+      float zero = 0;
+      if (operands.size() > 2)
+        dispatch(operands[2]->dtype, [&]<class T>(T) { zero = static_cast<float>(operands[2]->data<T>()[at]); });
+      output[row * columns + column] = (code - zero) * scales.data<float>()[at];
+    }
+  return result;
+}
+
 HostTensor evaluate(ir::BatchNormOp operation, Operands operands) {
   HostTensor result = emptyResult(operation);
   const double epsilon = operation.getEpsilon().convertToDouble();

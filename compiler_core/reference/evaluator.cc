@@ -197,7 +197,7 @@ Result<HostTensor> evaluateOperation(mlir::Operation* operation, Operands operan
             ir::BatchNormOp, ir::ConstantOp, ir::BroadcastOp, ir::ReshapeOp, ir::TransposeOp, ir::ConcatOp,
             ir::SliceOp, ir::GatherOp, ir::IotaOp, ir::PadOp, ir::ReduceOp, ir::SoftmaxOp, ir::MatmulOp,
             ir::AttentionOp, ir::ConvOp, ir::PoolOp, ir::ScatterOp, ir::ArgReduceOp, ir::CumulativeOp,
-            ir::ShapeValueOp, ir::TruncateOp>(
+            ir::ShapeValueOp, ir::TruncateOp, ir::DequantiseOp>(
           [&](auto typed) -> Result<HostTensor> { return evaluate(typed, operands); })
       .Default([](mlir::Operation* other) -> Result<HostTensor> {
         return fail(Code::kUnimplemented, place(other) + " is no operation of the graph level");

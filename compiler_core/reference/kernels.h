@@ -3,6 +3,7 @@
 #pragma once
 
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/packed/packed_ops.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/reference/host_tensor.h"
 #include "compiler_core/reference/scalar.h"
@@ -63,6 +64,7 @@ HostTensor evaluate(ir::SelectOp operation, Operands operands);
 HostTensor evaluate(ir::CastOp operation, Operands operands);
 HostTensor evaluate(ir::BitcastOp operation, Operands operands);
 HostTensor evaluate(ir::BatchNormOp operation, Operands operands);
+HostTensor evaluate(ir::DequantiseOp operation, Operands operands);
 // movement.cc
 HostTensor evaluate(ir::ConstantOp operation, Operands operands);
 HostTensor evaluate(ir::BroadcastOp operation, Operands operands);

@@ -5,6 +5,7 @@
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/analysis/weight_arguments.h"
 #include "compiler_core/schedule/lower/lowering.h"
+#include "compiler_core/schedule/lower/packed.h"
 #include "compiler_core/schedule/passes.h"
 #include "compiler_core/schedule/strategies/contract/device_form.h"
 #include "compiler_core/schedule/strategies/registry.h"
@@ -80,7 +81,7 @@ class Weights {
 class FunctionLowering {
  public:
   FunctionLowering(OpBuilder& builder, Arguments& arguments, bool forDevice, DotProducts dots)
-      : lowering_(builder, forDevice, dots), weights_(arguments) {
+      : lowering_(builder, forDevice, dots), weights_(arguments), forDevice_(forDevice) {
     if (forDevice) lowering_.setWholeForms([this](Operation* op) { return wholeForm(op); });
     if (forDevice || dots.any())
       lowering_.setWeightLayouts([this](ir::WeightOp weight, ArrayRef<std::int64_t> permutation,
@@ -134,11 +135,13 @@ class FunctionLowering {
                                                           transpose.getType(), op->getLoc()));
         return success();
       }
+    if (auto packed = dyn_cast<ir::DequantiseOp>(op); packed && !forDevice_ && isOnlyMultiplied(packed))
+      return success();  // its products take it as it is
     if (auto fused = dyn_cast<ir::FusedOp>(op)) {
       lowering_.nextGroup();
       Block& body = fused.getBody().front();
       for (auto [argument, input] : llvm::zip_equal(body.getArguments(), fused.getInputs()))
-        lowering_.map(argument, values.lookup(input));
+        if (Value lowered = values.lookupOrNull(input)) lowering_.map(argument, lowered);
       for (Operation& inner : body.without_terminator())
         if (failed(lowering_.lower(&inner))) return failure();
       for (auto [result, value] : llvm::zip_equal(fused.getResults(), body.getTerminator()->getOperands()))
@@ -155,6 +158,7 @@ class FunctionLowering {
 
   Lowering lowering_;
   Weights weights_;
+  bool forDevice_;
 };
 
 struct LowerToLinalgPass : impl::LowerToLinalgPassBase<LowerToLinalgPass> {

@@ -1,6 +1,7 @@
 #include "compiler_core/transforms/fold_constants.h"
 
 #include "compiler_core/analysis/constant_values.h"
+#include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/constants.h"
 #include "compiler_core/transforms/passes.h"
@@ -33,6 +34,7 @@ class FoldConstants : public impl::FoldConstantsPassBase<FoldConstants> {
         (operation.getNumOperands() == 0 && !counts))
       return;
     if (operation.getDialect() != getContext().getLoadedDialect<ir::KilnDialect>()) return;
+    if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(operation); transpose && transposeNarrow(transpose)) return;
     if (!llvm::all_of(operation.getOperands(), isConstant) || moveSplat(operation) || foldSplats(operation))
       return;
     auto bytes = ir::checkedBytes(ir::tensorType(operation.getResult(0)));
@@ -60,6 +62,26 @@ class FoldConstants : public impl::FoldConstantsPassBase<FoldConstants> {
     name += (name.empty() ? "" : "+") + ir::nodeName(operation.getLoc());
     replace(operation, makeConstant(builder, operation.getLoc(), std::move(*result), *weights_,
                                     std::move(name), spool_));
+  }
+
+  // A constant that is widened and transposed is transposed first, so that the narrow one is what is kept.
+  bool transposeNarrow(ir::TransposeOp transpose) {
+    auto cast = transpose.getInput().getDefiningOp<ir::CastOp>();
+    if (!cast || !isConstant(cast.getInput())) return false;
+    const mlir::Type narrow = ir::tensorType(cast.getInput()).getElementType();
+    if (narrow.getIntOrFloatBitWidth() >= ir::tensorType(cast).getElementType().getIntOrFloatBitWidth())
+      return false;
+    mlir::OpBuilder builder(transpose);
+    auto first = ir::TransposeOp::create(
+        builder, transpose.getLoc(), ir::tensorTypeOf(ir::shapeOf(ir::tensorType(transpose)), narrow),
+        cast.getInput(), transpose.getPermutation());
+    auto then = llvm::cast<ir::CastOp>(builder.clone(*cast));
+    then->setOperand(0, first);
+    then->getResult(0).setType(transpose.getType());
+    transpose.replaceAllUsesWith(then.getResult());
+    transpose.erase();
+    fold(*first);
+    return true;
   }
 
   // Moving the elements of a splat gives a splat, of any size.

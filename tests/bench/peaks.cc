@@ -1,21 +1,24 @@
 // What the processor itself can do, run on request as bench_session is: fused multiply-adds of f32, or dot
-// products of bytes or bf16, without memory, or copies.
-// usage: bench_peaks fma|int8|bf16 THREADS | bench_peaks copy THREADS BYTES
-// Says "ready 0 0 0 WORK": the floating-point operations or bytes copied (read and written) of one run; then
-// for each line "N" on standard input runs N times and answers with N times in seconds on one line.
+// products of bytes or bf16, without memory, or copies, or reads.
+// usage: bench_peaks fma|int8|bf16 THREADS | bench_peaks copy|read THREADS BYTES
+// Says "ready 0 0 0 WORK": the floating-point operations or bytes read and written of one run; then for each
+// line "N" on standard input runs N times and answers with N times in seconds on one line.
 #include <fmt/format.h>
 
+#include <atomic>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler_core/runtime/parallel/thread_pool.h"
 #include "tests/bench/dot_peak.h"
 #include "tests/bench/fma_peak.h"
+#include "tests/bench/read_peak.h"
 
 namespace {
 
@@ -49,14 +52,21 @@ struct Copy {
   std::size_t piece;
 };
 
+// Shared by the threads in equal pieces.
+struct Read {
+  std::unique_ptr<char, decltype(&std::free)> data{nullptr, &std::free};
+  std::size_t piece = 0;
+  std::atomic<std::int64_t> sum = 0;  // is looked at by nobody
+};
+
 }  // namespace
 
 int main(int argc, char** argv) {
   const std::string what = argc > 1 ? argv[1] : "";
   Loop loop = loopOf(what);
-  if (!(loop && argc == 3) && !(what == "copy" && argc == 4)) {
+  if (!(loop && argc == 3) && !((what == "copy" || what == "read") && argc == 4)) {
     std::fprintf(stderr,
-                 "usage: bench_peaks fma|int8|bf16 THREADS | bench_peaks copy THREADS BYTES\n"
+                 "usage: bench_peaks fma|int8|bf16 THREADS | bench_peaks copy|read THREADS BYTES\n"
                  "(int8, bf16: on processors with the instruction)\n");
     return 2;
   }
@@ -67,9 +77,17 @@ int main(int argc, char** argv) {
     return 1;
   }
   Copy copy;
+  Read read;
   double work = 0;
   if (loop) {
     work = static_cast<double>(loop()) * threads;
+  } else if (what == "read") {
+    constexpr std::size_t kGrain = 256;
+    read.piece = std::stoull(argv[3]) / threads / kGrain * kGrain;
+    const std::size_t bytes = read.piece * threads;
+    read.data.reset(static_cast<char*>(std::aligned_alloc(kGrain, bytes)));
+    std::memset(read.data.get(), 1, bytes);
+    work = static_cast<double>(bytes);
   } else {
     const std::size_t bytes = std::stoull(argv[3]);
     copy = {std::vector<char>(bytes, 1), std::vector<char>(bytes, 2), bytes / threads};
@@ -84,6 +102,13 @@ int main(int argc, char** argv) {
       if (loop)
         (*pool)->run([](void* own, std::int64_t, void*) { (*static_cast<Loop*>(own))(); }, &loop, threads,
                      {});
+      else if (read.data)
+        (*pool)->run(
+            [](void* environment, std::int64_t task, void*) {
+              auto& [data, piece, sum] = *static_cast<Read*>(environment);
+              sum += kiln::bench::readLoop(data.get() + static_cast<std::size_t>(task) * piece, piece);
+            },
+            &read, threads, {});
       else
         (*pool)->run(
             [](void* environment, std::int64_t task, void*) {

@@ -5,6 +5,7 @@
 #include "compiler_core/schedule/analysis/extents.h"
 #include "compiler_core/schedule/analysis/groups.h"
 #include "compiler_core/schedule/analysis/packed_dot.h"
+#include "compiler_core/schedule/analysis/packed_product.h"
 #include "compiler_core/schedule/analysis/partial_sums.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 
@@ -13,7 +14,7 @@ namespace kiln::schedule {
 using namespace mlir;
 
 bool isContraction(linalg::LinalgOp op) {
-  if (findProduct(op)) return true;
+  if (findProduct(op) || isPackedProduct(op)) return true;
   if (op.getNumDpsInputs() != 2 || op.getNumDpsInits() != 1 || op.getNumReductionLoops() == 0 ||
       ir::PartialsAttr::isOn(op))
     return false;
@@ -126,7 +127,7 @@ KernelKind kindOf(const KernelGroup& group, bool forDevice) {
     if (isContraction(linalgOp)) {
       // One product feeds another.
       if (contractions++ > 0) return KernelKind::kAttention;
-      kind = linalgOp.getNumReductionLoops() == 1 ? KernelKind::kContraction
+      kind = linalgOp.getNumReductionLoops() == 1 || isPackedProduct(linalgOp) ? KernelKind::kContraction
              : forDevice || sharesRows(linalgOp)  ? KernelKind::kConvolution
                                                   : KernelKind::kDepthwise;
     }

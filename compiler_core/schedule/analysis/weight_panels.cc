@@ -21,41 +21,61 @@ std::int64_t lanesOf(linalg::LinalgOp product, const VectorShape& registers) {
   return registers.bits / bits * registers.across;
 }
 
-// The factor [step, column] of a sum along one loop whose results lie along columns.
-OpOperand* rightFactor(linalg::LinalgOp product) {
+// The operands [steps..., column] of a sum whose results lie along columns: a matrix, and where that is packed
+// also what belongs to its blocks.
+SmallVector<OpOperand*> rightFactors(linalg::LinalgOp product) {
   SmallVector<unsigned> steps;
   product.getReductionDims(steps);
+  SmallVector<OpOperand*> found;
   const AffineMap out = product.getMatchingIndexingMap(product.getDpsInitOperand(0));
-  if (steps.size() != 1 || out.getNumResults() == 0) return nullptr;
-  const AffineExpr step = getAffineDimExpr(steps[0], product.getContext()), column = out.getResults().back();
+  if (steps.empty() || out.getNumResults() == 0 || !isa<AffineDimExpr>(out.getResults().back())) return found;
   for (OpOperand* input : product.getDpsInputOperands()) {
     const AffineMap map = product.getMatchingIndexingMap(input);
-    if (isa<AffineDimExpr>(column) && map.getNumResults() == 2 && map.getResult(0) == step &&
-        map.getResult(1) == column)
-      return input;
+    if (map.getNumResults() < 2 || map.getResults().back() != out.getResults().back()) continue;
+    if (llvm::all_of(map.getResults().drop_back(), [&](AffineExpr expression) {
+          auto loop = dyn_cast<AffineDimExpr>(expression);
+          return loop && llvm::is_contained(steps, loop.getPosition());
+        }))
+      found.push_back(input);
   }
-  return nullptr;
+  return found;
 }
 
-}  // namespace
+// Rows of what has columns last.
+std::int64_t rowsOf(ShapedType type) {
+  return type.getDimSize(type.getRank() - 1) == 0 ? 0
+                                                  : type.getNumElements() / type.getDimSize(type.getRank() - 1);
+}
 
-bool mayTakePanels(linalg::LinalgOp product, const VectorShape& registers) {
-  OpOperand* factor = rightFactor(product);
-  if (!factor || !weightArgument(factor->get())) return false;
-  auto type = cast<RankedTensorType>(factor->get().getType());
-  const std::int64_t lanes = lanesOf(product, registers);
-  if (!type.hasStaticShape() || type.getDimSize(0) == 1) return false;
-  const std::int64_t columns = type.getDimSize(1), padded = llvm::divideCeil(columns, lanes) * lanes;
+// Whether panels of the operand's weight may be read in its place.
+bool takesPanels(OpOperand& factor, std::int64_t lanes) {
+  if (!weightArgument(factor.get())) return false;
+  auto type = cast<RankedTensorType>(factor.get().getType());
+  if (!type.hasStaticShape() || rowsOf(type) <= 1) return false;
+  const std::int64_t columns = type.getDimSize(type.getRank() - 1),
+                     padded = llvm::divideCeil(columns, lanes) * lanes;
   const std::int64_t bytes = type.getNumElements() * ((type.getElementTypeBitWidth() + 7) / 8);
   return bytes > ir::kMaxConstantBytes && padded * 8 <= columns * 9;
 }
 
-std::optional<WeightPanels> findWeightPanels(OpBuilder& b, linalg::LinalgOp product, const Schedule& schedule,
-                                             const VectorShape& registers) {
-  if (BlockKnobs::of(schedule).pack != kPackedWeight) return std::nullopt;
-  OpOperand* factor = rightFactor(product);
-  if (!factor) return std::nullopt;
-  Value root = factor->get();
+// How many rows a step of each of the sum's loops moves; nullopt where that is not the same everywhere.
+std::optional<SmallVector<std::int64_t>> rowSteps(linalg::LinalgOp product, OpOperand& factor,
+                                                  std::int64_t columns) {
+  SmallVector<unsigned> steps;
+  product.getReductionDims(steps);
+  SmallVector<std::int64_t> found;
+  for (const unsigned loop : steps) {
+    const auto stride = strideAlong(product.getMatchingIndexingMap(&factor), factor.get().getType(), loop);
+    if (!stride || *stride % columns != 0) return std::nullopt;
+    found.push_back(*stride / columns);
+  }
+  return found;
+}
+
+// The panels of one operand, where it is all steps of some columns of a weight, as they lie there.
+std::optional<WeightPanels> panelsOf(OpBuilder& b, linalg::LinalgOp product, OpOperand& factor,
+                                     const Schedule& schedule, const VectorShape& registers) {
+  Value root = factor.get();
   memref::SubViewOp tile;
   while (auto view = root.getDefiningOp<ViewLikeOpInterface>()) {
     if (auto part = dyn_cast<memref::SubViewOp>(view.getOperation())) {
@@ -66,23 +86,40 @@ std::optional<WeightPanels> findWeightPanels(OpBuilder& b, linalg::LinalgOp prod
   }
   const BlockArgument weight = weightArgument(root);
   if (!weight) return std::nullopt;
-  // All steps of some columns of the matrix, as they lie there.
-  auto whole = cast<MemRefType>(root.getType()), part = cast<MemRefType>(factor->get().getType());
+  auto whole = cast<MemRefType>(root.getType()), part = cast<MemRefType>(factor.get().getType());
   SmallVector<std::int64_t> strides;
   std::int64_t offset = 0;
-  if (whole.getRank() != 2 || part.getDimSize(0) != whole.getDimSize(0) ||
-      failed(part.getStridesAndOffset(strides, offset)) || strides[0] != whole.getDimSize(1) ||
-      strides[1] != 1)
+  if (!part.hasStaticShape() || whole.getRank() < 2 || rowsOf(whole) <= 1 || rowsOf(part) != rowsOf(whole) ||
+      failed(part.getStridesAndOffset(strides, offset)) || strides.back() != 1)
     return std::nullopt;
-  if (tile &&
-      (tile.getMixedOffsets().size() != 2 || getConstantIntValue(tile.getMixedOffsets().front()) != 0))
+  const std::int64_t columns = whole.getDimSize(whole.getRank() - 1);
+  auto steps = rowSteps(product, factor, columns);
+  if (!steps) return std::nullopt;
+  if (tile && llvm::any_of(ArrayRef(tile.getMixedOffsets()).drop_back(),
+                           [](OpFoldResult at) { return getConstantIntValue(at) != 0; }))
     return std::nullopt;
-  WeightPanels found{factor, {}, b.getIndexAttr(0), lanesOf(product, registers), true};
+  WeightPanels found{&factor, {}, b.getIndexAttr(0), lanesOf(product, registers), true, std::move(*steps)};
   found.panels = inPanels(weight, found.lanes);
-  if (!tile || part.getDimSize(1) == whole.getDimSize(1)) return found;
+  if (!tile || part.getDimSize(part.getRank() - 1) == columns) return found;
   // Not asked of the view itself: that would keep the weight as it is.
   found.first = tile.getMixedOffsets().back();
   found.isAligned = listOf(schedule, kTileKnob).back() % found.lanes == 0;
+  return found;
+}
+
+}  // namespace
+
+bool mayTakePanels(linalg::LinalgOp product, const VectorShape& registers) {
+  const std::int64_t lanes = lanesOf(product, registers);
+  return llvm::any_of(rightFactors(product), [&](OpOperand* factor) { return takesPanels(*factor, lanes); });
+}
+
+SmallVector<WeightPanels> findWeightPanels(OpBuilder& b, linalg::LinalgOp product, const Schedule& schedule,
+                                           const VectorShape& registers) {
+  SmallVector<WeightPanels> found;
+  if (BlockKnobs::of(schedule).pack != kPackedWeight) return found;
+  for (OpOperand* factor : rightFactors(product))
+    if (auto panels = panelsOf(b, product, *factor, schedule, registers)) found.push_back(std::move(*panels));
   return found;
 }
 

@@ -2,6 +2,7 @@
 
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/lower/lowering.h"
+#include "compiler_core/schedule/lower/packed.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Arith/Utils/Utils.h"
 #include "mlir/Dialect/Tensor/IR/Tensor.h"
@@ -70,6 +71,12 @@ Lowering::Factor Lowering::factor(Value value) {
   return beforeCast(value, [](Type type) { return type.isF16() || type.isBF16(); }).value_or(plain);
 }
 
+std::optional<Lowering::Factor> Lowering::narrowWeight(Value value) {
+  if (forDevice_ || !ir::tensorType(value).getElementType().isF32()) return std::nullopt;
+  auto narrow = beforeCast(value, [](Type type) { return type.isF16() || type.isBF16(); });
+  return narrow && narrow->weight ? narrow : std::nullopt;
+}
+
 namespace {
 
 // acc + a * b, floats or integers; the factors of these types.
@@ -85,6 +92,7 @@ auto multiplyAdd(Type left, Type right) {
 }  // namespace
 
 Value Lowering::matmul(ir::MatmulOp op) {
+  if (auto packed = forDevice_ ? ir::DequantiseOp() : packedFactor(op)) return packedProduct(op, packed);
   auto type = convert(op.getType());
   const unsigned rank = type.getRank();
   // Loops: batch..., m, n, k.
@@ -107,8 +115,8 @@ Value Lowering::matmul(ir::MatmulOp op) {
   }
   Value zero = fill(scalar(type.getElementType(), 0), shape);
   const Factor left = factor(op.getLhs());
-  Factor right = factor(op.getRhs());
-  if (right.weight && rank == 2 && layOutWeight_) {
+  Factor right = rank == 2 ? narrowWeight(op.getRhs()).value_or(factor(op.getRhs())) : factor(op.getRhs());
+  if (right.weight && rank == 2 && forDevice_ && layOutWeight_) {
     // Tensor cores take neighbours along the sum.
     right.value = layOutWeight_(right.weight, {1, 0}, std::nullopt);
     std::swap(rhs[0], rhs[1]);

@@ -31,6 +31,14 @@ ir::Shape asRows(ArrayRef<ir::Dim> shape) {
   return {shape[0], ir::product(shape.drop_front())};
 }
 
+// Whether it is an argument of the function, which nothing may write to, in whatever shape.
+bool isOfTheCaller(Value value) {
+  while (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(value.getDefiningOp()))
+    value = value.getDefiningOp()->getOperand(0);
+  auto argument = dyn_cast<BlockArgument>(value);
+  return argument && isa<func::FuncOp>(argument.getOwner()->getParentOp());
+}
+
 }  // namespace
 
 ResultRange Lowering::call(StringRef function, ValueRange inputs, ValueRange inits,
@@ -79,8 +87,17 @@ void Lowering::scatter(ir::ScatterOp op) {
   else
     name += suffixOf(op.getType());
   Value updates = reshape(get(op.getUpdates()), asRows(ir::shapeOf(op.getUpdates().getType())));
-  auto results =
-      call(name, {get(op.getIndices()), updates}, reshape(get(op.getData()), asRows(shape)), {}, {0});
+  Value data = reshape(get(op.getData()), asRows(shape));
+  if (isOfTheCaller(data)) {
+    // The copy is a kernel that all threads share, into where the result is wanted: a cache goes from the
+    // program's input to its output once.
+    const AffineMap identity = b_.getMultiDimIdentityMap(2);
+    nextGroup();
+    data = generic(data, empty(shapeOf(data), getElementTypeOrSelf(data.getType())), {identity, identity}, 0,
+                   [](OpBuilder&, Location, ValueRange values) { return values[0]; });
+    nextGroup();
+  }
+  auto results = call(name, {get(op.getIndices()), updates}, data, {}, {0});
   map(op.getResult(), reshape(results[0], shape));
 }
 

@@ -251,6 +251,7 @@ LogicalResult Lowering::lower(Operation* op) {
           .Case([&](ir::ReduceOp o) { return reduce(o.getKind(), get(o.getInput()), o.getAxes()); })
           .Case([&](ir::SoftmaxOp o) { return softmax(o); })
           .Case([&](ir::MatmulOp o) { return matmul(o); })
+          .Case([&](ir::DequantiseOp o) { return dequantise(o); })
           .Case([&](ir::AttentionOp o) { return attention(o); })
           .Case([&](ir::ConvOp o) { return convolution(o); })
           .Case([&](ir::PoolOp o) { return pool(o); })

@@ -7,6 +7,7 @@
 
 #include "compiler_core/ir/dims.h"
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/packed/packed_ops.h"
 #include "compiler_core/schedule/analysis/packed_dot.h"
 #include "compiler_core/schedule/lower/scalar.h"
 #include "mlir/Dialect/Linalg/IR/Linalg.h"
@@ -89,6 +90,8 @@ class Lowering {
     ir::WeightOp weight;  // null unless the codes are a weight as it is
   };
   Factor factor(mlir::Value value);
+  // The same on processors, of a weight of 16 bits that is widened: its product reads the codes.
+  std::optional<Factor> narrowWeight(mlir::Value value);
 
  private:
   void mapAll(mlir::ValueRange from, mlir::ValueRange to) {
@@ -165,6 +168,10 @@ class Lowering {
   static mlir::Value dotStep(mlir::OpBuilder& b, mlir::Location loc, llvm::StringRef kind,
                              mlir::ValueRange v);
   mlir::Value matmul(ir::MatmulOp op);
+  // A product with a packed matrix, whose elements are made in registers (lower/packed.cc).
+  mlir::Value packedProduct(ir::MatmulOp op, ir::DequantiseOp matrix);
+  // The packed matrix by itself.
+  mlir::Value dequantise(ir::DequantiseOp op);
   mlir::Value attention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);

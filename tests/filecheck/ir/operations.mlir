@@ -59,3 +59,12 @@ func.func @shapes(%x: tensor<4x6xf32>, %i: tensor<2xi64>) -> (tensor<4xf32>, ten
   %4 = kiln.concat %x, %3 axis 1 : (tensor<4x6xf32>, tensor<4x6xf32>) -> tensor<4x12xf32>
   return %0, %2, %4 : tensor<4xf32>, tensor<2x6xi32>, tensor<4x12xf32>
 }
+
+// CHECK-LABEL: func.func @packed
+func.func @packed(%c: tensor<2x8x6xui8>, %d: tensor<2x16x6xi8>, %s: tensor<2x6xf32>, %z: tensor<2x6xui8>) -> (tensor<32x6xf32>, tensor<32x6xf32>) {
+  // CHECK: kiln.dequantise %{{.*}} scales %{{.*}} zeros %{{.*}} bits 4 : (tensor<2x8x6xui8>, tensor<2x6xf32>, tensor<2x6xui8>) -> tensor<32x6xf32>
+  %0 = kiln.dequantise %c scales %s zeros %z bits 4 : (tensor<2x8x6xui8>, tensor<2x6xf32>, tensor<2x6xui8>) -> tensor<32x6xf32>
+  // CHECK: kiln.dequantise %{{.*}} scales %{{.*}} bits 8 : (tensor<2x16x6xi8>, tensor<2x6xf32>) -> tensor<32x6xf32>
+  %1 = kiln.dequantise %d scales %s bits 8 : (tensor<2x16x6xi8>, tensor<2x6xf32>) -> tensor<32x6xf32>
+  return %0, %1 : tensor<32x6xf32>, tensor<32x6xf32>
+}

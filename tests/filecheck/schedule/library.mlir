@@ -12,8 +12,10 @@ func.func @main(%x: tensor<3x4x5x2xf16>, %d: tensor<4x2x3xi32>, %i: tensor<6xi64
   %a = kiln.arg_reduce <min> %x axis 2 {last} : tensor<3x4x5x2xf16> to tensor<3x4x2xi64>
   // CHECK: kiln.call "kiln_cumprod_f16"(%{{.*}}) outs(%{{.*}}) parameters [1, 0]
   %c = kiln.cumulative <prod> %x axis 0 {exclusive} : tensor<3x4x5x2xf16>
-  // The data is what is written.
-  // CHECK: %[[D:.*]] = tensor.collapse_shape %arg1 {{.*}} into tensor<4x6xi32>
+  // A copy of the caller's data, a kernel that threads share, is what is written.
+  // CHECK: %[[A:.*]] = tensor.collapse_shape %arg1 {{.*}} into tensor<4x6xi32>
+  // CHECK: %[[E:.*]] = tensor.empty() : tensor<4x6xi32>
+  // CHECK: %[[D:.*]] = linalg.generic {{.*}} ins(%[[A]] : tensor<4x6xi32>) outs(%[[E]] : tensor<4x6xi32>)
   // CHECK: kiln.call "kiln_scatter_add_i32"(%arg2, %{{.*}}) outs(%[[D]]) parameters [] reads [0] : (tensor<6xi64>, tensor<6x6xi32>, tensor<4x6xi32>)
   %s0 = kiln.scatter <add> %d[%i], %u : (tensor<4x2x3xi32>, tensor<6xi64>, tensor<6x2x3xi32>) -> tensor<4x2x3xi32>
   // Replacing goes by width.

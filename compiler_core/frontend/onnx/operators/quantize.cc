@@ -3,6 +3,7 @@
 
 #include "compiler_core/frontend/graph/formula.h"
 #include "compiler_core/frontend/onnx/operators/operators.h"
+#include "compiler_core/frontend/onnx/operators/packed.h"
 #include "compiler_core/frontend/onnx/operators/quantised.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
 #include "compiler_core/frontend/onnx/operators/unfit.h"
@@ -137,6 +138,12 @@ Result<Values> dequantizeLinear(NodeContext& node) {
   KILN_ASSIGN(Granularity how, readGranularity(node));
   KILN_ASSIGN(mlir::Type stated, typeAttribute(node, "output_dtype", 23));
   const mlir::Type element = stated ? stated : elementOf(scale);
+  if (rankOf(x) == 2 && !element.isF64()) {
+    KILN_ASSIGN(std::int64_t axis, normalAxis(how.axis, 2));
+    Value zero = node.hasInput(2) ? node.inputs()[2] : Value();
+    KILN_ASSIGN(std::optional<Value> packed, packedMatrix(node, x, scale, zero, axis, how.block));
+    if (packed) return one(Term(node, *packed).cast(element));
+  }
   KILN_ASSIGN(scale, spread(node, scale, x, how));
   const mlir::Type working = element.isF64() ? element : f32(node);
   Term value(node, x);

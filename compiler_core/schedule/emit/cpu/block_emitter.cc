@@ -22,7 +22,7 @@ void emitRows(OpBuilder& b, const BlockKernel& kernel, const LoopPosition& at, c
               const LaneBlock& block) {
   const Roles& roles = kernel.roles;
   SmallVector<Piece> pieces = piecesOf(kernel, block.lanes, block.mask);
-  if (!roles.lanes || (block.lanes == 1 && !sources.packed && !kernel.weight)) pieces = {{0, 0, 0}};
+  if (!roles.lanes || (block.lanes == 1 && !sources.packed && kernel.weights.empty())) pieces = {{0, 0, 0}};
   if (!roles.rows) return emitRegisterBlock(b, kernel, at, {1, pieces, sources});
   const OpFoldResult extent = kernel.sizes[*roles.rows];
   // Narrower than a whole block: what the registers hold.
@@ -59,7 +59,7 @@ void emitLanes(OpBuilder& b, const BlockKernel& kernel, const LoopPosition& at) 
       roles.rows || kernel.isRowTimesMatrix() ? registersBesideRows(kernel) : kernel.options.knobs.unroll;
   const SmallVector<LaneRun> runs = laneRuns(b, kernel, extent, registers);
   if (!runs.empty()) registers = (runs.front().lanes + roles.width - 1) / roles.width;
-  OpOperand* const packable = kernel.weight ? nullptr : findPackable(kernel, at);
+  OpOperand* const packable = kernel.weights.empty() ? findPackable(kernel, at) : nullptr;
   const SmallVector<Value> panels =
       packable ? copyToPanels(b, kernel, at, *packable, runs) : SmallVector<Value>(runs.size());
   BlockSources sources;
@@ -73,7 +73,7 @@ void emitLanes(OpBuilder& b, const BlockKernel& kernel, const LoopPosition& at) 
       sources.packed = panel ? packable : nullptr;
       sources.panelNumber = numberIn(b, kernel.loc, run, iv);
       const Value mask = run.masked ? maskBefore(b, kernel, extent, iv) : Value();
-      if (kernel.weight) sources.places = findPlaces(b, kernel, run, iv);
+      if (!kernel.weights.empty()) sources.places = findPlaces(b, kernel, run, iv);
       emitRows(b, kernel, here, sources, {run.lanes, mask, registers});
     });
   }

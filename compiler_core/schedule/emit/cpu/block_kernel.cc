@@ -37,6 +37,12 @@ bool BlockKernel::isRowTimesMatrix() const {
          });
 }
 
+const WeightPanels* BlockKernel::panelsOf(const OpOperand& operand) const {
+  const auto* found =
+      llvm::find_if(weights, [&](const WeightPanels& weight) { return weight.factor == &operand; });
+  return found == weights.end() ? nullptr : found;
+}
+
 BlockKernel prepareKernel(OpBuilder& b, const FusedProduct& product, const Roles& roles,
                           const BlockOptions& options) {
   linalg::LinalgOp op = product.op;
@@ -53,7 +59,7 @@ BlockKernel prepareKernel(OpBuilder& b, const FusedProduct& product, const Roles
   for (linalg::LinalgOp part : product.parts())
     for (OpOperand& operand : part->getOpOperands())
       if (const auto view = flatten(b, kernel, operand)) kernel.flat[&operand] = *view;
-  if (options.pack) kernel.weight = findWeightPanels(b, op, options.schedule, options.shape);
+  if (options.pack) kernel.weights = findWeightPanels(b, op, options.schedule, options.shape);
   return kernel;
 }
 

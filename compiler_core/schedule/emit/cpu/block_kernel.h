@@ -26,12 +26,14 @@ struct BlockKernel {
   llvm::SmallVector<mlir::OpFoldResult> sizes{};   // the extent of every loop
   llvm::DenseMap<mlir::OpOperand*, Lane> lanes{};  // of all parts
   llvm::SmallDenseMap<mlir::OpOperand*, FlatView> flat{};
-  std::optional<WeightPanels> weight{};  // the operand that is read from the panels of the artifact
+  llvm::SmallVector<WeightPanels> weights{};  // operands that are read from panels of the artifact
   bool masks = false;                    // lanes that fill no register are under a mask
   bool nonTemporal = false;              // the stores of results
 
   // Sums without rows, of something that lies along the lanes.
   bool isRowTimesMatrix() const;
+  // Where `operand` is read from panels of the artifact; null where it is not.
+  const WeightPanels* panelsOf(const mlir::OpOperand& operand) const;
 };
 
 // Emits at the builder's place what all blocks share: sizes, flat views, the weight's argument. The kernel

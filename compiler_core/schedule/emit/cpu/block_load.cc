@@ -80,10 +80,17 @@ Value loadOperand(OpBuilder& b, const BlockKernel& kernel, const BlockPlace& pla
   };
   const Lane lane = kernel.lanes.at(&operand);
   if (piece.lanes == 0 || lane == Lane::kUniform) return splat(b, loc, scalar(piece.offset), piece.width);
-  if (kernel.weight && &operand == kernel.weight->factor) {
+  if (const WeightPanels* weight = kernel.panelsOf(operand)) {
     const auto [number, first] = sources.places.at(piece.offset);
-    Value step = getValueOrCreateConstantIndexOp(b, loc, at.ivs[kernel.roles.reductions[0]]);
-    return loadVector(b, loc, kernel.weight->panels, {number, step, first}, piece);
+    AffineExpr row = b.getAffineConstantExpr(0);
+    SmallVector<OpFoldResult> steps;
+    for (auto [i, loop] : llvm::enumerate(kernel.roles.reductions)) {
+      row = row + b.getAffineDimExpr(static_cast<unsigned>(i)) * weight->rowSteps[i];
+      steps.push_back(at.ivs[loop]);
+    }
+    Value step = getValueOrCreateConstantIndexOp(
+        b, loc, affine::makeComposedFoldedAffineApply(b, loc, row, steps));
+    return loadVector(b, loc, weight->panels, {number, step, first}, piece);
   }
   if (&operand == sources.packed) {
     AffineExpr d0 = b.getAffineDimExpr(0), d1 = b.getAffineDimExpr(1);

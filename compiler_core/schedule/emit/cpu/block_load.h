@@ -17,7 +17,7 @@ struct BlockSources {
   mlir::OpOperand* packed = nullptr;  // the operand that is read from a copy in panels
   mlir::Value panel;                  // the panels of this run
   mlir::OpFoldResult panelNumber;     // which of them
-  PanelPlaces places;                 // of the weight that lies in panels
+  PanelPlaces places;                 // of the weights that lie in panels
 };
 
 // Operands whose elements lie side by side along the innermost reduction loop, not along the lanes: a square

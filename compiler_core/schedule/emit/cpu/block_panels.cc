@@ -87,7 +87,7 @@ SmallVector<Value> panelIndex(OpBuilder& b, Location loc, OpFoldResult number, O
 
 PanelPlaces findPlaces(OpBuilder& b, const BlockKernel& kernel, const LaneRun& run, OpFoldResult lane) {
   const Location loc = kernel.loc;
-  const WeightPanels& weight = *kernel.weight;
+  const WeightPanels& weight = kernel.weights.front();
   const std::int64_t wide = weight.lanes;
   auto number = [&](std::int64_t value) -> Value { return arith::ConstantIndexOp::create(b, loc, value); };
   auto add = [&](Value value, std::int64_t offset) -> Value {

@@ -22,9 +22,9 @@ llvm::SmallVector<mlir::Value> panelIndex(mlir::OpBuilder& builder, mlir::Locati
                                           mlir::OpFoldResult number, mlir::OpFoldResult step,
                                           std::int64_t lane);
 
-// Where in the weight's panels the registers of a block of lanes are: by first lane, panel and lane in it.
+// Where in the weights' panels the registers of a block of lanes are: by first lane, panel and lane in it.
 using PanelPlaces = llvm::SmallDenseMap<std::int64_t, std::pair<mlir::Value, mlir::Value>>;
-// Of the block of the run that begins at `lane`. The kernel has a weight in panels.
+// Of the block of the run that begins at `lane`. The kernel has weights in panels.
 PanelPlaces findPlaces(mlir::OpBuilder& builder, const BlockKernel& kernel, const LaneRun& run,
                        mlir::OpFoldResult lane);
 

@@ -11,7 +11,7 @@ using namespace mlir;
 void prefetchSteps(OpBuilder& b, const BlockKernel& kernel, const LoopPosition& at, unsigned dim,
                    ArrayRef<Piece> pieces) {
   constexpr std::int64_t kMinStrideBytes = 1024, kAhead = 16;
-  if (!kernel.isRowTimesMatrix() || kernel.weight) return;  // panels are read without a gap
+  if (!kernel.isRowTimesMatrix() || !kernel.weights.empty()) return;  // panels are read without a gap
   linalg::LinalgOp op = kernel.op;
   for (OpOperand* input : op.getDpsInputOperands()) {
     auto type = dyn_cast<MemRefType>(input->get().getType());

@@ -307,6 +307,47 @@ TEST(Import, QuantiseAndBack) {
               ElementsAre(0, 2, 7, -8, 0.5f, 0.5f, 3, -4.5f));
 }
 
+// A matrix of four bits, two rows or columns to a block, with the numbers 1, -2; 3, -4; 5, -6; 7, -8: signed and
+// as it is multiplied, unsigned with zero points, and transposed.
+TEST(Import, MatricesOfFewBitsStayPacked) {
+  const auto codes = [](const char* name, int type, std::vector<std::uint64_t> dims, const std::string& raw) {
+    ProtoMessage tensor;
+    for (const std::uint64_t dim : dims) tensor.varint(1, dim);
+    return tensor.varint(2, static_cast<std::uint64_t>(type)).text(8, name).text(9, raw);
+  };
+  const auto check = [](OnnxBuilder& model) {
+    EXPECT_THAT(result(model, {floats({1, 4}, {1, 1, 1, 1})}), ElementsAre(124, -1412));
+    auto imported = import(model.build());
+    ASSERT_TRUE(imported) << imported.error().message;
+    std::string text;
+    llvm::raw_string_ostream(text) << *(*imported)->captured.module;
+    EXPECT_THAT(text, HasSubstr("kiln.dequantise"));
+    EXPECT_THAT(text, HasSubstr("bits 4 : (tensor<2x1x2xui8>, tensor<2x2xf32>, tensor<2x2xui8>) -> tensor<4x2xf32>"));
+  };
+  const std::vector<ProtoMessage> blocks{onnxInt("axis", 0), onnxInt("block_size", 2)};
+  const ProtoMessage scale = onnxTensor("scale", {2, 2}, std::vector<float>{1, 2, 10, 100});
+  OnnxBuilder isSigned(21);
+  isSigned.input("x", {1, 4}).output("y").initializer(scale);
+  isSigned.initializer(codes("w", kOnnxInt4, {4, 2}, "\xe1\xc3\xa5\x87"))
+      .node("DequantizeLinear", {"w", "scale"}, {"d"}, blocks)
+      .node("MatMul", {"x", "d"}, {"y"});
+  check(isSigned);
+  OnnxBuilder isUnsigned(21);
+  isUnsigned.input("x", {1, 4}).output("y").initializer(scale);
+  isUnsigned.initializer(codes("w", kOnnxUint4, {4, 2}, "\x69\x4b\x2d\x0f"))
+      .initializer(codes("zero", kOnnxUint4, {2, 2}, "\x88\x88"))
+      .node("DequantizeLinear", {"w", "scale", "zero"}, {"d"}, blocks)
+      .node("MatMul", {"x", "d"}, {"y"});
+  check(isUnsigned);
+  OnnxBuilder isTransposed(21);
+  isTransposed.input("x", {1, 4}).output("y");
+  isTransposed.initializer(codes("w", kOnnxInt4, {2, 4}, "\x31\x75\xce\x8a"))
+      .initializer(onnxTensor("scale", {2, 2}, std::vector<float>{1, 10, 2, 100}))
+      .node("DequantizeLinear", {"w", "scale"}, {"d"}, {onnxInt("axis", 1), onnxInt("block_size", 2)})
+      .node("Gemm", {"x", "d"}, {"y"}, {onnxInt("transB", 1)});
+  check(isTransposed);
+}
+
 // All of them, not the first one, also behind each other.
 TEST(Import, ListsEveryUnsupportedNode) {
   OnnxBuilder model(13);

@@ -1,4 +1,5 @@
 // Matrix products with more around them, and products with weights of a few bits.
+#include "compiler_core/frontend/graph/packed_builder.h"
 #include "compiler_core/frontend/onnx/operators/contrib/activation.h"
 #include "compiler_core/frontend/onnx/operators/contrib/contrib.h"
 #include "compiler_core/frontend/onnx/operators/shared.h"
@@ -99,44 +100,49 @@ Result<Term> laidOut(NodeContext& node, std::size_t index, const Blocks& blocks,
   return Term(node, value).reshape({Dim(blocks.columns), Dim(each)});
 }
 
-// Per block what a code of 0 stands at: packed like the codes, a float each, or the middle.
-Result<Term> zeroPoints(NodeContext& node, const Blocks& blocks, const Term& scales) {
+// Per block what a code of 0 stands at, [blocks, columns]: packed like the codes, a float each, or the middle.
+Result<Value> zeroPoints(NodeContext& node, const Blocks& blocks) {
   const std::int64_t count = blocks.count();
-  if (!node.hasInput(3)) return scales.number(static_cast<double>(1 << (blocks.bits - 1)));
-  const mlir::Type element = elementOf(*scales.value());
-  const Shape each{Dim(blocks.columns), Dim(count), Dim(1)};
+  const Shape columnsFirst{Dim(blocks.columns), Dim(count)};
+  if (!node.hasInput(3))
+    return node.filled(ir::elementType(node.context(), DType::kU8), Shape{Dim(count), Dim(blocks.columns)},
+                       1 << (blocks.bits - 1));
   if (isFloat(node.inputs()[3])) {
     KILN_ASSIGN(Term given, laidOut(node, 3, blocks, count));
-    return given.cast(element).reshape(each);
+    return given.cast(mlir::Float32Type::get(node.context())).transpose({1, 0}).value();
   }
   const std::int64_t bytes = (count * blocks.bits + 7) / 8;
   KILN_ASSIGN(Term packed, laidOut(node, 3, blocks, bytes));
   KILN_ASSIGN(Value codes, unpacked(node, packed, blocks.bits).value());
-  KILN_ASSIGN(codes, node.slice(codes, {0, 0}, {1, 1}, Shape{Dim(blocks.columns), Dim(count)}));
-  return Term(node, codes).cast(element).reshape(each);
+  KILN_ASSIGN(codes, node.slice(codes, {0, 0}, {1, 1}, columnsFirst));
+  return node.transpose(codes, {1, 0});
 }
 
 // A * ((codes - zero points) * scales), with the codes of a column in blocks along K.
 Result<Values> matMulNBits(NodeContext& node) {
   KILN_ASSIGN(Value a, node.input(0));
   KILN_ASSIGN(Blocks blocks, readBlocks(node));
+  if (rankOf(a) == 0) return invalid("A is a scalar");
   KILN_TRY(refuseInput(node, 4, "g_idx"));
   KILN_TRY(serveOnly(node, "weight_prepacked", 0));
-  const mlir::Type wide = calculationType(elementOf(a));
+  const mlir::Type wide = calculationType(elementOf(a)), f32 = mlir::Float32Type::get(node.context());
   const Dim columns(blocks.columns), count(blocks.count());
-  KILN_ASSIGN(Term packed, laidOut(node, 1, blocks, blocks.count() * blocks.block * blocks.bits / 8));
+  const std::int64_t bytes = blocks.block * blocks.bits / 8;
+  KILN_ASSIGN(Term packed, laidOut(node, 1, blocks, blocks.count() * bytes));
   KILN_ASSIGN(Term scales, laidOut(node, 2, blocks, blocks.count()));
-  scales = scales.cast(wide).reshape({columns, count, Dim(1)});
-  if (!scales.ok()) return fail(scales.value().error());
-  KILN_ASSIGN(Term zero, zeroPoints(node, blocks, scales));
-  const Term codes =
-      unpacked(node, packed, blocks.bits).reshape({columns, count, Dim(blocks.block)}).cast(wide);
-  KILN_ASSIGN(Value weights, ((codes - zero) * scales).reshape({columns, count * Dim(blocks.block)}).value());
-  if (blocks.count() * blocks.block != blocks.rows) {
-    KILN_ASSIGN(weights, node.slice(weights, {0, 0}, {1, 1}, Shape{columns, Dim(blocks.rows)}));
-  }
-  KILN_ASSIGN(weights, node.transpose(weights, {1, 0}));
+  // Columns lie side by side, so that a product reads what belongs to neighbours at once.
+  KILN_ASSIGN(Value codes, packed.reshape({columns, count, Dim(bytes)}).transpose({1, 2, 0}).value());
+  KILN_ASSIGN(Value factors, scales.cast(f32).transpose({1, 0}).value());
+  KILN_ASSIGN(Value zeros, zeroPoints(node, blocks));
+  KILN_ASSIGN(Value weights, frontend::PackedBuilder(node).dequantise(codes, factors, zeros, blocks.bits));
+  KILN_ASSIGN(weights, node.cast(weights, wide));
   KILN_ASSIGN(Value input, node.cast(a, wide));
+  if (const std::int64_t beyond = blocks.count() * blocks.block - blocks.rows; beyond > 0) {
+    // The last block has rows that meet nothing.
+    Dims none(static_cast<std::size_t>(rankOf(input)), 0), high = none;
+    high.back() = beyond;
+    KILN_ASSIGN(input, node.pad(ir::PadMode::Constant, input, node.scalar(wide, 0), none, high));
+  }
   KILN_ASSIGN(Value product, matmulOf(node, input, weights));
   Term result(node, product);
   if (node.hasInput(5)) result = result + Term(node, node.inputs()[5]).cast(wide);
