@@ -64,7 +64,7 @@ Value resultBuffer(OpBuilder& builder, BlockArgument out, ArrayRef<OpFoldResult>
 struct Beginning {
   Value start;
   SmallVector<Operation*> reshapes;  // between the value and `start`, those next to the value first
-  bool isCalled = false;             // a function of the kernel library writes into it
+  Value called;                      // what a function of the kernel library makes in it; null: none does
 };
 
 Beginning beginningOf(Value value) {
@@ -76,15 +76,32 @@ Beginning beginningOf(Value value) {
     } else if (isa_and_nonnull<tensor::CollapseShapeOp, tensor::ExpandShapeOp>(op)) {
       found.reshapes.push_back(op);
       found.start = op->getOperand(0);
-    } else if (auto call = dyn_cast_or_null<ir::CallOp>(op)) {
-      found.isCalled = true;
+    } else if (auto call = dyn_cast_or_null<ir::CallOp>(op); call && !found.called) {
+      found.called = found.start;
       found.start = call.getInits()[cast<OpResult>(found.start).getResultNumber()];
-    } else if (auto loop = dyn_cast_or_null<scf::ForallOp>(op); loop && found.isCalled) {
+    } else if (auto loop = dyn_cast_or_null<scf::ForallOp>(op);
+               loop && found.called && found.start.hasOneUse()) {
       found.start = loop.getTiedOpOperand(cast<OpResult>(found.start))->get();
     } else {
       return found;
     }
   }
+}
+
+// Whether nothing writes over the value: otherwise two would share the buffer of a result.
+bool isOnlyRead(Value value) {
+  SmallVector<Value> open = {value};
+  while (!open.empty())
+    for (OpOperand& use : open.pop_back_val().getUses()) {
+      Operation* op = use.getOwner();
+      auto styled = dyn_cast<DestinationStyleOpInterface>(op);
+      if (isa<tensor::CollapseShapeOp, tensor::ExpandShapeOp, tensor::ExtractSliceOp>(op))
+        open.push_back(op->getResult(0));
+      else if (!isa<func::ReturnOp, bufferization::MaterializeInDestinationOp, tensor::DimOp>(op) &&
+               !(styled && styled.isDpsInput(&use)))
+        return false;
+    }
+  return true;
 }
 
 // A result that is put together piece by piece, or by the kernel library, is put together where it is wanted.
@@ -93,7 +110,7 @@ void beginIn(OpBuilder& builder, Value value, Value buffer) {
   Value start = beginning.start;
   auto nothing = start.getDefiningOp<tensor::EmptyOp>();
   if (!nothing || start == value || !nothing->hasOneUse() || !isa<BlockArgument>(buffer) ||
-      (!beginning.isCalled && !beginning.reshapes.empty()))
+      (beginning.called ? !isOnlyRead(beginning.called) : !beginning.reshapes.empty()))
     return;
   // What was joined for the library is taken apart again by a view, whose sizes must be numbers.
   if (llvm::any_of(beginning.reshapes, [](Operation* op) { return isa<tensor::CollapseShapeOp>(op); })) return;

@@ -24,7 +24,7 @@ HEAD = ["shape", "weights", "tokens", "threads", "Kiln, ms", "GB/s", "of a read"
 
 
 def weight_bytes(artifact):
-    return sum(path.stat().st_size for path in pathlib.Path(artifact).rglob("weights*") if path.is_file())
+    return sum(path.stat().st_size for path in pathlib.Path(artifact, "weights").iterdir() if path.is_file())
 
 
 def measured(shape, weights, tokens, arguments, directory):
