@@ -113,7 +113,8 @@ void beginIn(OpBuilder& builder, Value value, Value buffer) {
       (beginning.called ? !isOnlyRead(beginning.called) : !beginning.reshapes.empty()))
     return;
   // What was joined for the library is taken apart again by a view, whose sizes must be numbers.
-  if (llvm::any_of(beginning.reshapes, [](Operation* op) { return isa<tensor::CollapseShapeOp>(op); })) return;
+  if (llvm::any_of(beginning.reshapes, [](Operation* op) { return isa<tensor::CollapseShapeOp>(op); }))
+    return;
   OpBuilder::InsertionGuard guard(builder);
   builder.setInsertionPoint(nothing);
   const Location loc = nothing.getLoc();

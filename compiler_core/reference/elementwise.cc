@@ -100,12 +100,12 @@ HostTensor evaluate(ir::DequantiseOp operation, Operands operands) {
     for (std::int64_t column = 0; column < columns; ++column) {
       const std::int64_t byte = row / each, at = byte / bytes * columns + column;
       const std::uint8_t whole = codes.bytes[static_cast<std::size_t>(byte * columns + column)];
-      const float code = codes.dtype == DType::kI8
-                             ? static_cast<float>(static_cast<std::int8_t>(whole))
-                             : static_cast<float>(whole >> (row % each * bits) & mask);
+      const float code = codes.dtype == DType::kI8 ? static_cast<float>(static_cast<std::int8_t>(whole))
+                                                   : static_cast<float>(whole >> (row % each * bits) & mask);
       float zero = 0;
       if (operands.size() > 2)
-        dispatch(operands[2]->dtype, [&]<class T>(T) { zero = static_cast<float>(operands[2]->data<T>()[at]); });
+        dispatch(operands[2]->dtype,
+                 [&]<class T>(T) { zero = static_cast<float>(operands[2]->data<T>()[at]); });
       output[row * columns + column] = (code - zero) * scales.data<float>()[at];
     }
   return result;

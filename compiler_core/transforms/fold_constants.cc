@@ -34,7 +34,8 @@ class FoldConstants : public impl::FoldConstantsPassBase<FoldConstants> {
         (operation.getNumOperands() == 0 && !counts))
       return;
     if (operation.getDialect() != getContext().getLoadedDialect<ir::KilnDialect>()) return;
-    if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(operation); transpose && transposeNarrow(transpose)) return;
+    if (auto transpose = llvm::dyn_cast<ir::TransposeOp>(operation); transpose && transposeNarrow(transpose))
+      return;
     if (!llvm::all_of(operation.getOperands(), isConstant) || moveSplat(operation) || foldSplats(operation))
       return;
     auto bytes = ir::checkedBytes(ir::tensorType(operation.getResult(0)));
@@ -72,9 +73,9 @@ class FoldConstants : public impl::FoldConstantsPassBase<FoldConstants> {
     if (narrow.getIntOrFloatBitWidth() >= ir::tensorType(cast).getElementType().getIntOrFloatBitWidth())
       return false;
     mlir::OpBuilder builder(transpose);
-    auto first = ir::TransposeOp::create(
-        builder, transpose.getLoc(), ir::tensorTypeOf(ir::shapeOf(ir::tensorType(transpose)), narrow),
-        cast.getInput(), transpose.getPermutation());
+    auto first = ir::TransposeOp::create(builder, transpose.getLoc(),
+                                         ir::tensorTypeOf(ir::shapeOf(ir::tensorType(transpose)), narrow),
+                                         cast.getInput(), transpose.getPermutation());
     auto then = llvm::cast<ir::CastOp>(builder.clone(*cast));
     then->setOperand(0, first);
     then->getResult(0).setType(transpose.getType());

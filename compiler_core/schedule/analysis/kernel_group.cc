@@ -128,8 +128,8 @@ KernelKind kindOf(const KernelGroup& group, bool forDevice) {
       // One product feeds another.
       if (contractions++ > 0) return KernelKind::kAttention;
       kind = linalgOp.getNumReductionLoops() == 1 || isPackedProduct(linalgOp) ? KernelKind::kContraction
-             : forDevice || sharesRows(linalgOp)  ? KernelKind::kConvolution
-                                                  : KernelKind::kDepthwise;
+             : forDevice || sharesRows(linalgOp)                               ? KernelKind::kConvolution
+                                                                               : KernelKind::kDepthwise;
     }
     if (!isPointwise(linalgOp) && contractions == 0) kind = KernelKind::kReduction;
   }

@@ -21,8 +21,8 @@ std::int64_t lanesOf(linalg::LinalgOp product, const VectorShape& registers) {
   return registers.bits / bits * registers.across;
 }
 
-// The operands [steps..., column] of a sum whose results lie along columns: a matrix, and where that is packed
-// also what belongs to its blocks.
+// The operands [steps..., column] of a sum whose results lie along columns: a matrix, and where that is
+// packed also what belongs to its blocks.
 SmallVector<OpOperand*> rightFactors(linalg::LinalgOp product) {
   SmallVector<unsigned> steps;
   product.getReductionDims(steps);
@@ -43,8 +43,9 @@ SmallVector<OpOperand*> rightFactors(linalg::LinalgOp product) {
 
 // Rows of what has columns last.
 std::int64_t rowsOf(ShapedType type) {
-  return type.getDimSize(type.getRank() - 1) == 0 ? 0
-                                                  : type.getNumElements() / type.getDimSize(type.getRank() - 1);
+  return type.getDimSize(type.getRank() - 1) == 0
+             ? 0
+             : type.getNumElements() / type.getDimSize(type.getRank() - 1);
 }
 
 // Whether panels of the operand's weight may be read in its place.

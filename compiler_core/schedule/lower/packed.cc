@@ -94,7 +94,8 @@ bool isOnlyMultiplied(ir::DequantiseOp op) {
   };
   return llvm::all_of(op.getResult().getUses(), [&](OpOperand& use) {
     auto fused = dyn_cast<ir::FusedOp>(use.getOwner());
-    return fused ? llvm::all_of(fused.getBody().front().getArgument(use.getOperandNumber()).getUses(), multiplies)
+    return fused ? llvm::all_of(fused.getBody().front().getArgument(use.getOperandNumber()).getUses(),
+                                multiplies)
                  : multiplies(use);
   });
 }
@@ -121,16 +122,15 @@ Value Lowering::packedProduct(ir::MatmulOp op, ir::DequantiseOp matrix) {
     maps.push_back(map({d(0), d(2), d(3), b_.getAffineConstantExpr(i)}));
   }
   maps.push_back(map({d(0), d(1)}));
-  return generic(inputs, fill(scalar(b_.getF32Type(), 0), shape), maps, 2,
-                 [&](OpBuilder& b, Location loc, ValueRange v) {
-                   const SmallVector<Value> elements =
-                       elementsOf(b, loc, how, v[0], v[1], how.zeros ? v[2] : Value());
-                   Value sum = v.back();
-                   for (auto [i, element] : llvm::enumerate(elements))
-                     sum = arith::AddFOp::create(b, loc, sum,
-                                                 arith::MulFOp::create(b, loc, v[first + i], element));
-                   return sum;
-                 });
+  return generic(
+      inputs, fill(scalar(b_.getF32Type(), 0), shape), maps, 2,
+      [&](OpBuilder& b, Location loc, ValueRange v) {
+        const SmallVector<Value> elements = elementsOf(b, loc, how, v[0], v[1], how.zeros ? v[2] : Value());
+        Value sum = v.back();
+        for (auto [i, element] : llvm::enumerate(elements))
+          sum = arith::AddFOp::create(b, loc, sum, arith::MulFOp::create(b, loc, v[first + i], element));
+        return sum;
+      });
 }
 
 Value Lowering::dequantise(ir::DequantiseOp op) {
@@ -147,20 +147,19 @@ Value Lowering::dequantise(ir::DequantiseOp op) {
     maps.push_back(map({d(0), d(3)}));
   }
   maps.push_back(b_.getMultiDimIdentityMap(4));
-  Value made = generic(inputs, empty({blocks, bytes, how.each, columns}, f32), maps, 0,
-                       [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
-                         const SmallVector<Value> elements =
-                             elementsOf(b, loc, how, v[0], v[1], how.zeros ? v[2] : Value());
-                         if (how.each == 1) return elements[0];
-                         Value place = linalg::IndexOp::create(b, loc, 2), result = elements[0];
-                         for (std::int64_t i = 1; i < how.each; ++i) {
-                           Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, place,
-                                                              arith::ConstantIndexOp::create(b, loc, i));
-                           result = arith::SelectOp::create(
-                               b, loc, here, elements[static_cast<std::size_t>(i)], result);
-                         }
-                         return result;
-                       });
+  Value made = generic(
+      inputs, empty({blocks, bytes, how.each, columns}, f32), maps, 0,
+      [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
+        const SmallVector<Value> elements = elementsOf(b, loc, how, v[0], v[1], how.zeros ? v[2] : Value());
+        if (how.each == 1) return elements[0];
+        Value place = linalg::IndexOp::create(b, loc, 2), result = elements[0];
+        for (std::int64_t i = 1; i < how.each; ++i) {
+          Value here = arith::CmpIOp::create(b, loc, arith::CmpIPredicate::eq, place,
+                                             arith::ConstantIndexOp::create(b, loc, i));
+          result = arith::SelectOp::create(b, loc, here, elements[static_cast<std::size_t>(i)], result);
+        }
+        return result;
+      });
   return reshape(made, ir::shapeOf(cast<RankedTensorType>(op.getType())));
 }
 

@@ -19,7 +19,8 @@ bool isConstant(Value value) {
 
 // Codes below a byte as unsigned ones: signed ones begin at half of their range.
 Term unsignedCodes(NodeContext& node, Value codes, std::int64_t bits) {
-  const mlir::Type u8 = ir::elementType(node.context(), DType::kU8), i8 = mlir::IntegerType::get(node.context(), 8);
+  const mlir::Type u8 = ir::elementType(node.context(), DType::kU8),
+                   i8 = mlir::IntegerType::get(node.context(), 8);
   const Term given(node, codes);
   if (elementOf(codes).isUnsignedInteger()) return given.cast(u8);
   return (given.cast(i8) + static_cast<double>(1 << (bits - 1))).cast(u8);
@@ -64,7 +65,8 @@ Result<std::optional<Value>> packedMatrix(NodeContext& node, Value x, Value scal
   const Shape wanted = !block ? Shape{Dim(columns)} : turned ? Shape{each[1], each[0]} : each;
   for (Value parameter : {scale, zero})
     if (parameter && dimsOf(parameter) != wanted) return std::nullopt;
-  const mlir::Type f32 = mlir::Float32Type::get(node.context()), u8 = ir::elementType(node.context(), DType::kU8);
+  const mlir::Type f32 = mlir::Float32Type::get(node.context()),
+                   u8 = ir::elementType(node.context(), DType::kU8);
   scales = arranged(scales).cast(f32);
   const std::int64_t perByte = height % (8 / bits) == 0 ? 8 / bits : 1;
   KILN_ASSIGN(Value whole, codes.value());
@@ -80,7 +82,8 @@ Result<std::optional<Value>> packedMatrix(NodeContext& node, Value x, Value scal
   codes = packedRows(node, codes.reshape({each[0], Dim(height), each[1]}), perByte, bits);
   KILN_ASSIGN(Value packed, codes.value());
   KILN_ASSIGN(Value factors, scales.value());
-  KILN_ASSIGN(Value matrix, frontend::PackedBuilder(node).dequantise(packed, factors, offset.value_or(Value()), perByte == 1 ? 8 : bits));
+  KILN_ASSIGN(Value matrix, frontend::PackedBuilder(node).dequantise(
+                                packed, factors, offset.value_or(Value()), perByte == 1 ? 8 : bits));
   if (turned) {
     KILN_ASSIGN(matrix, node.transpose(matrix, {1, 0}));
   }

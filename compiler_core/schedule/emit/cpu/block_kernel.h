@@ -27,8 +27,8 @@ struct BlockKernel {
   llvm::DenseMap<mlir::OpOperand*, Lane> lanes{};  // of all parts
   llvm::SmallDenseMap<mlir::OpOperand*, FlatView> flat{};
   llvm::SmallVector<WeightPanels> weights{};  // operands that are read from panels of the artifact
-  bool masks = false;                    // lanes that fill no register are under a mask
-  bool nonTemporal = false;              // the stores of results
+  bool masks = false;                         // lanes that fill no register are under a mask
+  bool nonTemporal = false;                   // the stores of results
 
   // Sums without rows, of something that lies along the lanes.
   bool isRowTimesMatrix() const;

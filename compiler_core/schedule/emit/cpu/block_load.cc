@@ -88,8 +88,8 @@ Value loadOperand(OpBuilder& b, const BlockKernel& kernel, const BlockPlace& pla
       row = row + b.getAffineDimExpr(static_cast<unsigned>(i)) * weight->rowSteps[i];
       steps.push_back(at.ivs[loop]);
     }
-    Value step = getValueOrCreateConstantIndexOp(
-        b, loc, affine::makeComposedFoldedAffineApply(b, loc, row, steps));
+    Value step =
+        getValueOrCreateConstantIndexOp(b, loc, affine::makeComposedFoldedAffineApply(b, loc, row, steps));
     return loadVector(b, loc, weight->panels, {number, step, first}, piece);
   }
   if (&operand == sources.packed) {

@@ -307,8 +307,8 @@ TEST(Import, QuantiseAndBack) {
               ElementsAre(0, 2, 7, -8, 0.5f, 0.5f, 3, -4.5f));
 }
 
-// A matrix of four bits, two rows or columns to a block, with the numbers 1, -2; 3, -4; 5, -6; 7, -8: signed and
-// as it is multiplied, unsigned with zero points, and transposed.
+// A matrix of four bits, two rows or columns to a block, with the numbers 1, -2; 3, -4; 5, -6; 7, -8: signed
+// and as it is multiplied, unsigned with zero points, and transposed.
 TEST(Import, MatricesOfFewBitsStayPacked) {
   const auto codes = [](const char* name, int type, std::vector<std::uint64_t> dims, const std::string& raw) {
     ProtoMessage tensor;
@@ -322,7 +322,8 @@ TEST(Import, MatricesOfFewBitsStayPacked) {
     std::string text;
     llvm::raw_string_ostream(text) << *(*imported)->captured.module;
     EXPECT_THAT(text, HasSubstr("kiln.dequantise"));
-    EXPECT_THAT(text, HasSubstr("bits 4 : (tensor<2x1x2xui8>, tensor<2x2xf32>, tensor<2x2xui8>) -> tensor<4x2xf32>"));
+    EXPECT_THAT(
+        text, HasSubstr("bits 4 : (tensor<2x1x2xui8>, tensor<2x2xf32>, tensor<2x2xui8>) -> tensor<4x2xf32>"));
   };
   const std::vector<ProtoMessage> blocks{onnxInt("axis", 0), onnxInt("block_size", 2)};
   const ProtoMessage scale = onnxTensor("scale", {2, 2}, std::vector<float>{1, 2, 10, 100});

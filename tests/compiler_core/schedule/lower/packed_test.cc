@@ -22,8 +22,8 @@ std::string textOf(const Packed& p) {
                     matrix = fmt::format("tensor<{}x{}xf32>", depth, p.columns),
                     x = fmt::format("tensor<{}x{}xf32>", p.rows, depth),
                     y = fmt::format("tensor<{}x{}xf32>", p.rows, p.columns);
-  const std::string zeros = fmt::format("tensor<{}x{}x{}>", p.blocks, p.columns,
-                                        p.zeros == "splat" ? p.codes : p.zeros);
+  const std::string zeros =
+      fmt::format("tensor<{}x{}x{}>", p.blocks, p.columns, p.zeros == "splat" ? p.codes : p.zeros);
   std::string text = fmt::format("func.func @main(%x: {0}, %r: {1}) -> {1} {{\n", x, y);
   text += fmt::format("  %c = kiln.weight 0 : {}\n  %s = kiln.weight 1 : {}\n", codes, scales);
   if (p.zeros == "splat")
@@ -64,8 +64,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Packed{2, 9, 4, 16, 128, "ui8", "ui8"}),
     [](const auto& info) {
       const Packed& p = info.param;
-      return fmt::format("Of{}bits{}rows{}blocksOf{}bytes{}columns{}zeros{}", p.bits, p.rows, p.blocks, p.bytes,
-                         p.columns, p.codes, p.zeros.empty() ? "none" : p.zeros);
+      return fmt::format("Of{}bits{}rows{}blocksOf{}bytes{}columns{}zeros{}", p.bits, p.rows, p.blocks,
+                         p.bytes, p.columns, p.codes, p.zeros.empty() ? "none" : p.zeros);
     });
 
 TEST_P(PackedProduct, GivesTheReferencesResultsAndMakesNoMatrix) {
@@ -107,10 +107,11 @@ func.func @main(%x: tensor<{0}x300xf32>) -> tensor<{0}x256xf32> {{
 )",
                                      rows, given, GetParam());
       if (turned) text += "  %t = kiln.transpose %w [1, 0] : tensor<256x300xf32> to tensor<300x256xf32>\n";
-      text += fmt::format(R"(  %y = kiln.matmul %x, {1} : (tensor<{0}x300xf32>, tensor<300x256xf32>) -> tensor<{0}x256xf32>
+      text += fmt::format(
+          R"(  %y = kiln.matmul %x, {1} : (tensor<{0}x300xf32>, tensor<300x256xf32>) -> tensor<{0}x256xf32>
   return %y : tensor<{0}x256xf32>
 }})",
-                          rows, turned ? "%t" : "%w");
+          rows, turned ? "%t" : "%w");
       CheckOptions made;
       made.stage = "planned";
       made.rewrite = true;

@@ -100,7 +100,8 @@ Result<Term> laidOut(NodeContext& node, std::size_t index, const Blocks& blocks,
   return Term(node, value).reshape({Dim(blocks.columns), Dim(each)});
 }
 
-// Per block what a code of 0 stands at, [blocks, columns]: packed like the codes, a float each, or the middle.
+// Per block what a code of 0 stands at, [blocks, columns]: packed like the codes, a float each, or the
+// middle.
 Result<Value> zeroPoints(NodeContext& node, const Blocks& blocks) {
   const std::int64_t count = blocks.count();
   const Shape columnsFirst{Dim(blocks.columns), Dim(count)};
