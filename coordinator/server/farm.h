@@ -12,8 +12,8 @@ namespace kiln::server {
 // Outlives every service. The first five are given, the second where there is one; the rest follows.
 struct Farm {
   service::Stores stores;
-  // For recalls alone, if given: who looks them up may hold a connection of the stores' already, and as many at once as
-  // there are connections would wait for each other.
+  // For recalls alone, if given: who looks them up may hold a connection of the stores' already, and as many
+  // at once as there are connections would wait for each other.
   postgres::Pool& recallDatabase = stores.database;
   service::Signatory signatory;
   service::Observers observers;

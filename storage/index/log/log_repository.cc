@@ -75,12 +75,13 @@ Result<LogState> lockLog(Connection& connection, std::uint64_t epoch) {
   return state;
 }
 
-// Whether a leaf waits for its place, or one that has it for its checkpoint. Locks nothing: a lock is written to
-// the disk, once a second by a log that has nothing to do.
+// Whether a leaf waits for its place, or one that has it for its checkpoint. Locks nothing: a lock is written
+// to the disk, once a second by a log that has nothing to do.
 Result<bool> doesAnyWait(Connection& connection, std::uint64_t size) {
-  KILN_ASSIGN(Rows rows, connection.execute("(SELECT 1 FROM signatures WHERE log_index IS NULL LIMIT 1) UNION "
-                                            "ALL (SELECT 1 FROM signatures WHERE log_index >= $1 LIMIT 1)",
-                                            {size}));
+  KILN_ASSIGN(Rows rows,
+              connection.execute("(SELECT 1 FROM signatures WHERE log_index IS NULL LIMIT 1) UNION "
+                                 "ALL (SELECT 1 FROM signatures WHERE log_index >= $1 LIMIT 1)",
+                                 {size}));
   return !rows.empty();
 }
 
