@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "api/gateway/api.h"
+#include "api/gateway/page.h"
 #include "api/gateway/route.h"
 #include "api/gateway/tls.h"
 #include "manifest/artifact/oci_layout.h"
@@ -96,6 +97,7 @@ struct GatewayBackend {
   std::shared_ptr<ReleaseGate> release = {};                // null: everything that is published
   std::string unhealthy = "the database is not available";  // what that answer says
   std::shared_ptr<Api> api = {};                            // null: nothing is served below /api/
+  PageFiles page = {};                                      // null: there is no page at /
 };
 
 struct GatewayOptions {

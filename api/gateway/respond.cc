@@ -168,7 +168,8 @@ std::string Responder::health(const Request& request, const Status& healthy) {
 }
 
 Status Responder::admit(const Request& request, const Peer& peer, const Route& route) const {
-  if (!backend_.gate) return {};
+  // The page is the same for everybody and holds nothing of the farm's; what it asks for passes the gate.
+  if (!backend_.gate || route.kind == RouteKind::kPage) return {};
   if (route.kind == RouteKind::kHealth || route.kind == RouteKind::kMetrics)
     return fail(Code::kNotFound, "metrics and health are served on loopback only");
   return backend_.gate->admit(callerOf(request, peer), route.kind, route.instance);
@@ -192,6 +193,8 @@ void Responder::serve(Answer& answer, const Route& route) {
     case RouteKind::kCheckpoint:
     case RouteKind::kTile:
       return logFile(answer, route);
+    case RouteKind::kPage:
+      return page(answer, route);
   }
 }
 
@@ -309,6 +312,18 @@ void Responder::logFile(Answer& answer, const Route& route) {
   if (!bytes) return refuse(answer, bytes.error(), route.kind);
   answer.head.set(http::field::cache_control, tile ? "public, max-age=31536000, immutable" : "no-cache");
   text(answer, 200, tile ? "application/octet-stream" : "text/plain; charset=utf-8", *bytes);
+}
+
+// A browser runs nothing of the page but this file, and lets it reach nothing but this side.
+void Responder::page(Answer& answer, const Route& route) {
+  const PageFile* file = backend_.page ? backend_.page(route.file) : nullptr;
+  if (!file) return refuse(answer, {Code::kNotFound, "there is no such file of a page here"}, route.kind);
+  answer.head.set("Content-Security-Policy", kPagePolicy);
+  answer.head.set("Referrer-Policy", "no-referrer");
+  answer.head.set("Cross-Origin-Opener-Policy", "same-origin");
+  answer.head.set("Cross-Origin-Resource-Policy", "same-origin");
+  answer.head.set(http::field::cache_control, "no-cache");
+  document(answer, digestOf(file->bytes), file->type, file->bytes);
 }
 
 void Responder::blob(Answer& answer, const Route& route) {

@@ -41,6 +41,7 @@ class Responder {
   void referrers(Answer& answer, const Route& route);
   void blob(Answer& answer, const Route& route);
   void logFile(Answer& answer, const Route& route);
+  void page(Answer& answer, const Route& route);
 
   GatewayBackend backend_;
   const std::shared_ptr<const Clock> clock_;

@@ -66,6 +66,8 @@ Result<Route> parseRoute(std::string_view target) {
   if (target == "/metrics") return Route{.kind = RouteKind::kMetrics};
   if (target == "/v2/" || target == "/v2") return Route{.kind = RouteKind::kBase};
   if (target == "/log/checkpoint") return Route{.kind = RouteKind::kCheckpoint};
+  if (target == "/" || target.starts_with("/console."))
+    return Route{.kind = RouteKind::kPage, .file = std::string(target)};
   if (target.starts_with("/log/tile/")) {
     if (!signing::TilePath::parse(target.substr(5))) return fail(Code::kNotFound, "no log has such a tile");
     return Route{.kind = RouteKind::kTile, .tile = std::string(target.substr(5))};

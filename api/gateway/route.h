@@ -11,10 +11,10 @@
 
 namespace kiln::gateway {
 
-enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob, kReferrers, kCheckpoint, kTile };
+enum class RouteKind { kHealth, kMetrics, kBase, kManifest, kBlob, kReferrers, kCheckpoint, kTile, kPage };
 inline constexpr RouteKind kEveryRoute[] = {
-    RouteKind::kHealth, RouteKind::kMetrics,   RouteKind::kBase,       RouteKind::kManifest,
-    RouteKind::kBlob,   RouteKind::kReferrers, RouteKind::kCheckpoint, RouteKind::kTile};
+    RouteKind::kHealth,    RouteKind::kMetrics,    RouteKind::kBase, RouteKind::kManifest, RouteKind::kBlob,
+    RouteKind::kReferrers, RouteKind::kCheckpoint, RouteKind::kTile, RouteKind::kPage};
 
 struct Route {
   RouteKind kind = RouteKind::kBase;
@@ -22,6 +22,7 @@ struct Route {
   Digest hash;                    // size 0
   std::string tile;               // kTile: the path of a tile as signing/log/tile_path.h writes it
   std::string artifactType = {};  // kReferrers: of those asked for; "" for all
+  std::string file = {};          // kPage: its path, "/" for the page itself
 };
 
 // kNotFound for an unknown path, kInvalidArgument for a reference that is not "sha256:<64 hex>" (tags are not

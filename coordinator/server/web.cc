@@ -1,5 +1,6 @@
 #include "coordinator/server/web.h"
 
+#include "api/console/files.h"
 #include "api/gateway/log_files.h"
 #include "coordinator/server/listen.h"
 #include "coordinator/web/http_api.h"
@@ -20,7 +21,8 @@ gateway::GatewayBackend backendOf(const Options& options, FarmServices& services
           .metrics = services.registry(),
           .health = [&health] { return health.check(); },
           .log = std::move(log),
-          .release = std::make_shared<Releases>(services.judging(), services.inputs().policies)};
+          .release = std::make_shared<Releases>(services.judging(), services.inputs().policies),
+          .page = console::findFile};
 }
 
 // An answer is as large as the services make it, and becomes JSON in memory.

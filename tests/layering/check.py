@@ -20,7 +20,7 @@ RULES = {
     "storage": {"proto", "manifest"},
     "signing": {"proto", "manifest", "storage"},
     "worker": {"proto", "manifest", "compiler_core/runtime", "storage", "signing/receipt"},
-    "coordinator": {"proto", "manifest", "storage", "signing", "worker/receipt", "api/gateway", "api/transcoding"},
+    "coordinator": {"proto", "manifest", "storage", "signing", "worker/receipt", "api/gateway", "api/transcoding", "api/console"},
     "api": {"proto", "manifest", "compiler_core/runtime", "compiler_core/frontend", "storage", "signing"},
 }
 # Headers that a folder must never see, whoever wraps them. The longest matching folder decides.

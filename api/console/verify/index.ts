@@ -24,5 +24,6 @@ export * from "./root";
 export * from "./root_logs";
 export * from "./spec";
 export * from "./statement";
+export * from "./tiles";
 export * from "./trust";
 export * from "./verify";

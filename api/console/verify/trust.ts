@@ -14,6 +14,7 @@ function recallKeysOf(root: TrustRoot): string {
 
 export class Trust {
   private recallsKnown: Recalls | null = null;
+  private recallsFile: Uint8Array | null = null;
   private latestSeen = 0;
   private constructor(private file: RootFile, readonly policy: Policy) {}
 
@@ -29,20 +30,25 @@ export class Trust {
   get recalls(): Recalls | null {
     return this.recallsKnown;
   }
+  // The recalls.json that they were read from.
+  get recallsText(): Uint8Array | null {
+    return this.recallsFile;
+  }
 
-  // Goes over to another root, which must be a successor of this one: an older one is refused.
+  // Goes over to another root, which must be a successor of this one: an older one is refused. Of one that
+  // nobody signed nothing is remembered.
   async follow(root: Uint8Array): Promise<void> {
     const next = await loadRoot(root);
-    await checkSuccessor(this.file, next);
+    if (this.file.envelope.signatures.length > 0) await checkSuccessor(this.file, next);
     // Whoever may no longer recall has no say in which version comes next.
-    if (recallKeysOf(next.root) !== recallKeysOf(this.root)) this.recallsKnown = null;
+    if (recallKeysOf(next.root) !== recallKeysOf(this.root)) this.forgetRecalls();
     this.file = next;
   }
 
   // Takes a recalls.json in. "data-loss" if it contradicts what is known, or nothing proves that the root's log
   // holds it.
   async learn(recalls: Uint8Array): Promise<void> {
-    this.take(await parseRecalls(recalls, this.root));
+    this.take(await parseRecalls(recalls, this.root), recalls);
   }
 
   // The same of one that comes with an artifact: one that is none of the root's says nothing.
@@ -55,10 +61,15 @@ export class Trust {
       if (error instanceof VerifyError) return;
       throw error;
     }
-    if (news.logged || !this.recallsKnown?.logged) this.take(news);
+    if (news.logged || !this.recallsKnown?.logged) this.take(news, recalls);
   }
 
-  private take(news: Recalls): void {
+  private forgetRecalls(): void {
+    this.recallsKnown = null;
+    this.recallsFile = null;
+  }
+
+  private take(news: Recalls, file: Uint8Array): void {
     const known = this.recallsKnown;
     const proves = known !== null && equal(news.payload, known.payload) && news.logged && !known.logged;
     if (known && news.version <= known.version && !proves) {
@@ -71,6 +82,7 @@ export class Trust {
     }
     if (known) checkContinues(known.seen, news.seen);
     this.recallsKnown = news;
+    this.recallsFile = file;
     this.latestSeen = Math.max(this.latestSeen, news.cosigned);
   }
 

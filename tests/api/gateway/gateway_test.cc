@@ -10,6 +10,7 @@
 #include <set>
 #include <thread>
 
+#include "api/console/files.h"
 #include "manifest/artifact/oci_layout.h"
 #include "manifest/json/json.h"
 #include "storage/blob/local_blob_store.h"
@@ -115,13 +116,11 @@ class GatewayTest : public testing::Test {
 
   void start(GatewayOptions options = {}) {
     options.clock = std::make_shared<testing_support::ManualClock>();
-    gateway_ = std::move(*Gateway::start(options, {lookup_,
-                                                   blobs_,
-                                                   std::make_shared<prometheus::Registry>(),
-                                                   [this] { return health_; },
-                                                   log_,
-                                                   {},
-                                                   release_}));
+    GatewayBackend backend{
+        lookup_, blobs_,  std::make_shared<prometheus::Registry>(), [this] { return health_; }, log_,
+        {},      release_};
+    backend.page = page_;
+    gateway_ = std::move(*Gateway::start(options, std::move(backend)));
     base_ = "http://127.0.0.1:" + std::to_string(gateway_->port());
   }
   HttpReply get(const std::string& path, std::vector<std::string> headers = {}, const char* method = "GET") {
@@ -143,6 +142,7 @@ class GatewayTest : public testing::Test {
   Status health_;
   std::shared_ptr<OneTileLog> log_;
   std::shared_ptr<Refusals> release_;
+  PageFiles page_;
   std::unique_ptr<Gateway> gateway_;
   std::string base_;
 };
@@ -163,6 +163,28 @@ TEST_F(GatewayTest, ServesTheLogsFiles) {
   EXPECT_NE(tile.headers.at("cache-control").find("immutable"), std::string::npos);
   EXPECT_EQ(get("/log/tile/0/000").status, 404);
   EXPECT_EQ(get("/log/lock").status, 404);
+}
+
+TEST_F(GatewayTest, ServesAPageUnderAStrictPolicy) {
+  start();
+  EXPECT_EQ(get("/").status, 404) << "a side without a page";
+  gateway_->stop();
+  page_ = console::findFile;
+  start();
+  for (const auto& [path, type] : {std::pair<const char*, const char*>{"/", "text/html; charset=utf-8"},
+                                   {"/console.js", "text/javascript; charset=utf-8"},
+                                   {"/console.css", "text/css; charset=utf-8"}}) {
+    const auto file = get(path);
+    EXPECT_EQ(file.status, 200) << path;
+    EXPECT_EQ(file.body, console::findFile(path)->bytes) << path;
+    EXPECT_EQ(file.headers.at("content-type"), type);
+    EXPECT_EQ(file.headers.at("content-security-policy"), kPagePolicy);
+    EXPECT_EQ(file.headers.at("x-content-type-options"), "nosniff");
+    EXPECT_EQ(file.headers.at("referrer-policy"), "no-referrer");
+  }
+  EXPECT_EQ(get("/").body.find("<script>"), std::string::npos) << "no script is inline";
+  for (const char* path : {"/console.", "/console.map", "/console.js?x", "/index.html", "//"})
+    EXPECT_EQ(get(path).status, 404) << path;
 }
 
 TEST_F(GatewayTest, ServesManifestByDigest) {

@@ -87,9 +87,18 @@ TEST(GatewayRoute, RefusesTagsAndMalformedDigests) {
   }
 }
 
+TEST(GatewayRoute, KnowsTheFilesOfAPage) {
+  for (const char* target : {"/", "/console.js", "/console.css?x"}) {
+    const auto page = parseRoute(target);
+    ASSERT_TRUE(page) << target;
+    EXPECT_EQ(page->kind, RouteKind::kPage);
+    EXPECT_EQ(page->file, target) << "a path, whatever is in it; who has the files knows them by it";
+  }
+}
+
 TEST(GatewayRoute, EverythingElseIsNotFound) {
   for (const std::string& target :
-       {std::string(""), std::string("/"), std::string("/v2/x"), "/v2//artifacts/blobs/sha256:" + kHash,
+       {std::string(""), std::string("//"), std::string("/v2/x"), "/v2//artifacts/blobs/sha256:" + kHash,
         "/v2/default/other/blobs/sha256:" + kHash, "/v2/../artifacts/blobs/sha256:" + kHash + "/",
         "/v2/default/artifacts/blobs/sha256:" + kHash + "/", "/v2/De/artifacts/blobs/sha256:" + kHash,
         std::string("/metrics?x"), std::string("/healthz/")}) {

@@ -79,6 +79,8 @@ class HttpAccessTest : public AccessFixture {
         return "/log/checkpoint";
       case RouteKind::kTile:
         return "/log/tile/0/000.p/3";
+      case RouteKind::kPage:
+        return "/";
     }
     return "";
   }

@@ -1,0 +1,68 @@
+// Elements of the page. Text goes in as text nodes and attributes by name: nothing is ever read as markup, so
+// that whatever a farm calls things stays inert.
+
+export type Child = Node | string | null | undefined | false;
+type Attributes = Readonly<Record<string, string | number | boolean | ((event: Event) => void) | undefined>>;
+
+const svgSpace = "http://www.w3.org/2000/svg";
+
+function fill<T extends Element>(element: T, attributes: Attributes, children: readonly Child[]): T {
+  for (const [name, value] of Object.entries(attributes)) {
+    if (typeof value === "function") element.addEventListener(name, value);
+    else if (value === true) element.setAttribute(name, "");
+    else if (value !== false && value !== undefined) element.setAttribute(name, String(value));
+  }
+  for (const child of children) if (child !== null && child !== undefined && child !== false) element.append(child);
+  return element;
+}
+
+export function el<K extends keyof HTMLElementTagNameMap>(tag: K, attributes: Attributes = {}, ...children: Child[]): HTMLElementTagNameMap[K] {
+  return fill(document.createElement(tag), attributes, children);
+}
+
+export function svg(tag: string, attributes: Attributes = {}, ...children: Child[]): SVGElement {
+  return fill(document.createElementNS(svgSpace, tag) as SVGElement, attributes, children);
+}
+
+// A link to a view.
+export function link(hash: string, ...children: Child[]): HTMLAnchorElement {
+  return el("a", { href: hash }, ...children);
+}
+
+// A table with a caption that names it; `columns` are its heads.
+export function table(caption: string, columns: readonly string[], rows: ReadonlyArray<readonly Child[]>, none = "There is nothing here."): HTMLElement {
+  if (rows.length === 0) return el("section", {}, el("h3", {}, caption), el("p", {}, none));
+  return el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
+    el("table", {},
+      el("caption", {}, `${caption} (${rows.length})`),
+      el("thead", {}, el("tr", {}, ...columns.map((one) => el("th", { scope: "col" }, one)))),
+      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell)))))));
+}
+
+// Facts as a list of terms.
+export function facts(list: ReadonlyArray<readonly [string, Child]>): HTMLElement {
+  return el("dl", {}, ...list.flatMap(([name, value]) => [el("dt", {}, name), el("dd", {}, value || "none")]));
+}
+
+// A word that is safe in a shell, as it is or in quotes.
+export function shellWord(text: string): string {
+  return /^[A-Za-z0-9_./:=@%+,-]+$/.test(text) ? text : `'${text.replace(/'/g, "'\\''")}'`;
+}
+
+// The command that says the same as the view.
+export function command(...words: string[]): HTMLElement {
+  return el("p", { class: "command" }, "On the command line: ", el("code", {}, words.map(shellWord).join(" ")));
+}
+
+export function short(digest: string): string {
+  return digest.startsWith("sha256:") ? digest.slice(0, 19) : digest;
+}
+
+export function bytesText(value: string | number | bigint): string {
+  let size = Number(value);
+  for (const unit of ["B", "KiB", "MiB", "GiB"]) {
+    if (size < 1024) return `${unit === "B" ? size : size.toFixed(1)} ${unit}`;
+    size /= 1024;
+  }
+  return `${size.toFixed(1)} TiB`;
+}

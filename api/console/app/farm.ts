@@ -1,0 +1,110 @@
+// What the page asks the farm: its HTTP/JSON API, its OCI side and its log, all of the page's own origin. Nothing of
+// an answer is believed here.
+import { Digest, fromBase64, textOf, VerifyError } from "../verify/index";
+
+export interface BlobRef { readonly hash?: string; readonly sizeBytes?: string }
+export interface StatementRef { readonly payload?: string; readonly bundle?: BlobRef; readonly predicateType?: string; readonly recorded?: string }
+export interface ArtifactRow {
+  readonly digest?: string; readonly manifest?: BlobRef; readonly bundles?: BlobRef[]; readonly target?: string;
+  readonly toolchainLabel?: string; readonly published?: string; readonly jobs?: string[]; readonly builders?: string[];
+}
+
+// The farm could not or would not answer.
+export class FarmError extends Error {
+  constructor(readonly status: number, message: string) {
+    super(message);
+    this.name = "FarmError";
+  }
+}
+
+const mostJson = 64 << 20;
+
+export class Farm {
+  constructor(readonly instance: string, private readonly token: string) {}
+
+  private async get(target: string): Promise<Response> {
+    const headers: Record<string, string> = this.token === "" ? {} : { Authorization: `Bearer ${this.token}` };
+    let response: Response;
+    try {
+      response = await fetch(target, { headers, credentials: "omit", redirect: "error", cache: "no-store", referrerPolicy: "no-referrer" });
+    } catch {
+      throw new FarmError(0, "the farm does not answer");
+    }
+    if (!response.ok) throw new FarmError(response.status, await messageOf(response));
+    return response;
+  }
+
+  // The answer of a call of the API; `path` below the instance, `query` without empty values.
+  async call<T>(path: readonly string[], query: Readonly<Record<string, string>> = {}): Promise<T> {
+    return this.json<T>(["instances", this.instance, ...path], query);
+  }
+  async json<T>(path: readonly string[], query: Readonly<Record<string, string>> = {}): Promise<T> {
+    const asked = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
+    const response = await this.get(`/api/v1/${path.map(encodeURIComponent).join("/")}${asked === "" ? "" : `?${asked}`}`);
+    const bytes = await take(response, mostJson);
+    try {
+      return JSON.parse(textOf(bytes)) as T;
+    } catch {
+      throw new FarmError(0, "the farm's answer is no JSON");
+    }
+  }
+
+  // Bytes by digest, no more than it says. They are to be hashed by whoever asks.
+  async blob(digest: Digest): Promise<Uint8Array> {
+    return take(await this.get(`/v2/${encodeURIComponent(this.instance)}/artifacts/blobs/sha256:${digest.hex}`), Number(digest.size));
+  }
+  async manifest(hex: string): Promise<Uint8Array> {
+    return take(await this.get(`/v2/${encodeURIComponent(this.instance)}/artifacts/manifests/sha256:${hex}`), 4 << 20);
+  }
+  async logFile(path: string): Promise<Uint8Array> {
+    return take(await this.get(`/log/${path}`), 64 << 10);
+  }
+  // recalls.json; null if none was published here.
+  async recalls(): Promise<Uint8Array | null> {
+    const { document } = await this.json<{ document?: string }>(["recalls"]);
+    if (!document) return null;
+    const bytes = fromBase64(document);
+    if (!bytes) throw new VerifyError("invalid", "the farm's recalls.json is not base64");
+    return bytes;
+  }
+}
+
+async function messageOf(response: Response): Promise<string> {
+  const text = await response.text().catch(() => "");
+  try {
+    const said = JSON.parse(text) as { message?: string; error?: { message?: string }; errors?: Array<{ message?: string }> };
+    return said.error?.message ?? said.message ?? said.errors?.[0]?.message ?? `the farm answers ${response.status}`;
+  } catch {
+    return `the farm answers ${response.status}`;
+  }
+}
+
+// The body, stopped where it is longer than it may be.
+async function take(response: Response, most: number): Promise<Uint8Array> {
+  const reader = response.body?.getReader();
+  if (!reader) return new Uint8Array();
+  const parts: Uint8Array[] = [];
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    size += value.length;
+    if (size > most) {
+      await reader.cancel();
+      throw new VerifyError("data-loss", `is longer than ${most} bytes`);
+    }
+    parts.push(value);
+  }
+  const out = new Uint8Array(size);
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+export function blobDigest(ref: BlobRef | undefined): Digest | null {
+  if (!ref?.hash || !/^[0-9a-f]{64}$/.test(ref.hash) || !/^[0-9]{1,15}$/.test(ref.sizeBytes ?? "0")) return null;
+  return { hex: ref.hash, size: BigInt(ref.sizeBytes ?? "0") };
+}

@@ -1,0 +1,56 @@
+// Workers with their devices, and toolchains with their parts.
+import { bytesText, command, el, link, short, table } from "./dom";
+import { at, Shown, View } from "./view";
+
+interface Device { id?: string; kind?: string; name?: string; arch?: string; memoryBytes?: string; driver?: string; emulated?: boolean; healthy?: boolean; reason?: string }
+interface Worker {
+  description?: { name?: string; operator?: string; targets?: string[]; slots?: number; hostLevel?: string; devices?: Device[] };
+  lastContact?: string; running?: string[]; lost?: boolean; draining?: boolean; heldBackUntil?: string;
+}
+interface Toolchain { label?: string; toolchainDigest?: { hash?: string }; isDefault?: boolean; descriptionJson?: string; added?: string; lock?: object; admission?: object }
+interface Component { name?: string; version?: string; path?: string; digest?: string }
+
+function stateOf(worker: Worker): string {
+  if (worker.lost) return "lost";
+  if (worker.draining) return "draining";
+  return worker.heldBackUntil ? `held back until ${worker.heldBackUntil}` : "at work";
+}
+
+export const workers: View = async (session): Promise<Shown> => {
+  const { workers: list = [] } = await session.farm.call<{ workers?: Worker[] }>(["workers"]);
+  return { title: "Workers and devices", content: [
+    table("Workers", ["Worker", "Operator", "State", "Running", "Slots", "Compiles for", "Last seen"], list.map((one) => [
+      link(at("affected", [], { worker: one.description?.name ?? "" }), one.description?.name ?? ""), one.description?.operator ?? "", stateOf(one),
+      String((one.running ?? []).length), String(one.description?.slots ?? 0), (one.description?.targets ?? []).join(", "), one.lastContact ?? "",
+    ])),
+    table("Devices", ["Worker", "Device", "Name", "Runs", "Memory", "Driver", "Health"], list.flatMap((one) => (one.description?.devices ?? []).map((device) => [
+      one.description?.name ?? "", `${device.kind ?? ""} ${device.id ?? ""}${device.emulated ? ", emulated" : ""}`, device.name ?? "", device.arch ?? "",
+      device.memoryBytes ? bytesText(device.memoryBytes) : "", device.driver ?? "", device.healthy ? "healthy" : `not healthy: ${device.reason ?? ""}`,
+    ]))),
+    command("kiln", "workers"), command("kiln", "top"),
+  ] };
+};
+
+function componentsOf(toolchain: Toolchain): Component[] {
+  try {
+    const said = JSON.parse(toolchain.descriptionJson ?? "{}") as { components?: unknown };
+    return Array.isArray(said.components) ? said.components.filter((one): one is Component => typeof one === "object" && one !== null) : [];
+  } catch {
+    return [];
+  }
+}
+
+export const toolchains: View = async (session): Promise<Shown> => {
+  const { toolchains: list = [] } = await session.farm.call<{ toolchains?: Toolchain[] }>(["toolchains"]);
+  return { title: "Toolchains", content: [
+    table("Toolchains", ["Label", "Tree", "Default", "Admitted", "Lock", "Added"], list.map((one) => [
+      link(at("affected", [], { toolchain: one.label ?? "" }), one.label ?? ""), short(`sha256:${one.toolchainDigest?.hash ?? ""}`), one.isDefault ? "yes" : "no",
+      one.admission ? "signed" : "no statement", one.lock ? "named" : "none", one.added ?? "",
+    ])),
+    ...list.map((one) => el("details", {}, el("summary", {}, `Parts of ${one.label ?? ""}`),
+      table("Parts, as toolchain.json names them", ["Part", "Version", "Path", "Digest"], componentsOf(one).map((part) => [
+        link(at("affected", [], { component: String(part.name ?? "") }), String(part.name ?? "")), String(part.version ?? ""), String(part.path ?? ""), short(String(part.digest ?? "")),
+      ])))),
+    command("kiln", "toolchain", "list"), command("kiln", "toolchain", "show", "LABEL"),
+  ] };
+};

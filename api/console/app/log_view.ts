@@ -1,0 +1,63 @@
+// The log: its checkpoint under the visitor's root, its tiles recomputed, its entries found in them.
+import { equal, fromBase64, leafHash, parseNoteBytes, RootLogs, SeenCheckpoint, textOf, TileTree, toBase64, VerifyError, formatTime } from "../verify/index";
+import { command, el, facts, link, table } from "./dom";
+import { Session } from "./session";
+import { at, mark, notice, Shown, trouble, View } from "./view";
+
+interface Logged { place?: string; foreign?: boolean; payload?: string; table?: string; leaf?: string }
+
+const pageOf = 100;
+
+interface Opened { readonly seen: SeenCheckpoint; readonly tree: TileTree }
+
+async function open(session: Session, note: Uint8Array): Promise<Opened> {
+  if (!session.trust) throw new VerifyError("denied", "no root is named");
+  const logs = await RootLogs.of(session.trust.root);
+  const seen = await logs.open(parseNoteBytes(note), Date.now() / 1000);
+  return { seen, tree: await TileTree.open(seen.checkpoint, (path) => session.farm.logFile(path)) };
+}
+
+async function inTree(tree: TileTree, entry: Logged): Promise<VerifyError | null> {
+  try {
+    const leaf = fromBase64(entry.leaf ?? "");
+    if (!leaf || !equal(await leafHash(leaf), await tree.leaf(Number(entry.place ?? 0)))) {
+      throw new VerifyError("data-loss", "the log holds another entry here than the farm says");
+    }
+    return null;
+  } catch (error) {
+    if (error instanceof VerifyError) return error;
+    throw error;
+  }
+}
+
+export const logView: View = async (session, { query }): Promise<Shown> => {
+  const note = await session.farm.logFile("checkpoint");
+  const text = textOf(note);
+  const said = [command("kiln", "log", "checkpoint"), command("kiln", "log", "verify")];
+  if (!session.trust) {
+    return { title: "Log", content: [notice("plain", "Nothing is verified: ", link(at("trust"), "name the root that you believe"), "."), el("pre", {}, text), ...said] };
+  }
+  let opened: Opened;
+  try {
+    opened = await open(session, note);
+  } catch (error) {
+    return { title: "Log", content: [notice("bad", `\u2718 Refused: ${trouble(error)}`), el("pre", {}, text), ...said] };
+  }
+  const { seen: { checkpoint, cosigned }, tree } = opened;
+  const size = Number(checkpoint.size);
+  const from = Math.min(Math.max(0, Number(query.get("from") ?? Math.max(0, size - pageOf)) || 0), Math.max(0, size - 1));
+  const { entries = [] } = await session.farm.call<{ entries?: Logged[] }>(["log"], { from: String(from), pageSize: String(pageOf) });
+  const rows = await Promise.all(entries.filter((one) => Number(one.place ?? 0) < size).map(async (one) => {
+    const wrong = await inTree(tree, one);
+    return [one.place ?? "0", mark(wrong === null), wrong ? wrong.message : "in the tree that the checkpoint signs", one.foreign ? "of another instance" : one.table || "in no table", one.payload ?? ""];
+  }));
+  return { title: "Log", content: [
+    notice("good", `\u2714 The checkpoint is signed by ${checkpoint.origin}, and the tiles lead to its root. Checked in this page under ${session.files.join(", ")}.`),
+    facts([["Origin", checkpoint.origin], ["Entries", String(checkpoint.size)], ["Root", el("code", {}, toBase64(checkpoint.root))],
+      ["Cosigned", cosigned.map((one) => `${one.witness} on ${formatTime(one.time)}`).join(", ") || "by no witness of the root"]]),
+    table(`Entries from ${from}`, ["Place", "Verdict", "What was found", "Statement", "Payload"], rows),
+    el("p", {}, from > 0 && link(at("log", [], { from: String(Math.max(0, from - pageOf)) }), "Earlier"), " ",
+      from + pageOf < size && link(at("log", [], { from: String(from + pageOf) }), "Later")),
+    ...said,
+  ] };
+};

@@ -1,0 +1,69 @@
+// The page: a bar of views, and the one that the URL names.
+import { VerifyError } from "../verify/index";
+import { affected } from "./affected";
+import { artifact } from "./artifact";
+import { artifacts } from "./artifacts";
+import { compare } from "./compare";
+import { el, link } from "./dom";
+import { FarmError } from "./farm";
+import { toolchains, workers } from "./fleet";
+import { job, jobs } from "./jobs";
+import { logView } from "./log_view";
+import { provenanceView } from "./provenance_view";
+import { recallsView } from "./recalls_view";
+import { Session } from "./session";
+import { trustView } from "./trust_view";
+import { tuningView } from "./tuning_view";
+import { at, notice, parsePlace, View } from "./view";
+
+const bar: ReadonlyArray<readonly [string, string]> = [
+  ["artifacts", "Artifacts"], ["affected", "Affected"], ["compare", "Compare"], ["jobs", "Jobs"], ["workers", "Workers"], ["toolchains", "Toolchains"],
+  ["log", "Log"], ["recalls", "Recalls"], ["tuning", "Tuning"], ["trust", "Whom you believe"],
+];
+const views = new Map<string, View>([
+  ["artifacts", (session, place) => (place.parts.length > 0 ? artifact : artifacts)(session, place)], ["affected", affected], ["compare", compare],
+  ["jobs", (session, place) => (place.parts.length > 0 ? job : jobs)(session, place)], ["workers", workers], ["toolchains", toolchains], ["log", logView],
+  ["recalls", recallsView], ["tuning", tuningView], ["trust", trustView], ["provenance", provenanceView],
+]);
+
+const session = new Session();
+const main = el("main", { id: "main", tabindex: "-1" });
+const nav = el("nav", { "aria-label": "Views" });
+let turn = 0; // of the view that is shown: an earlier one that ends later is dropped
+
+async function show(): Promise<void> {
+  const mine = ++turn;
+  const { name, place } = parsePlace(location.hash === "" ? at("artifacts") : location.hash);
+  nav.replaceChildren(el("ul", {}, ...bar.map(([view, label]) => {
+    const one = link(at(view), label);
+    if (view === name) one.setAttribute("aria-current", "page");
+    return el("li", {}, one);
+  })));
+  main.setAttribute("aria-busy", "true");
+  const view = views.get(name);
+  let title = "Not here";
+  let content: ReadonlyArray<Node | string | null | undefined | false> = [notice("bad", "There is no such view.")];
+  try {
+    if (view) ({ title, content } = await view(session, place));
+  } catch (error) {
+    if (!(error instanceof FarmError || error instanceof VerifyError)) throw error;
+    title = bar.find(([one]) => one === name)?.[1] ?? "Trouble";
+    const denied = error instanceof FarmError && (error.status === 401 || error.status === 403);
+    content = [notice("bad", error.message, denied ? el("span", {}, " ", link(at("trust"), "Give a token"), ".") : null)];
+  }
+  if (mine !== turn) return;
+  document.title = `${title} \u2013 Kiln`;
+  main.replaceChildren(el("h1", {}, title), ...content.filter((one): one is Node | string => one !== null && one !== undefined && one !== false));
+  main.setAttribute("aria-busy", "false");
+  main.focus({ preventScroll: true });
+}
+
+document.body.append(
+  el("a", { class: "skip", href: "#main", click: (event) => {
+    event.preventDefault();
+    main.focus();
+  } }, "Skip to the view"),
+  el("header", {}, el("span", { class: "brand" }, "Kiln"), nav), main,
+);
+window.addEventListener("hashchange", () => void show());
+void show();

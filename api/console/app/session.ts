@@ -1,0 +1,58 @@
+// What this visit knows: the instance, a token, the root that the visitor named. Memory alone: a reload forgets it.
+import { Trust, VerifyError } from "../verify/index";
+import { Farm, FarmError } from "./farm";
+
+export class Session {
+  private instanceName = "default";
+  private token = "";
+  private trusted: Trust | null = null;
+  private named: readonly string[] = [];
+  recallsTrouble = ""; // why the farm's recalls are not believed; "" for none
+
+  get farm(): Farm {
+    return new Farm(this.instanceName, this.token);
+  }
+  get instance(): string {
+    return this.instanceName;
+  }
+  get trust(): Trust | null {
+    return this.trusted;
+  }
+  // Names of the files that the visitor named.
+  get files(): readonly string[] {
+    return this.named;
+  }
+
+  ask(instance: string, token: string): void {
+    this.instanceName = instance === "" ? "default" : instance;
+    this.token = token;
+  }
+
+  // Believes this root; after another one, only if it is a successor of that. A policy can be changed at any time.
+  async believe(root: File, policy: File | null, recalls: File | null): Promise<void> {
+    const bytes = async (file: File) => new Uint8Array(await file.arrayBuffer());
+    const rootBytes = await bytes(root);
+    const next = await Trust.named(rootBytes, policy ? await bytes(policy) : null);
+    if (this.trusted) await this.trusted.follow(rootBytes);
+    const learnt = this.trusted?.recallsText ?? null;
+    if (learnt) await next.learnCarried(learnt);
+    if (recalls) await next.learn(await bytes(recalls));
+    this.trusted = next;
+    this.named = [root, policy, recalls].filter((file): file is File => file !== null).map((file) => file.name);
+  }
+
+  // Asks the farm for news of recalls. What cannot be believed of them is said wherever a verdict is shown.
+  async learnRecalls(): Promise<void> {
+    this.recallsTrouble = "";
+    const trust = this.trusted;
+    if (!trust?.root.recallKeys) return;
+    try {
+      const recalls = await this.farm.recalls();
+      if (recalls) await trust.learn(recalls);
+      else if (trust.recalls) this.recallsTrouble = "the farm has no recalls.json, but one is known here";
+    } catch (error) {
+      if (!(error instanceof VerifyError || error instanceof FarmError)) throw error;
+      this.recallsTrouble = error.message;
+    }
+  }
+}

@@ -1,0 +1,263 @@
+// The console in a real browser before farms that lie: each lie is red, whatever else is shown. And hostile names are
+// text, in every view, in the dark and on a phone.
+import assert from "node:assert/strict";
+import fs from "node:fs";
+import os from "node:os";
+import path from "node:path";
+import { after, before, test } from "node:test";
+import { Browser, driverProgram } from "./support/browser.mjs";
+import { evil, hex, honest, serve } from "./support/farm.mjs";
+import { Log, p256, bundles } from "./support/forge.mjs";
+import { provenance } from "./support/artifact.mjs";
+
+const skip = driverProgram() ? false : "chromedriver is not installed; infra/setup has it";
+const home = fs.mkdtempSync(path.join(os.tmpdir(), "kiln-console-"));
+let browser;
+
+before(async () => {
+  if (!skip) browser = await Browser.start();
+});
+after(async () => {
+  await browser?.stop();
+  fs.rmSync(home, { recursive: true, force: true });
+});
+
+async function believe(farm, more = {}) {
+  const files = { root: farm.root, policy: farm.policy, ...more };
+  await browser.visit("#/trust");
+  for (const [name, bytes] of Object.entries(files)) {
+    const file = path.join(home, `${name}.json`);
+    fs.writeFileSync(file, bytes);
+    await browser.type(`input[name=${name}]`, file);
+  }
+  await browser.run("document.querySelector('main').setAttribute('aria-busy', 'true')");
+  await browser.click("#trust-form button");
+  await browser.shown();
+}
+
+async function withFarm(farm, lie, work, more = {}) {
+  const server = await serve(farm, lie);
+  try {
+    await browser.open(`${server.origin}/`);
+    await browser.shown();
+    await believe(farm, more);
+    await work(server.origin);
+    assert.deepEqual((await browser.complaints()).filter((one) => !one.includes("404")), []);
+  } finally {
+    await server.stop();
+  }
+}
+
+const bad = () => browser.run("return Array.from(document.querySelectorAll('.notice.bad, .mark.bad'), (one) => one.innerText)");
+const good = () => browser.run("return document.querySelectorAll('.notice.good').length");
+
+test("an honest farm is green, and says by whom", { skip }, async () => {
+  const farm = honest({ recalls: [{ what: `sha256:${"99".repeat(32)}` }] });
+  await withFarm(farm, () => {}, async () => {
+    await browser.visit(`#/artifacts/${farm.digest}`);
+    const text = await browser.text();
+    assert.deepEqual(await bad(), [], text);
+    assert.match(text, /Verified: everything holds\. Checked in this page under root\.json, policy\.json/);
+    for (const check of ["file manifest.json", "bundle 1", "recalls", "policy minWitnesses", "index target", "w1 (acme)", "witness.kiln.example", "kiln verify sha256:"]) assert.ok(text.includes(check), check);
+    await browser.visit("#/log");
+    assert.deepEqual(await bad(), [], await browser.text());
+    await browser.visit("#/recalls");
+    assert.deepEqual(await bad(), [], await browser.text());
+    assert.match(await browser.text(), /it was bad/);
+    await browser.visit(`#/provenance/${farm.digest}`);
+    assert.equal(await good(), 1);
+  });
+});
+
+test("without a root nothing is green", { skip }, async () => {
+  const farm = honest();
+  const server = await serve(farm);
+  await browser.open(`${server.origin}/#/artifacts/${farm.digest}`);
+  await browser.shown();
+  assert.equal(await good(), 0);
+  assert.match(await browser.text(), /Nothing is verified/);
+  await server.stop();
+});
+
+const stranger = p256();
+// Each lie, and what must be among the words that are red.
+const lies = {
+  "a row with another target": [(state) => { state.row.target = "cuda:sm_90a"; }, /index target/],
+  "a row with another toolchain": [(state) => { state.row.toolchainLabel = "kiln-9.9.9"; }, /index toolchain/],
+  "a row with a builder who built nothing": [(state) => { state.row.builders.push("w9"); }, /index builders/],
+  "a row of another digest": [(state) => { state.row.digest = `sha256:${"00".repeat(32)}`; }, /index digest/],
+  "a bundle that is swapped": [(state, farm) => {
+    const other = honest();
+    const key = farm.bundles[0];
+    state.blobs.set(hex(key), other.bundles[0]);
+    state.row.bundles[0].sizeBytes = String(other.bundles[0].length);
+  }, /signature|bundle 1/],
+  "a bundle with a turned bit": [(state, farm) => {
+    const bytes = Buffer.from(farm.bundles[1]);
+    bytes[bytes.indexOf("payload\":\"") + 40] ^= 1;
+    state.blobs.set(hex(farm.bundles[1]), bytes);
+  }, /bundle 2/],
+  "a bundle by a stranger alone": [(state, farm) => {
+    const [made] = bundles([provenance(farm.artifact, { builder: "urn:kiln:builder:test", now: Math.floor(Date.now() / 1000) })], stranger);
+    state.blobs.set(hex(made), made);
+    state.row.bundles = [{ hash: hex(made), sizeBytes: String(made.length) }];
+  }, /signature/],
+  "no bundle": [(state) => { state.row.bundles = []; }, /bundles/],
+  "a forged checkpoint in a bundle": [(state, farm) => {
+    const forger = new Log("log.kiln.example", farm.log.witnesses);
+    forger.leaves = farm.log.leaves;
+    forger.id = farm.log.id;
+    const one = JSON.parse(farm.bundles[0]);
+    one.verificationMaterial.tlogEntries[0].inclusionProof.checkpoint.envelope = forger.checkpoint();
+    const bytes = Buffer.from(JSON.stringify(one));
+    state.blobs.set(hex(bytes), bytes);
+    state.row.bundles[0] = { hash: hex(bytes), sizeBytes: String(bytes.length) };
+  }, /bundle 1/],
+  "another artifact under the digest": [(state) => { state.artifactJson = honest().artifact.files.values().next().value; }, /artifact/],
+  "another manifest": [(state, farm) => state.blobs.set(hex(farm.artifact.config), Buffer.from(farm.artifact.config.toString().replace("onnx", "onnz"))), /file manifest\.json/],
+  "another program": [(state, farm) => {
+    const [, bytes] = [...farm.artifact.files][0];
+    state.blobs.set(hex(bytes), Buffer.from(bytes.toString().replace("bytes", "bytez")));
+  }, /file program\.so/],
+  "a program that goes on": [(state, farm) => {
+    const [, bytes] = [...farm.artifact.files][0];
+    state.blobs.set(hex(bytes), Buffer.concat([bytes, Buffer.alloc(1 << 20)]));
+  }, /file program\.so/],
+  "recalls that nobody signed": [(state) => { state.recalls = Buffer.from(state.recalls.toString().replace(/"sig":"..../, '"sig":"AAAA')); }, /recalls of the farm/],
+};
+
+for (const [what, [lie, red]] of Object.entries(lies)) {
+  test(`${what} is red`, { skip }, async () => {
+    const farm = honest();
+    await withFarm(farm, lie, async () => {
+      await browser.visit(`#/artifacts/${farm.digest}`);
+      const found = await bad();
+      assert.match(found.join("\n"), red, await browser.text());
+      assert.equal(await good(), 0);
+    });
+  });
+}
+
+test("a recalled artifact that is shown as good is red", { skip }, async () => {
+  const farm = honest();
+  const recalls = farm.recallsFile([{ what: farm.digest }], 2);
+  await withFarm(farm, (state) => { state.recalls = recalls; }, async () => {
+    await browser.visit(`#/artifacts/${farm.digest}`);
+    assert.match((await bad()).join("\n"), /recalls/);
+    assert.match(await browser.text(), /it was bad/);
+    assert.equal(await good(), 0);
+  });
+  // The farm keeps the recall to itself; the visitor has it.
+  await withFarm(farm, () => {}, async () => {
+    await browser.visit(`#/artifacts/${farm.digest}`);
+    assert.match((await bad()).join("\n"), /recalls/);
+  }, { recalls });
+  await withFarm(farm, (state) => { state.artifactJson = undefined; state.recalls = recalls; }, async () => {
+    await browser.visit(`#/artifacts/${farm.digest}`);
+    assert.match((await bad()).join("\n"), /does not hand it out.*it was bad/s);
+  });
+});
+
+test("a log that was forged or rewritten is red", { skip }, async () => {
+  const farm = honest();
+  const forger = new Log("log.kiln.example", farm.log.witnesses);
+  forger.leaves = farm.log.leaves;
+  forger.id = farm.log.id;
+  await withFarm(farm, (state) => { state.checkpoint = forger.checkpoint(); }, async () => {
+    await browser.visit("#/log");
+    assert.match((await bad()).join("\n"), /Refused/);
+  });
+  await withFarm(farm, (state) => { state.tile = Buffer.from(state.tile).fill(7, 0, 32); }, async () => {
+    await browser.visit("#/log");
+    assert.match((await bad()).join("\n"), /do not lead to the root/);
+  });
+  await withFarm(farm, (state) => { state.logged[2].leaf = state.logged[3].leaf; }, async () => {
+    await browser.visit("#/log");
+    assert.equal((await bad()).length, 1);
+    assert.match(await browser.text(), /holds another entry here than the farm says/);
+  });
+});
+
+test("an older root is not believed after a newer one", { skip }, async () => {
+  const farm = honest();
+  await withFarm(farm, () => {}, async () => {
+    const other = honest();
+    await browser.visit("#/trust");
+    const file = path.join(home, "other.json");
+    fs.writeFileSync(file, other.root);
+    await browser.type("input[name=root]", file);
+    await browser.click("#trust-form button");
+    const end = Date.now() + 5000;
+    while ((await bad()).length === 0 && Date.now() < end) await new Promise((resolve) => setTimeout(resolve, 30));
+    assert.match((await bad()).join("\n"), /Not believed: root version 1 is not after version 1/);
+  });
+});
+
+const views = (digest) => ["artifacts", `artifacts/${digest}`, `provenance/${digest}`, `compare/${digest}/${digest}`, "compare", "affected", "affected?component=ptxas",
+  "jobs", "jobs/job-1", "workers", "toolchains", "log", "recalls", "tuning", "trust", "nothing"];
+
+test("hostile names are text in every view", { skip }, async () => {
+  const farm = honest();
+  await withFarm(farm, () => {}, async () => {
+    let seen = 0;
+    for (const view of views(farm.digest)) {
+      await browser.visit(`#/${view}`);
+      const found = await browser.run("return { images: document.images.length, scripts: document.scripts.length, title: document.title, " +
+        "named: document.body.textContent.includes(arguments[0]), handlers: document.querySelectorAll('[onerror],[onload],[onclick],[style]').length }", evil);
+      assert.equal(found.images, 0, view);
+      assert.equal(found.scripts, 1, view);
+      assert.equal(found.handlers, 0, view);
+      assert.notEqual(found.title, "owned", view);
+      if (found.named) ++seen;
+      const inert = await browser.run("return document.querySelectorAll('main h1').length === 1 && document.querySelectorAll('a:not([href^=\"#\"])').length === 0");
+      assert.ok(inert, `${view} has one heading and leads nowhere else`);
+    }
+    assert.ok(seen >= 6, `the names were shown in ${seen} views`);
+  });
+});
+
+test("the graph is reached and moved by keyboard", { skip }, async () => {
+  const farm = honest();
+  await withFarm(farm, () => {}, async () => {
+    await browser.visit(`#/provenance/${farm.digest}`);
+    const box = () => browser.run("return document.querySelector('svg.graph').getAttribute('viewBox')");
+    await browser.run("document.querySelector('.graph-frame').focus()");
+    const first = await box();
+    await browser.press("+");
+    const near = await box();
+    assert.notEqual(near, first);
+    await browser.press("\uE014");
+    assert.notEqual(await box(), near);
+    await browser.press("0");
+    assert.equal(await box(), first);
+    await browser.press("\uE004");
+    assert.ok(await browser.run("return document.activeElement.classList.contains('node') && document.activeElement.getAttribute('aria-label').length > 0"));
+  });
+});
+
+for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone", { width: 390, height: 844 }]]) {
+  test(`every view fits, ${name}`, { skip }, async () => {
+    const farm = honest({ recalls: [{ what: `sha256:${"99".repeat(32)}` }] });
+    const before_ = browser;
+    browser = await Browser.start(options);
+    try {
+      await withFarm(farm, () => {}, async () => {
+        const dark = await browser.run("return matchMedia('(prefers-color-scheme: dark)').matches");
+        assert.equal(dark, name === "dark");
+        for (const view of views(farm.digest)) {
+          await browser.visit(`#/${view}`);
+          const [wide, window_] = await browser.run("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]");
+          assert.ok(wide <= window_, `${view} is ${wide} wide on ${window_}`);
+          const pictures = process.env.KILN_CONSOLE_PICTURES;
+          if (pictures) {
+            fs.mkdirSync(pictures, { recursive: true });
+            await browser.screenshot(path.join(pictures, `${name}-${view.replace(/sha256:[0-9a-f]+/g, "one").replace(/[^a-z0-9]+/g, "-")}.png`));
+          }
+        }
+      });
+    } finally {
+      await browser.stop();
+      browser = before_;
+    }
+  });
+}

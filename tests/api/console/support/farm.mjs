@@ -1,0 +1,104 @@
+// A farm that answers the console from forged documents, and lies where a test wants it to.
+import fs from "node:fs";
+import http from "node:http";
+import { artifactOf, changed, check, policy, provenance, reproduction, statement } from "./artifact.mjs";
+import { bundles, canonical, digestText, ed25519, envelope, Log, p256, recallsOf, rootOf, sha256, time, treeHash, leafHash } from "./forge.mjs";
+
+const now = Math.floor(Date.now() / 1000);
+export const builder = "urn:kiln:builder:test";
+export const evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>\u202e'\"&";
+
+const hex = (bytes) => sha256(bytes).toString("hex");
+const ref = (bytes) => ({ hash: hex(bytes), sizeBytes: String(bytes.length) });
+
+// Everything that an honest farm has: an artifact in a log that a witness cosigned, recalls, a root.
+export function honest({ recalls = [] } = {}) {
+  const key = p256();
+  const rootKey = p256();
+  const issuers = [p256()];
+  const witness = { name: "witness.kiln.example", key: ed25519(), time: now - 100 };
+  const log = new Log("log.kiln.example", [witness]);
+  const artifact = changed(artifactOf("manifest.json"), (manifest) => {
+    manifest.stages = { ...manifest.stages,
+      capture: { format: "onnx", producer: evil, producerVersion: "1", nodes: 2, nodesByOp: [{ name: evil, count: 2 }], opsets: [], customOps: [], unsupported: [] },
+      plan: { profiles: [{ profile: "default", aliveBytes: ["10", "200", "50"], peakBytes: "256", buffers: 3, reuseRatio: "2.0" }] } };
+  });
+  const made = bundles([provenance(artifact, { builder, now }), check(artifact, { builder, now }), reproduction(artifact, { builder, now }),
+    statement(artifact, "https://example.com/sbom", { name: "sbom" })], key, log);
+  const role = { threshold: 1, wideThreshold: 1, scope: 10, keys: issuers.map((one) => one.member) };
+  const rootDocument = rootOf({ key, builder, now, recallKeys: role, logs: [log], witnesses: [witness], more: { rootKeys: { threshold: 1, keys: [rootKey.member] } } });
+  const root = Buffer.from(JSON.stringify(envelope("application/vnd.kiln.root.v1+json", Buffer.from(canonical(rootDocument)), [rootKey])));
+  const recallsFile = (list, version = 1) => recallsOf({ recalls: list.map((one) => ({ apiVersion: "kiln/v1", kind: "Recall", recalls: "artifact", whole: true, listed: [],
+    reason: "it was bad", issuedOn: time(now - 60), ...one })), keys: issuers, now, version, log });
+  const recallsJson = recallsFile(recalls);
+  return { key, log, artifact, bundles: made, root, recallsJson, recallsFile, digest: digestText(artifact.artifactJson),
+    policy: Buffer.from(canonical(policy({ requireLog: true, minWitnesses: 1 }))) };
+}
+
+// What the farm answers, by path. `lie` changes it.
+function answersOf(farm, lie) {
+  const { artifact, log, digest } = farm;
+  const blobs = new Map();
+  const put = (bytes, as = bytes) => blobs.set(hex(as), bytes);
+  put(artifact.config);
+  for (const bytes of artifact.files.values()) put(bytes);
+  for (const bytes of farm.bundles) put(bytes);
+  const row = {
+    digest, manifest: ref(artifact.artifactJson), bundles: farm.bundles.map(ref), target: artifact.manifest.spec.target.name,
+    toolchainLabel: "kiln-0.1.0+llvm22", published: time(now), jobs: ["job-1"], builders: ["w1", "w2"],
+  };
+  const leaves = log.leaves.map((leaf) => leafHash(leaf));
+  const state = { row, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
+    logged: log.leaves.map((leaf, i) => ({ place: String(i), leaf: leaf.toString("base64"), payload: `sha256:${"00".repeat(32)}`, table: "statements" })) };
+  lie(state, farm);
+  const worker = { description: { name: evil, operator: "acme", targets: ["cpu:x86-64-v3"], slots: 2, devices: [{ id: "cpu", kind: "cpu", name: evil, healthy: true, memoryBytes: "1024" }] }, lastContact: time(now), running: [] };
+  const action = { kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", state: "done", worker: "w1", attempt: 1 };
+  const job = { id: "job-1", state: "JOB_SUCCEEDED", submitted: time(now - 60), ended: time(now), modelName: evil, actions: [action], artifacts: [{ target: "cpu:x86-64-v3", digest, builders: ["w1"] }] };
+  const api = {
+    artifacts: { artifacts: [state.row] }, [`artifacts/${digest}`]: state.row,
+    [`artifacts/${digest}/provenance`]: { parts: [{ kind: "component", name: "ptxas", version: "13.0" }, { kind: "component", name: evil }] },
+    [`artifacts/${digest}/differences/${digest}`]: { differences: [{ what: "parameter", name: evil, first: "a", second: "b" }] },
+    affected: { affected: [{ artifact: digest, target: "cpu:x86-64-v3", statement: { predicateType: evil, recorded: time(now) } }] },
+    jobs: { jobs: [job] }, "jobs/job-1": job,
+    "jobs/job-1/logs": { logs: [{ kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", attempt: 1, outcome: "done", leased: time(now - 50), ended: time(now - 20), builder: { worker: "w1" } }] },
+    workers: { workers: [worker] },
+    toolchains: { toolchains: [{ label: evil, toolchainDigest: { hash: "ab".repeat(32) }, isDefault: true, descriptionJson: JSON.stringify({ components: [{ name: "ptxas", version: evil }] }) }] },
+    log: { entries: state.logged },
+    "index/tuning": { records: [{ record: { hash: "cd".repeat(32) }, target: "cpu:x86-64-v3", worker: "w1", entries: [{ signature: `sha256:${"11".repeat(32)}`, entry: evil }] }] },
+  };
+  const answers = new Map(Object.entries(api).map(([path, value]) => [`/api/v1/instances/default/${path}`, value]));
+  answers.set("/api/v1/recalls", state.recalls ? { document: state.recalls.toString("base64"), version: "1" } : {});
+  answers.set(`/v2/default/artifacts/manifests/${digest}`, state.artifactJson);
+  for (const [name, bytes] of state.blobs) answers.set(`/v2/default/artifacts/blobs/sha256:${name}`, bytes);
+  answers.set("/log/checkpoint", Buffer.from(state.checkpoint));
+  answers.set(`/log/tile/0/000.p/${log.leaves.length}`, state.tile);
+  return answers;
+}
+
+// Serves the console and these answers; `origin` is its own, `stop` ends it.
+export async function serve(farm, lie = () => {}) {
+  const consoleDirectory = process.env.KILN_CONSOLE_DIR;
+  const sources = process.env.KILN_CONSOLE_SOURCES;
+  const policyText = /kPagePolicy\[\] =\s*((?:"[^"]*"\s*)+);/.exec(fs.readFileSync(process.env.KILN_CONSOLE_POLICY, "utf8"))[1].replace(/"\s*"/g, "").replace(/"/g, "").trim();
+  const files = new Map([["/", ["text/html; charset=utf-8", `${sources}/index.html`]], ["/console.js", ["text/javascript", `${consoleDirectory}/console.js`]], ["/console.css", ["text/css", `${sources}/console.css`]]]);
+  const answers = answersOf(farm, lie);
+  const server = http.createServer((request, response) => {
+    const path = decodeURIComponent(request.url.split("?")[0]);
+    if (files.has(path)) {
+      const [type, file] = files.get(path);
+      response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": policyText, "X-Content-Type-Options": "nosniff" });
+      return response.end(fs.readFileSync(file));
+    }
+    const answer = answers.get(path);
+    if (answer === undefined) {
+      response.writeHead(404, { "Content-Type": "application/json" });
+      return response.end('{"code":5,"message":"no such thing"}');
+    }
+    response.writeHead(200, { "Content-Type": Buffer.isBuffer(answer) ? "application/octet-stream" : "application/json" });
+    return response.end(Buffer.isBuffer(answer) ? answer : JSON.stringify(answer));
+  });
+  await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
+  return { origin: `http://127.0.0.1:${server.address().port}`, stop: () => new Promise((resolve) => { server.closeAllConnections?.(); server.close(resolve); }) };
+}
+
+export { hex, treeHash };
