@@ -38,11 +38,14 @@ export function graphPicture(name: string, nodes: readonly GraphNode[], edges: r
   });
   const boxes = nodes.map((node) => {
     const place = places.get(node.id)!;
+    const short = cut(node.label, 26);
+    // The name begins with what is seen, for whoever speaks to the page.
+    const spoken = `${short}, ${node.kind}${short === node.label ? "" : `, in full ${node.label}`}`;
     const shown = [svg("title", {}, `${node.kind}: ${node.label}`),
       svg("rect", { x: place.x, y: place.y, width: boxWidth, height: boxHeight, rx: 4 }),
-      svg("text", { x: place.x + 8, y: place.y + 16 }, cut(node.label, 26))];
-    return node.href === "" ? svg("g", { class: `node ${node.kind}`, tabindex: 0, role: "img", "aria-label": `${node.kind}: ${node.label}` }, ...shown)
-      : svg("a", { class: `node ${node.kind}`, href: node.href, "aria-label": `${node.kind}: ${node.label}` }, ...shown);
+      svg("text", { x: place.x + 8, y: place.y + 16 }, short)];
+    return node.href === "" ? svg("g", { class: `node ${node.kind}`, tabindex: 0, role: "img", "aria-label": spoken }, ...shown)
+      : svg("a", { class: `node ${node.kind}`, href: node.href, "aria-label": spoken }, ...shown);
   });
   const picture = svg("svg", { class: "graph", preserveAspectRatio: "xMinYMin meet", role: "group", "aria-label": name }, ...lines, ...boxes);
   const view = { x: 0, y: 0, width: size.x, height: Math.min(size.y, size.x) };
@@ -89,5 +92,5 @@ export function graphPicture(name: string, nodes: readonly GraphNode[], edges: r
     } }, picture);
   return el("figure", {}, el("div", { class: "tools" }, button("Zoom in", "+", () => zoom(0.8)), button("Zoom out", "\u2212", () => zoom(1.25)),
     button("Left", "\u2190", () => move(-0.1, 0)), button("Right", "\u2192", () => move(0.1, 0)), button("Up", "\u2191", () => move(0, -0.1)),
-    button("Down", "\u2193", () => move(0, 0.1)), button("Show all", "0", whole)), frame);
+    button("Down", "\u2193", () => move(0, 0.1)), button("Show all", "All", whole)), frame);
 }

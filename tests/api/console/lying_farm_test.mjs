@@ -235,6 +235,30 @@ test("the graph is reached and moved by keyboard", { skip }, async () => {
   });
 });
 
+test("10,000 artifacts and a graph of 2,000 nodes can be used", { skip }, async () => {
+  const farm = honest();
+  const many = (state) => {
+    state.rows = Array.from({ length: 10000 }, (_, i) => ({ ...state.row, digest: `sha256:${String(i).padStart(64, "0")}`, target: i === 7 ? "cuda:sm_90a" : state.row.target }));
+    state.parts = Array.from({ length: 2000 }, (_, i) => ({ kind: "component", name: `part-${i}`, version: "1" }));
+  };
+  const timed = async (what, view) => {
+    const begin = Date.now();
+    await browser.visit(view);
+    console.log(`${what}: ${Date.now() - begin} ms`);
+  };
+  await withFarm(farm, many, async () => {
+    await timed("10,000 artifacts listed", "#/artifacts");
+    await timed("one found among 10,000", "#/artifacts?q=sm_90a");
+    assert.match(await browser.text(), /Artifacts, newest first, as the farm lists them \(1\)/);
+    await timed("a graph of 2,000 nodes drawn, after the artifact was verified", `#/provenance/${farm.digest}`);
+    assert.ok((await browser.run("return document.querySelectorAll('.node').length")) > 2000);
+    const begin = Date.now();
+    await browser.run("document.querySelector('.graph-frame').focus()");
+    for (let i = 0; i < 10; ++i) await browser.press("+");
+    console.log(`zoomed ten times in it: ${Date.now() - begin} ms`);
+  });
+});
+
 for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone", { width: 390, height: 844 }]]) {
   test(`every view fits, ${name}`, { skip }, async () => {
     const farm = honest({ recalls: [{ what: `sha256:${"99".repeat(32)}` }] });
@@ -248,6 +272,12 @@ for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone"
           await browser.visit(`#/${view}`);
           const [wide, window_] = await browser.run("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]");
           assert.ok(wide <= window_, `${view} is ${wide} wide on ${window_}`);
+          if (process.env.KILN_AXE) {
+            const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+            const found = await browser.run(`${fs.readFileSync(process.env.KILN_AXE, "utf8")}; return axe.run(document, { runOnly: arguments[0] })` +
+              ".then((said) => said.violations.map((one) => `${one.id}: ${one.nodes.map((node) => `${node.target} ${node.failureSummary}`).join('; ')}`))", rules);
+            assert.deepEqual(found, [], view);
+          }
           const pictures = process.env.KILN_CONSOLE_PICTURES;
           if (pictures) {
             fs.mkdirSync(pictures, { recursive: true });

@@ -48,15 +48,16 @@ function answersOf(farm, lie) {
     toolchainLabel: "kiln-0.1.0+llvm22", published: time(now), jobs: ["job-1"], builders: ["w1", "w2"],
   };
   const leaves = log.leaves.map((leaf) => leafHash(leaf));
-  const state = { row, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
+  const parts = [{ kind: "component", name: "ptxas", version: "13.0" }, { kind: "component", name: evil }];
+  const state = { row, rows: [row], parts, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
     logged: log.leaves.map((leaf, i) => ({ place: String(i), leaf: leaf.toString("base64"), payload: `sha256:${"00".repeat(32)}`, table: "statements" })) };
   lie(state, farm);
   const worker = { description: { name: evil, operator: "acme", targets: ["cpu:x86-64-v3"], slots: 2, devices: [{ id: "cpu", kind: "cpu", name: evil, healthy: true, memoryBytes: "1024" }] }, lastContact: time(now), running: [] };
   const action = { kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", state: "done", worker: "w1", attempt: 1 };
   const job = { id: "job-1", state: "JOB_SUCCEEDED", submitted: time(now - 60), ended: time(now), modelName: evil, actions: [action], artifacts: [{ target: "cpu:x86-64-v3", digest, builders: ["w1"] }] };
   const api = {
-    artifacts: { artifacts: [state.row] }, [`artifacts/${digest}`]: state.row,
-    [`artifacts/${digest}/provenance`]: { parts: [{ kind: "component", name: "ptxas", version: "13.0" }, { kind: "component", name: evil }] },
+    artifacts: { artifacts: state.rows }, [`artifacts/${digest}`]: state.row,
+    [`artifacts/${digest}/provenance`]: { parts: state.parts },
     [`artifacts/${digest}/differences/${digest}`]: { differences: [{ what: "parameter", name: evil, first: "a", second: "b" }] },
     affected: { affected: [{ artifact: digest, target: "cpu:x86-64-v3", statement: { predicateType: evil, recorded: time(now) } }] },
     jobs: { jobs: [job] }, "jobs/job-1": job,
