@@ -46,10 +46,11 @@ async function show(): Promise<void> {
   try {
     if (view) ({ title, content } = await view(session, place));
   } catch (error) {
-    if (!(error instanceof FarmError || error instanceof VerifyError)) throw error;
     title = bar.find(([one]) => one === name)?.[1] ?? "Trouble";
     const denied = error instanceof FarmError && (error.status === 401 || error.status === 403);
-    content = [notice("bad", error.message, denied ? el("span", {}, " ", link(at("trust"), "Give a token"), ".") : null)];
+    const known = error instanceof FarmError || error instanceof VerifyError;
+    content = [notice("bad", known ? error.message : "The farm's answer has another form than its API, or this page has a fault. Nothing of it is shown.",
+      denied ? el("span", {}, " ", link(at("trust"), "Give a token"), ".") : null)];
   }
   if (mine !== turn) return;
   document.title = `${title} \u2013 Kiln`;

@@ -178,6 +178,25 @@ test("a log that was forged or rewritten is red", { skip }, async () => {
   });
 });
 
+test("answers of another form are refused, and nothing of them is shown", { skip }, async () => {
+  const farm = honest();
+  const forms = [5, "x", [null], [{ digest: 7 }], { length: 3 }];
+  for (const rows of forms) {
+    await withFarm(farm, (state) => { state.rows = rows; state.parts = rows; state.logged = rows; }, async () => {
+      for (const view of ["#/artifacts", `#/provenance/${farm.digest}`, "#/log"]) {
+        await browser.visit(view);
+        assert.ok((await browser.text()).length > 20, view);
+        assert.equal(await browser.run("return document.images.length"), 0);
+      }
+    });
+  }
+  await withFarm(farm, (state) => { state.row.bundles = "x"; }, async () => {
+    await browser.visit(`#/artifacts/${farm.digest}`);
+    assert.match((await bad()).join("\n"), /another form|without a digest/);
+    assert.equal(await good(), 0);
+  });
+});
+
 test("an older root is not believed after a newer one", { skip }, async () => {
   const farm = honest();
   await withFarm(farm, () => {}, async () => {
