@@ -38,7 +38,7 @@ export function graphOf(artifact: string, verdict: Verdict, parts: readonly Part
   };
   for (const { said, evidence } of verdict.statements) {
     const id = `statement ${evidence.payload}`;
-    const label = said.is === "attestation" ? said.attestation.predicateType.split("/").slice(-1)[0].replace(/^urn:kiln:predicate:/, "") : said.is;
+    const label = said.is === "attestation" ? said.attestation.predicateType.replace(/^(urn:kiln:predicate:|https:\/\/(slsa\.dev|in-toto\.io)\/)/, "").replace(/[:/]v[0-9.]+$/, "").replace(/_/g, " ") : said.is;
     add({ id, column: 3, kind: "statement", label, href: at("affected", [], { key: evidence.keyId }) });
     edge(id, top);
     if (said.is === "provenance") addProvenance(said.provenance, id);
