@@ -7,6 +7,7 @@
 #include "manifest/artifact/oci.h"
 #include "manifest/artifact/oci_layout.h"
 #include "manifest/base/printable.h"
+#include "signing/follow/http_log.h"
 #include "signing/recall/recalls.h"
 
 namespace kiln::pull {
@@ -97,7 +98,7 @@ Mirror::Mirror(std::string url, std::string instance, signing::HttpCredentials c
       instance_(std::move(instance)),
       credentials_(std::move(credentials)),
       blobs_(std::make_unique<Blobs>(url_, credentials_)),
-      log_(signing::openLogSource(url_ + "/log", credentials_)) {}
+      log_(signing::openHttpLog(url_ + "/log", credentials_)) {}
 Mirror::~Mirror() = default;
 
 Result<std::string> Mirror::getText(const std::string& path, std::uint64_t limit) const {

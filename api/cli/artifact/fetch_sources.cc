@@ -9,8 +9,7 @@
 #include "api/cli/base/trust_settings.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/fetch.h"
-#include "api/pull/mirror.h"
-#include "api/pull/seen_logs.h"
+#include "api/pull/fetch_from.h"
 #include "manifest/base/new_directory.h"
 
 namespace kiln::cli {
@@ -51,20 +50,20 @@ class AnySource {
                         "which completes fewer, does not answer");
       digest_ = *digest;
     }
-    KILN_ASSIGN(auto seen, pull::SeenLogs::open(context_.trustRoot));
-    KILN_ASSIGN(const std::string checkpoint, seen.check(mirror.log(), trust_, SystemClock().now()));
-    KILN_ASSIGN(const auto ref, mirror.find(*digest_));
-    KILN_TRY(pull::checkRecallsFresh(ref.recalls, trust_));
-    auto fetched = take(mirror.blobs(), ref, mirror.url());
-    if (fetched) KILN_TRY(seen.remember(checkpoint));
-    return fetched;
+    Fetched out{.verdict = {}, .directory = directoryFor(*digest_), .source = mirror.url()};
+    KILN_ASSIGN(out.verdict,
+                pull::fetchFrom(mirror, *digest_, out.directory, context_.trustRoot, trust_, SystemClock()));
+    return out;
   }
 
  private:
+  std::string directoryFor(const Digest& artifact) const {
+    return directory_.empty() ? "kiln-" + artifact.hex().substr(0, 12) : directory_;
+  }
   Result<Fetched> take(storage::BlobStore& blobs, const node::ArtifactRef& ref, const std::string& source) {
     KILN_TRY(trust_.learnCarried(ref.recalls));
     Fetched out;
-    out.directory = directory_.empty() ? "kiln-" + ref.artifact.hex().substr(0, 12) : directory_;
+    out.directory = directoryFor(ref.artifact);
     out.source = source;
     KILN_ASSIGN(out.verdict, node::fetchArtifact(blobs, ref, out.directory, trust_, SystemClock()));
     return out;

@@ -1,0 +1,19 @@
+#include "api/pull/fetch_from.h"
+
+#include "api/pull/seen_logs.h"
+
+namespace kiln::pull {
+
+Result<signing::Verdict> fetchFrom(Mirror& mirror, const Digest& artifact, const std::string& directory,
+                                   const std::string& rootPath, node::Trust& trust, const Clock& clock) {
+  KILN_ASSIGN(auto seen, SeenLogs::open(rootPath));
+  KILN_ASSIGN(const std::string checkpoint, seen.check(mirror.log(), trust, clock.now()));
+  KILN_ASSIGN(const auto ref, mirror.find(artifact));
+  KILN_TRY(checkRecallsFresh(ref.recalls, trust));
+  KILN_TRY(trust.learnCarried(ref.recalls));
+  auto verdict = node::fetchArtifact(mirror.blobs(), ref, directory, trust, clock);
+  if (verdict) KILN_TRY(seen.remember(checkpoint));
+  return verdict;
+}
+
+}  // namespace kiln::pull
