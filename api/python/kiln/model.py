@@ -84,8 +84,13 @@ def _flattened(value: Any) -> tuple[list[str], tuple[int, ...]]:
     """Texts in nested lists, or an array of them (NumPy's str, bytes or object), row by row, and their shape."""
     if hasattr(value, "tolist"):
         value = value.tolist()
-    if isinstance(value, (str, bytes)):
-        return [value if isinstance(value, str) else value.decode()], ()
+    if isinstance(value, bytes):
+        try:
+            value = value.decode()
+        except UnicodeDecodeError as error:
+            raise UsageError(f"a text is no UTF-8: {error}", 3) from error
+    if isinstance(value, str):
+        return [value], ()
     if not isinstance(value, (list, tuple)):
         raise UsageError(f"a text is wanted, given {type(value).__name__}; give str in nested lists, or an array of str", 3)
     texts: list[str] = []

@@ -6,6 +6,7 @@ import asyncio
 import doctest
 import gc
 import importlib
+import json
 import os
 import pathlib
 import shutil
@@ -151,6 +152,20 @@ class PythonTest(FarmCase):
             numpy.testing.assert_array_equal(numpy.asarray(relu.run({"x": x})["y"]), numpy.maximum(x, 0))
         for n in (0, 17):
             self.refused(kiln.UsageError, lambda n=n: relu.run({"x": numpy.zeros((n, 4), numpy.float32)}), "N")
+
+    def test_texts_go_in_and_come_out(self):
+        folder = ROOT / "tests/conformance/strings/names_of_classes"
+        case = json.loads((folder / "case.json").read_text())
+        named = self.built("names", (folder / "model.onnx").read_bytes(), *(f"{dim}=1:6:9" for dim in case["dims"]))
+        types = {info.name: info.dtype for info in (*named.inputs, *named.outputs)}
+        self.assertEqual((types["wanted"], types["name"]), ("str", "str"))
+        scores = numpy.array(case["inputs"]["scores"], numpy.float32)
+        for wanted in (case["inputs"]["wanted"], numpy.array(case["inputs"]["wanted"])):
+            got = named.run({"scores": scores, "wanted": wanted})
+            self.assertEqual(got["name"], case["outputs"]["name"])
+            self.assertEqual(numpy.asarray(got["found"]).tolist(), case["outputs"]["found"])
+        for wrong in (3, [["a"], "b"], [b"\xff"]):
+            self.refused(kiln.UsageError, lambda wrong=wrong: named.run({"scores": scores, "wanted": wrong}), "text")
 
     # --- threads and processes
 
