@@ -4,9 +4,8 @@
 usage: python_calls.py ONE.onnx ARTIFACT [ROUNDS]
 
 ONE.onnx is the model that ARTIFACT, a fetched directory, was built from; $KILN_TRUST_ROOT and $KILN_POLICY name the trust. Both run
-on one thread, in turn, in rounds of a thousand calls; a figure is the fastest round's microseconds of processor time per call. What the
-model itself takes is measured by the session's own counters and taken off Kiln's last column. With the Python of the peers
-(infra/setup, tests/bench/requirements-peers.txt) and build/release/python on PYTHONPATH.
+on one thread, in turn, in rounds of a thousand calls; a figure is the fastest round's microseconds of processor time per call. With
+the Python of the peers (tests/bench/requirements-peers.txt) and build/release/python on PYTHONPATH.
 """
 import sys
 import time
@@ -50,13 +49,10 @@ def main(model, artifact, rounds=200):
         "kiln, Model.run": lambda: ours.run(given),
         "kiln, Model.run with kiln.empty and out=": lambda: ours.run({ours.inputs[0].name: aligned}, kept),
     })
-    inside = ours.counters.run_nanoseconds / ours.counters.runs / 1e3
     print(f"onnxruntime {onnxruntime.__version__}, numpy {numpy.__version__}, Python {sys.version.split()[0]}, {rounds} rounds")
     print("\n| call | µs | beside ONNX Runtime |\n|---|---:|---:|")
     for call, cost in found.items():
         print(f"| {call} | {cost:.2f} | {cost / found['ONNX Runtime, InferenceSession.run']:.2f} × |")
-    print(f"\ninside the runtime, mean of all runs by its own clock: {inside:.2f} µs")
-
 
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):

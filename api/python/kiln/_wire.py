@@ -10,11 +10,12 @@ import stat
 import uuid
 from typing import Any, Callable, Iterator
 
-from .errors import DeniedError, Error, UnavailableError, UsageError, from_code
+from .errors import DeniedError, Error, UnavailableError, UsageError, VerificationError, from_code
 
 try:
     import grpc
     from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
+    from google.protobuf.message import DecodeError
 except ImportError:
     grpc = None
 
@@ -22,6 +23,7 @@ _REAPI = "build.bazel.remote.execution.v2"
 _MOST_IN_BATCH = 2 << 20
 _CHUNK = 1 << 20
 _MOST_SECRET = 1 << 20
+_MOST_ENTRIES = 4096
 
 
 def _read(path: str, secret: bool = False) -> bytes:
@@ -146,6 +148,33 @@ class Wire:
             self._method(channel.stream_unary, "google.bytestream.ByteStream", "Write")(chunks())
         except grpc.RpcError as error:
             raise self._error(endpoint, error) from None
+
+    def read_blob(self, instance: str, hash_: str, size: int) -> Iterator[bytes]:
+        """A blob's bytes as they come; nobody has verified them."""
+        request = self.message("google.bytestream.ReadRequest")(resource_name=f"{instance}/blobs/{hash_}/{size}")
+        for answer in self.stream("google.bytestream.ByteStream", "Read", request):
+            yield answer.data
+
+    def tree(self, instance: str, root: Any) -> list[tuple[str, str, int]]:
+        """Path, hash and size of each file below a Directory; a bounded walk, for a farm may say anything."""
+        files: list[tuple[str, str, int]] = []
+        open_folders = [("", root.hash, root.size_bytes)]
+        seen = 0
+        while open_folders:
+            path, hash_, size = open_folders.pop()
+            seen += 1
+            if seen > _MOST_ENTRIES or not 0 <= size <= _MOST_IN_BATCH:
+                raise VerificationError(f"{path or 'fixtures'}: a tree larger than fixtures have", 15)
+            data = b"".join(self.read_blob(instance, hash_, size)) if size else b""
+            try:
+                folder = self.message(_REAPI + ".Directory").FromString(data[:size])
+            except DecodeError as error:
+                raise VerificationError(f"{path or 'fixtures'}: is no Directory: {error}", 15) from error
+            files += [(path + one.name, one.digest.hash, one.digest.size_bytes) for one in folder.files]
+            open_folders += [(path + one.name + "/", one.digest.hash, one.digest.size_bytes) for one in folder.directories]
+            if len(files) > _MOST_ENTRIES:
+                raise VerificationError("fixtures: more files than fixtures have", 15)
+        return files
 
     def _method(self, kind: Any, service: str, method: str) -> Any:
         described = self._pool.FindServiceByName(service).methods_by_name[method]

@@ -9,8 +9,8 @@ from typing import Any, Iterator, Mapping, Sequence
 
 from . import _native
 from ._wire import Wire
-from .errors import CancelledError, Error, InternalError, UsageError, from_code
-from .trust import StrPath, path_of
+from .errors import CancelledError, Error, InternalError, UsageError, VerificationError, from_code
+from .trust import StrPath, Verdict, named, path_of, verdict_of
 
 _ENDED = ("JOB_SUCCEEDED", "JOB_FAILED", "JOB_CANCELLED")
 
@@ -173,6 +173,28 @@ class Farm:
         answer = self._wire.call("kiln.v1.ArtifactService", "ListArtifacts", request)
         return [Artifact(one.digest, one.target, one.toolchain_label, one.published.seconds + one.published.nanos / 1e9,
                          tuple(one.jobs), tuple(one.builders)) for one in answer.artifacts]
+
+    def fetch(self, digest: str, out: StrPath | None = None, *, root: StrPath | None = None, policy: StrPath | None = None,
+              recalls: StrPath | None = None) -> Verdict:
+        """Fetches an artifact and its fixtures into `out` (default: kiln-<hash>), as `kiln fetch`; 12 digits of the hash will do.
+        What does not verify leaves nothing behind.
+
+        >>> farm.fetch(ARTIFACT[:19], "whole").digest == ARTIFACT
+        True
+        """
+        trust = named(root, policy, recalls)
+        request = self._wire.message("kiln.v1.GetArtifactRequest")(instance=self.instance, digest=digest)
+        found = self._wire.call("kiln.v1.ArtifactService", "GetArtifact", request)
+        if not ("sha256:" + found.manifest.hash).startswith(digest) or not digest.startswith("sha256:"):
+            raise VerificationError(f"{self.endpoint}: the index answers {digest} with another artifact", 15)
+        fixtures = self._wire.tree(self.instance, found.fixtures) if found.HasField("fixtures") else []
+        offered = self._wire.call("kiln.v1.RecallService", "GetRecalls", self._wire.message("kiln.v1.GetRecallsRequest")())
+        parts = (self.instance, (found.manifest.hash, found.manifest.size_bytes),
+                 [(one.hash, one.size_bytes) for one in found.bundles], fixtures, offered.document.decode(errors="replace"))
+        directory = path_of(out) if out is not None else "kiln-" + found.manifest.hash[:12]
+        checked = _native.fetch_with(parts, lambda hash_, size: self._wire.read_blob(self.instance, hash_, size), directory,
+                                     trust.root, trust.policy, trust.recalls)
+        return verdict_of(checked, directory)
 
     def affected(self, *, artifact: str = "", source: str = "", toolchain: str = "", component: str = "", worker: str = "",
                  operator: str = "", key: str = "", target: str = "", submitter: str = "",

@@ -12,6 +12,7 @@ from ._native import Tensor
 from .errors import UsageError
 from .trust import StrPath, named, path_of
 
+_MOST_DIMENSIONS = 64
 # One dimension: its size, or the name or formula of one that may differ between runs.
 Dimension = int | str
 
@@ -80,10 +81,12 @@ def load(path: StrPath, *, digest: str | None = None, root: StrPath | None = Non
                                     driver, device))
 
 
-def _flattened(value: Any) -> tuple[list[str], tuple[int, ...]]:
+def _flattened(value: Any, depth: int = 0) -> tuple[list[str], tuple[int, ...]]:
     """Texts in nested lists, or an array of them (NumPy's str, bytes or object), row by row, and their shape."""
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if depth > _MOST_DIMENSIONS:
+        raise UsageError(f"texts in more than {_MOST_DIMENSIONS} nested lists", 3)
     if isinstance(value, bytes):
         try:
             value = value.decode()
@@ -96,7 +99,7 @@ def _flattened(value: Any) -> tuple[list[str], tuple[int, ...]]:
     texts: list[str] = []
     inner: set[tuple[int, ...]] = set()
     for one in value:
-        more, shape = _flattened(one)
+        more, shape = _flattened(one, depth + 1)
         texts += more
         inner.add(shape)
     if len(inner) > 1:
@@ -137,7 +140,7 @@ class Model:
         ...
         kiln.errors.UsageError: input "image" takes f32, given f64; convert the array (numpy: x.astype)
         """
-        if self._texts_in:
+        if self._texts_in and isinstance(inputs, dict):
             inputs = dict(inputs)
             for name in self._texts_in:
                 if name in inputs:

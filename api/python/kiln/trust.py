@@ -53,7 +53,8 @@ def named(root: StrPath | None, policy: StrPath | None, recalls: StrPath | None)
     return Named(found, _or_variable(policy, "KILN_POLICY"), _or_variable(recalls, "KILN_RECALLS"))
 
 
-def _verdict(found: tuple[str, list[tuple[str, str]]], directory: str) -> Verdict:
+def verdict_of(found: tuple[str, list[tuple[str, str]]], directory: str) -> Verdict:
+    """From what the extension says."""
     return Verdict(found[0], directory, tuple(Check(*line) for line in found[1]))
 
 
@@ -70,14 +71,15 @@ def verify(path: StrPath, *, digest: str | None = None, root: StrPath | None = N
     """
     trust = named(root, policy, recalls)
     directory = path_of(path)
-    return _verdict(_native.verify(directory, digest, trust.root, trust.policy, trust.recalls), directory)
+    return verdict_of(_native.verify(directory, digest, trust.root, trust.policy, trust.recalls), directory)
 
 
 def fetch(digest: str, out: StrPath | None = None, *, endpoint: str | None = None, instance: str | None = None,
           root: StrPath | None = None, policy: StrPath | None = None, recalls: StrPath | None = None,
           tls_ca: StrPath = "", tls_cert: StrPath = "", tls_key: StrPath = "", token_file: StrPath = "") -> Verdict:
     """Fetches an artifact by its hash into `out` (default: kiln-<hash>), as `kiln fetch --mirror`; what does not verify
-    leaves nothing behind. `endpoint` is the URL of a mirror, or of the farm's own HTTP side (default: $KILN_HTTP).
+    leaves nothing behind. `endpoint` is the URL of a mirror, or of the farm's own HTTP side (default: $KILN_HTTP),
+    which serves no fixtures; `Farm.fetch` brings them.
 
     >>> kiln.fetch(ARTIFACT, "fetched").digest == ARTIFACT
     True
@@ -95,4 +97,4 @@ def fetch(digest: str, out: StrPath | None = None, *, endpoint: str | None = Non
     credentials = [path_of(value) for value in (tls_ca, tls_cert, tls_key, token_file)]
     found = _native.fetch(digest, directory, url, instance or os.environ.get("KILN_INSTANCE") or "default", trust.root,
                           trust.policy, trust.recalls, *credentials)
-    return _verdict(found, directory)
+    return verdict_of(found, directory)

@@ -7,6 +7,7 @@
 namespace kiln::python {
 namespace {
 
+constexpr std::int32_t kMostDimensions = 64;  // of the buffer protocol, too
 constexpr char kDense[] = "is not dense and row-major; give numpy.ascontiguousarray(x) or x.contiguous()";
 
 tl::unexpected<Error> refused(const std::string& place, const std::string& what) {
@@ -121,7 +122,9 @@ Status Array::take(const dlpack::Tensor& tensor, const std::string& place, DType
   const bool same = wanted && tensor.dtype.code == wanted->code && tensor.dtype.bits == wanted->bits &&
                     tensor.dtype.lanes == 1;
   if (!same) return refused(place, otherType(dtype, nameOf(tensor.dtype)));
-  if (tensor.rank < 0 || !isDense(tensor)) return refused(place, kDense);
+  if (tensor.rank < 0 || tensor.rank > kMostDimensions || (tensor.rank > 0 && tensor.shape == nullptr))
+    return refused(place, "has no shape of 64 dimensions at most");
+  if (!isDense(tensor)) return refused(place, kDense);
   rank_ = static_cast<std::size_t>(tensor.rank);
   shape_ = tensor.shape;
   bytes_ = dtypeBytes(dtype);

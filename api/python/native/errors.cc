@@ -19,7 +19,13 @@ Error takeException() {
   const Ref ownedType(type), ownedValue(value), ownedTrace(trace);
   const Ref text(value != nullptr ? PyObject_Str(value) : nullptr);
   const char* words = text ? PyUnicode_AsUTF8AndSize(text.get(), nullptr) : nullptr;
-  Error error{Code::kUnavailable, words != nullptr ? words : "Python failed without a word", {}};
+  const Ref code(value != nullptr ? PyObject_GetAttrString(value, "code") : nullptr);
+  const long number = code && PyLong_Check(code.get()) != 0 ? PyLong_AsLong(code.get()) : 0;
+  const bool canonical =
+      number >= static_cast<long>(Code::kCancelled) && number <= static_cast<long>(Code::kUnauthenticated);
+  Error error{canonical ? static_cast<Code>(number) : Code::kUnavailable,
+              words != nullptr ? words : "Python failed without a word",
+              {}};
   PyErr_Clear();
   return error;
 }

@@ -3,6 +3,7 @@
 #include "api/node/open.h"
 #include "api/pull/fetch_from.h"
 #include "api/python/native/errors.h"
+#include "api/python/native/reader_store.h"
 #include "manifest/base/exit_code.h"
 
 namespace kiln::python {
@@ -68,6 +69,58 @@ PyObject* fetch(PyObject*, PyObject* arguments) {
     KILN_ASSIGN(auto trust, node::Trust::load(root, given(policy), given(recalls)));
     KILN_ASSIGN(const auto mirror, pull::Mirror::open(url, instance, {ca, certificate, key, token}));
     return pull::fetchFrom(*mirror, wanted, directory, root, trust, SystemClock());
+  });
+}
+
+namespace {
+
+// "hash, size" at `at` of a tuple; kInvalidArgument sets no exception.
+Result<Digest> digestAt(PyObject* tuple, Py_ssize_t at) {
+  const Ref hash(PySequence_GetItem(tuple, at)), size(PySequence_GetItem(tuple, at + 1));
+  const char* text = hash ? PyUnicode_AsUTF8AndSize(hash.get(), nullptr) : nullptr;
+  const std::uint64_t bytes = size ? PyLong_AsUnsignedLongLong(size.get()) : 0;
+  if (text == nullptr || PyErr_Occurred() != nullptr) return fail(takeException());
+  return Digest::parse(text, bytes);
+}
+
+Result<node::ArtifactRef> partsOf(const char* instance, PyObject* artifact, PyObject* bundles,
+                                  PyObject* fixtures) {
+  node::ArtifactRef ref;
+  ref.instance = instance;
+  KILN_ASSIGN(ref.artifact, digestAt(artifact, 0));
+  for (Py_ssize_t i = 0; i < PySequence_Size(bundles); ++i) {
+    const Ref one(PySequence_GetItem(bundles, i));
+    KILN_ASSIGN(const Digest digest, digestAt(one.get(), 0));
+    ref.bundles.push_back(digest);
+  }
+  for (Py_ssize_t i = 0; i < PySequence_Size(fixtures); ++i) {
+    const Ref one(PySequence_GetItem(fixtures, i));
+    const Ref path(PySequence_GetItem(one.get(), 0));
+    const char* text = path ? PyUnicode_AsUTF8AndSize(path.get(), nullptr) : nullptr;
+    if (text == nullptr) return fail(takeException());
+    KILN_ASSIGN(const Digest digest, digestAt(one.get(), 1));
+    ref.fixtures.push_back({text, digest});
+  }
+  return ref;
+}
+
+}  // namespace
+
+PyObject* fetchWith(PyObject*, PyObject* arguments) {
+  const char *instance = nullptr, *offered = nullptr, *directory = nullptr, *root = nullptr,
+             *policy = nullptr, *recalls = nullptr;
+  PyObject *artifact = nullptr, *bundles = nullptr, *fixtures = nullptr, *reader = nullptr;
+  if (PyArg_ParseTuple(arguments, "(sOOOs)Osszz", &instance, &artifact, &bundles, &fixtures, &offered,
+                       &reader, &directory, &root, &policy, &recalls) == 0)
+    return nullptr;
+  auto ref = partsOf(instance, artifact, bundles, fixtures);
+  if (!ref) return raise(ref.error());
+  ref->recalls = offered;
+  const auto store = readBlobsWith(reader);
+  return verdictOf([&]() -> Result<signing::Verdict> {
+    KILN_ASSIGN(auto trust, node::Trust::load(root, given(policy), given(recalls)));
+    KILN_TRY(trust.learnCarried(ref->recalls));
+    return node::fetchArtifact(*store, *ref, directory, trust, SystemClock());
   });
 }
 

@@ -11,6 +11,7 @@ PyMethodDef kFunctions[] = {
     {"empty", kiln::python::emptyTensor, METH_VARARGS, nullptr},
     {"verify", kiln::python::verify, METH_VARARGS, nullptr},
     {"fetch", kiln::python::fetch, METH_VARARGS, nullptr},
+    {"fetch_with", kiln::python::fetchWith, METH_VARARGS, nullptr},
     {"request", kiln::python::buildRequest, METH_VARARGS, nullptr},
     {"exit_code", kiln::python::exitCode, METH_VARARGS, nullptr},
     {nullptr, nullptr, 0, nullptr},

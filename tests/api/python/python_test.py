@@ -164,7 +164,9 @@ class PythonTest(FarmCase):
             got = named.run({"scores": scores, "wanted": wanted})
             self.assertEqual(got["name"], case["outputs"]["name"])
             self.assertEqual(numpy.asarray(got["found"]).tolist(), case["outputs"]["found"])
-        for wrong in (3, [["a"], "b"], [b"\xff"]):
+        endless = []
+        endless.append(endless)
+        for wrong in (3, [["a"], "b"], [b"\xff"], endless):
             self.refused(kiln.UsageError, lambda wrong=wrong: named.run({"scores": scores, "wanted": wrong}), "text")
 
     # --- threads and processes
@@ -234,7 +236,7 @@ class PythonTest(FarmCase):
 
     def test_warmup_makes_ready(self):
         # With its fixtures, which the farm's HTTP side does not serve.
-        with kiln.load(self.fetched("with fixtures")) as fresh:
+        with kiln.load(kiln.Farm().fetch(self.artifact, "with fixtures").directory) as fresh:
             self.assertFalse(fresh.ready)
             fresh.run({"image": IMAGE})
             fresh.warmup()
@@ -283,6 +285,9 @@ class PythonTest(FarmCase):
         pathlib.Path("broken.onnx").write_bytes(b"\x08\x08nothing")
         self.refused(kiln.InvalidModelError, lambda: farm.build("broken.onnx", targets=[TARGET]), "broken.onnx")
         self.refused(kiln.UnsupportedError, lambda: farm.build("digits_cnn.onnx", targets=[TARGET], max_artifact_bytes=1))
+        self.refused(kiln.NotFoundError, lambda: farm.fetch("sha256:" + 64 * "0", "nothing"))
+        self.refused(kiln.UsageError, lambda: farm.fetch("nothing", "nothing"))
+        self.assertFalse(pathlib.Path("nothing").exists())
         self.refused(kiln.NotFoundError, lambda: farm.cancel("no job"))
         self.refused(kiln.NotFoundError, lambda: kiln.Farm(instance="nobody").artifacts(), "nobody")
         self.refused(kiln.UsageError, lambda: list(farm.affected()))
