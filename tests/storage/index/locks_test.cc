@@ -96,6 +96,8 @@ TEST_F(LocksTest, AVerdictThatSomebodyElseGaveIsNotGivenAgain) {
 
 TEST_F(LocksTest, ASequencerThatWasSupersededPlacesNothing) {
   const LogState log = openLog(connection_, "log", {0, LogHash{}, "note"}).value();
+  ASSERT_TRUE(addSignature(connection_, {"default", digestOf(std::string_view("one that waits")), "payload",
+                                         "leaf", TimePoint(std::chrono::seconds(1))}));
   OpenTransaction other(options_, "UPDATE log SET epoch = epoch + 1");
   auto placed = start([&](Connection& c) { return placeLeaves(c, log.epoch, 10); });
   EXPECT_TRUE(other.isAwaitedBy(placed)) << "placed beside a sequencer that opens the log";
