@@ -113,12 +113,13 @@ class Farm:
 
     def build(self, model: StrPath, *, targets: Sequence[str], data: Sequence[StrPath] = (), toolchain: str = "",
               profiles: Sequence[str] = (), pins: Mapping[str, Sequence[float]] | None = None, sequences: Sequence[str] = (),
-              precision: str = "f32", reassociation: str = "off", fallback: str = "fail", affinities: Sequence[str] = (),
+              precision: str = "", reassociation: str = "", fallback: str = "", affinities: Sequence[str] = (),
               exclusions: Sequence[str] = (), builders: int = 1, operators: int = 1, majority: bool = False,
               tune: str = "off", check: bool = False, cache: bool = True, max_artifact_bytes: int = 0,
               max_planned_bytes: int = 0, detach: bool = False) -> Job:
         """Builds a model file, one artifact per target, as `kiln build` with the options of these names; external data is found
-        beside it. Waits until the job has ended and raises its error if it failed; with `detach` it returns at once."""
+        beside it, and an option that is "" is what `kiln build` takes without it. Waits until the job has ended and raises its
+        error if it failed; with `detach` it returns at once."""
         if isinstance(targets, str) or not targets:
             raise UsageError("targets: give a list, such as [\"cpu:x86-64-v3\"]", 3)
         named = [f"{name}=" + ",".join(map(str, values)) for name, values in (pins or {}).items()]

@@ -28,9 +28,10 @@ Result<CompileSpec> specOf(const Json& options) {
   for (const std::string& pin : options.at("pins").get<Texts>()) KILN_TRY(addPin(pin, spec.pins));
   for (const std::string& one : options.at("sequences").get<Texts>())
     KILN_TRY(addComposite(one, spec.sequences));
-  spec.numerics.precision = options.at("precision");
-  spec.numerics.reassociation = options.at("reassociation");
-  spec.fallback = options.at("fallback");
+  if (const std::string given = options.at("precision"); !given.empty()) spec.numerics.precision = given;
+  if (const std::string given = options.at("reassociation"); !given.empty())
+    spec.numerics.reassociation = given;
+  if (const std::string given = options.at("fallback"); !given.empty()) spec.fallback = given;
   PartitionOptionTexts rules;
   rules.affinities = options.at("affinities").get<Texts>();
   rules.exclusions = options.at("exclusions").get<Texts>();
