@@ -60,7 +60,7 @@ TEST(Options, ThePrivateHttpSocketIsAPath) {
   Options options = good();
   options.httpSocket = "/run/kiln/http.sock";
   EXPECT_TRUE(checkOptions(options));
-  for (const std::string path :
+  for (const std::string& path :
        {std::string("http.sock"), std::string("unix:/run/x"), "/" + std::string(107, 'a')}) {
     options.httpSocket = path;
     EXPECT_THAT(checkOptions(options).error().message, HasSubstr("--http-socket")) << path;
