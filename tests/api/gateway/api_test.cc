@@ -42,7 +42,12 @@ class ApiTest : public ::testing::Test {
         .value();
   }
   static std::string ask(int fd, const std::string& request) {
-    EXPECT_EQ(::write(fd, request.data(), request.size()), static_cast<ssize_t>(request.size()));
+    // A server that refuses a body does not read it to its end.
+    for (std::string_view left = request; !left.empty();) {
+      const ssize_t sent = ::send(fd, left.data(), left.size(), MSG_NOSIGNAL);
+      if (sent <= 0) break;
+      left.remove_prefix(static_cast<std::size_t>(sent));
+    }
     const std::string out = testing_support::readAll(fd);
     ::close(fd);
     return out;

@@ -115,7 +115,7 @@ TEST_F(HttpAccessTest, EveryRouteCallerAndInstance) {
         served += reply.status == 200;
         ++calls;
       }
-  EXPECT_EQ(calls, 8 * 10 * 2);
+  EXPECT_EQ(calls, 9 * 10 * 2);
   EXPECT_GT(served, 40);
 }
 

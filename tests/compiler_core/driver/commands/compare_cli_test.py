@@ -68,7 +68,7 @@ class CommandLine(unittest.TestCase):
         self.assertEqual(done.returncode, 10, done.stdout + done.stderr)
         self.assertIn("first wrong", done.stdout)
         self.assertEqual(done.stderr, "")
-        with_json = compare(CNN, "--rtol", "0", "--atol", "0", "--json")
+        with_json = compare(CNN, "--rtol", "0", "--atol", "0", "--reassociation", "off", "--json")
         self.assertEqual(with_json.returncode, 10)
         self.assertFalse(json.loads(with_json.stdout)["agrees"])
 
