@@ -34,7 +34,7 @@ def libraries(program):
             path = named.group(1) or named.group(2)
             # /lib and /lib64 are links into /usr.
             found["usr" + path if path.startswith("/lib") else path[1:]] = os.path.realpath(path)
-    for name in LATE.get(program.name, []):
+    for name in LATE.get(pathlib.Path(program).name, []):
         known = re.search(rf"^\s*{re.escape(name)} .*=> (/\S+)$", said("/sbin/ldconfig", "-p"), re.M)
         if not known:
             raise Missing(f"{name} is not there; run infra/setup")
