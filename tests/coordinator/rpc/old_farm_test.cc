@@ -153,6 +153,8 @@ class OldFarm : public FarmTest {
     auto one = worker(key + "1"), two = worker(key + "2", "other");
     v1::SubmitJobRequest wanted = request(key, 2);
     wanted.set_toolchain(toolchain);
+    // As the release that built it had them by default.
+    wanted.set_spec_json(R"({"numerics":{"contraction":"on","precision":"f32","reassociation":"off"}})");
     DeliverySpec delivery = DeliverySpec::fromJson(Json::parse(wanted.delivery_json())).value();
     delivery.noCache = true;
     wanted.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
