@@ -181,7 +181,7 @@ function checkPartition(reader: ObjectReader): void {
 function readNumerics(reader: ObjectReader): JsonObject {
   const numerics = reader.object("numerics");
   oneOf(numerics, "contraction", ["on", "off"]);
-  oneOf(numerics, "reassociation", ["on", "off"]);
+  oneOf(numerics, "reassociation", ["on", "off", "deterministic"]);
   oneOf(numerics, "precision", ["f32", "tf32", "bf16", "f16", "int8"]);
   numerics.finish();
   return reader.any("numerics") as JsonObject;

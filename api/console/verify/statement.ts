@@ -70,7 +70,7 @@ function readItem(json: Json, place: string): CheckItem {
   const passed = item.boolean("passed");
   if (item.has("measured")) {
     const reader = item.object("measured");
-    for (const member of ["maxAbsolute", "maxRelative", "accuracy"]) {
+    for (const member of ["maxAbsolute", "maxRelative", "rmsRelative", "accuracy"]) {
       if (reader.has(member)) measured.set(member, reader.decimal(member));
     }
     reader.finish();

@@ -330,6 +330,28 @@ test("holds provenances and Manifests to the same rules", async () => {
   }
 });
 
+// What a release adds to a document stands in its schema first.
+const schema = (name) => JSON.parse(fs.readFileSync(path.join(process.env.KILN_GOLDEN_DIR, "../../manifest/schemas", `${name}.schema.json`), "utf8"));
+
+test("takes every numeric setting and every measure that the schemas name", async () => {
+  const trusting = { root: root({ development: true }), policy: policy({ allowDevelopment: true }) };
+  for (const [member, { enum: values }] of Object.entries(schema("compile-spec").properties.numerics.properties)) {
+    for (const value of values) {
+      const artifact = changed(plain, (one) => { one.spec.numerics[member] = value; });
+      await agree(`${member} ${value}`, place({ ...trusting, artifact, bundles: bundles([provenance(artifact, { builder, now })], key) }), true);
+    }
+    const artifact = changed(plain, (one) => { one.spec.numerics[member] = "some"; });
+    await agree(`${member} some`, place({ ...trusting, artifact, bundles: bundles([provenance(artifact, { builder, now })], key) }), false);
+  }
+  const wants = policy({ allowDevelopment: true, requireCheck: true });
+  const checked = (measured) => place({ ...trusting, policy: wants, bundles: bundles([provenance(plain, { builder, now }), check(plain, { builder, now, measured })], key) });
+  for (const measure of Object.keys(schema("check").properties.report.properties.items.items.properties.measured.properties)) {
+    await agree(measure, checked({ [measure]: "0.5" }), true);
+    await agree(`${measure} as a number`, checked({ [measure]: 0.5 }), false);
+  }
+  await agree("a measure that nobody knows", checked({ more: "0.5" }), false);
+});
+
 test("holds fixtures to the list that is signed", async () => {
   const trusting = { root: root({ development: true }), policy: policy({ allowDevelopment: true }) };
   const npy = Buffer.from("an array");
