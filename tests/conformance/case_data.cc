@@ -56,19 +56,26 @@ Result<std::map<std::string, Kind>> kindsOf(Bytes model) {
   return kinds;
 }
 
-Result<HostTensor> tensorOf(Bytes bytes, const FileHandle& file) {
+Result<NamedTensor> tensorOf(const std::string& name, Bytes bytes, const FileHandle& file) {
   KILN_ASSIGN(onnx::Tensor tensor, onnx::parseTensor(bytes));
+  if (tensor.type == static_cast<std::int32_t>(onnx::ElementType::kString)) {
+    NamedTensor made{name, HostTensor::zeros(DType::kI64, tensor.dims), {}};
+    made.texts.assign(tensor.strings.begin(), tensor.strings.end());
+    if (static_cast<std::int64_t>(made.texts.size()) != made.tensor.elements())
+      return fail(Code::kInvalidArgument, "a tensor of strings has not as many as its shape says");
+    return made;
+  }
   onnx::ExternalData none("");
   KILN_ASSIGN(ir::Weight weight, onnx::tensorData(tensor, file, none));
-  return HostTensor{weight.dtype, weight.shape, {weight.bytes.begin(), weight.bytes.end()}};
+  return NamedTensor{name, {weight.dtype, weight.shape, {weight.bytes.begin(), weight.bytes.end()}}, {}};
 }
 
 // SequenceProto: tensors in field 3. OptionalProto: a tensor in field 3 or a sequence in field 5.
 Status append(const std::string& name, Kind kind, Bytes bytes, const FileHandle& file,
               std::vector<NamedTensor>& out) {
   if (kind == Kind::kTensor) {
-    KILN_ASSIGN(HostTensor tensor, tensorOf(bytes, file));
-    out.push_back({name, std::move(tensor)});
+    KILN_ASSIGN(NamedTensor tensor, tensorOf(name, bytes, file));
+    out.push_back(std::move(tensor));
     return {};
   }
   std::size_t next = 0;
@@ -168,6 +175,16 @@ Result<CaseData> readData(const Case& one) {
     if (!read) return fail(read.error().in("output_" + std::to_string(i) + ".pb"));
   }
   return data;
+}
+
+void placeTexts(CaseData& data, const std::vector<std::string>& strings) {
+  const auto place = [&](const std::string& text) -> std::int64_t {
+    const auto at = std::lower_bound(strings.begin(), strings.end(), text);
+    return at != strings.end() && *at == text ? at - strings.begin() : -1;
+  };
+  for (std::vector<NamedTensor>* side : {&data.inputs, &data.outputs})
+    for (NamedTensor& one : *side)
+      std::transform(one.texts.begin(), one.texts.end(), one.tensor.data<std::int64_t>(), place);
 }
 
 analysis::DimValues dimsOf(const onnx::Model& model, const std::vector<NamedTensor>& inputs) {

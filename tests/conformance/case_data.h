@@ -18,6 +18,7 @@ using reference::HostTensor;
 struct NamedTensor {
   std::string name;
   HostTensor tensor;
+  std::vector<std::string> texts = {};  // of a tensor of strings, whose numbers placeTexts() fills in
 };
 
 // By the names of a compiled program's inputs and outputs: a sequence is its elements "name.0", "name.1" ...,
@@ -27,6 +28,10 @@ struct CaseData {
 };
 // kUnimplemented for element types that Kiln does not serve.
 Result<CaseData> readData(const Case& one);
+
+// Gives the elements of tensors of strings as a program has them: places in its table `strings`, which is in
+// the order of bytes, and -1 for what is not there.
+void placeTexts(CaseData& data, const std::vector<std::string>& strings);
 
 // The values that the inputs given imply for the model's symbolic dimensions.
 analysis::DimValues dimsOf(const onnx::Model& model, const std::vector<NamedTensor>& inputs);

@@ -33,8 +33,7 @@ CaseResult toResult(const Status& status, bool random) {
 
 CaseResult compileCase(const Case& one, const CompileOptions& options) {
   auto data = readData(one);
-  const std::vector<NamedTensor> none;
-  const std::vector<NamedTensor>& inputs = data ? data->inputs : none;
+  const std::vector<NamedTensor> inputs = data ? data->inputs : std::vector<NamedTensor>();
   Given given;
   bool random = false;
   if (auto loaded = onnx::loadModel(one.model)) {
@@ -46,7 +45,10 @@ CaseResult compileCase(const Case& one, const CompileOptions& options) {
     KILN_TRY(compileOrPin(one.model, inputs, given, options, pins));
     // What was compiled must have data that can be read.
     if (!data) return fail(Code::kInternal, "the case's data: " + data.error().message);
-    auto got = runArtifact(options.scratch + "/artifact", inputs);
+    const std::string artifact = options.scratch + "/artifact";
+    KILN_ASSIGN(const std::vector<std::string> strings, stringsOf(artifact));
+    placeTexts(*data, strings);
+    auto got = runArtifact(artifact, data->inputs);
     // A served program that does not run is wrong, whatever the runtime calls it.
     if (!got) return fail(Code::kInternal, "the runtime: " + got.error().message);
     return random ? compareTypes(*got, data->outputs) : compareAll(*got, data->outputs, one.tolerance);

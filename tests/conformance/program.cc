@@ -113,6 +113,11 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
   return kilnCc(compile, options);
 }
 
+Result<std::vector<std::string>> stringsOf(const std::string& artifactDirectory) {
+  KILN_ASSIGN(const runtime::Artifact artifact, runtime::Artifact::open(artifactDirectory));
+  return artifact.strings();
+}
+
 Result<runtime::Session> openSession(const std::string& artifactDirectory) {
   KILN_ASSIGN(runtime::Artifact artifact, runtime::Artifact::open(artifactDirectory));
   ::setenv("KILN_EMULATED_KERNELS", (artifactDirectory + "/../emulation").c_str(), 1);
