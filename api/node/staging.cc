@@ -23,6 +23,18 @@ tl::unexpected<Error> damaged(std::string message) {
 
 }  // namespace
 
+Status streamFile(const std::string& path, const storage::ByteSink& sink) {
+  KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, path));
+  std::vector<std::uint8_t> buffer(kChunkBytes);
+  for (;;) {
+    const auto count = ::read(file.get(), buffer.data(), buffer.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return fail(errnoError(errno, path));
+    if (count == 0) return {};
+    KILN_TRY(sink(Bytes(buffer.data(), static_cast<std::size_t>(count))));
+  }
+}
+
 Result<Staging> Staging::begin(const std::string& destination) {
   KILN_ASSIGN(auto directory, NewDirectory::make(destination));
   return Staging(std::move(directory));
@@ -49,17 +61,8 @@ Status Staging::download(const std::string& name, const Digest& digest, storage:
 }
 
 Status Staging::copy(const std::string& name, const Digest& digest, const std::string& path) {
-  return receive(name, digest, nullptr, [&](const storage::ByteSink& take) -> Status {
-    KILN_ASSIGN(const UniqueFd file, openFile(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK, 0, path));
-    std::vector<std::uint8_t> buffer(kChunkBytes);
-    for (;;) {
-      const auto count = ::read(file.get(), buffer.data(), buffer.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return fail(errnoError(errno, path));
-      if (count == 0) return {};
-      KILN_TRY(take(Bytes(buffer.data(), static_cast<std::size_t>(count))));
-    }
-  });
+  return receive(name, digest, nullptr,
+                 [&](const storage::ByteSink& take) { return streamFile(path, take); });
 }
 
 Status Staging::receive(const std::string& name, const Digest& digest, const storage::ByteSink& sink,

@@ -15,6 +15,9 @@
 
 namespace kiln::node {
 
+// Hands a file out piece by piece. It is opened without following a link.
+Status streamFile(const std::string& path, const storage::ByteSink& sink);
+
 // Not thread safe.
 class Staging {
  public:
@@ -33,6 +36,10 @@ class Staging {
   // The same from a file, which is opened without following a link.
   Status copy(const std::string& name, const Digest& digest, const std::string& path);
 
+  // The same from a function that hands out the bytes.
+  Status receive(const std::string& name, const Digest& digest, const storage::ByteSink& sink,
+                 const std::function<Status(const storage::ByteSink&)>& source);
+
   // Flushes everything to disk and gives the directory its name.
   Status commit();
 
@@ -41,9 +48,6 @@ class Staging {
  private:
   explicit Staging(NewDirectory directory) : directory_(std::move(directory)) {}
   Result<UniqueFd> create(const std::string& name);
-  // Writes what `source` hands out, if that is `digest`.
-  Status receive(const std::string& name, const Digest& digest, const storage::ByteSink& sink,
-                 const std::function<Status(const storage::ByteSink&)>& source);
 
   NewDirectory directory_;
 };

@@ -8,6 +8,7 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import tarfile
 import tempfile
 import unittest
 
@@ -95,6 +96,67 @@ class ExportTest(unittest.TestCase):
         self.check(self.farm.kiln("export", fetched, "--oci", self.home / "plain.oci", env=env), 2)  # is there
         without = self.check(self.farm.kiln("rebuild", "--offline", self.home / "plain.oci", env=env), 6)
         self.assertIn("--with-inputs", without.stderr)
+
+    # --- container image
+
+    def image(self, out, source):
+        made = json_of(self.farm.kiln("export", source, "--image", out, "--json"))
+        self.assertEqual(made["artifact"], self.artifact)
+        data = (out / "blobs/sha256" / made["image"].removeprefix("sha256:")).read_bytes()
+        self.assertEqual(made["image"], "sha256:" + hashlib.sha256(data).hexdigest())
+        return json.loads(data)
+
+    def test_image_holds_what_fetch_leaves_and_names_its_artifact(self):
+        out = self.home / "image"
+        manifest = self.image(out, self.artifact)
+        self.assertEqual(manifest["subject"]["digest"], self.artifact)
+        blob = lambda descriptor: out / "blobs/sha256" / descriptor["digest"].removeprefix("sha256:")
+        config = json.loads(blob(manifest["config"]).read_text())
+        self.assertEqual((config["os"], config["architecture"]), ("linux", "amd64"))
+        self.assertEqual(config["rootfs"]["diff_ids"], [layer["digest"] for layer in manifest["layers"]])
+        root = self.home / "mounted"
+        for layer in manifest["layers"]:
+            with tarfile.open(blob(layer), "r:") as tar:
+                names = tar.getnames()
+                self.assertEqual(names, sorted(names))
+                for entry in tar:
+                    self.assertEqual((entry.uid, entry.gid, entry.mtime, entry.uname, entry.mode),
+                                     (0, 0, 0, "", 0o555 if entry.isdir() else 0o444))
+                subprocess.run(["tar", "-x", "-f", blob(layer), "-C", root.parent, "--one-top-level=mounted"], check=True)
+        fetched = self.home / "fetched-beside"
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", fetched))
+        files = lambda folder: {str(p.relative_to(folder)): p.read_bytes() for p in folder.rglob("*") if p.is_file()}
+        self.assertEqual(files(root / "models"), files(fetched))
+        env = {k: v for k, v in self.farm.env.items() if k != "KILN_ENDPOINT"}
+        self.check(self.farm.kiln("verify", root / "models", env=env))
+        program = next((root / "models").glob("program*"))
+        rewrite(program, program.read_bytes()[:-1] + b"!")
+        self.check(self.farm.kiln("verify", root / "models", env=env), 5)
+
+    def test_image_of_a_copy_has_the_same_bytes_and_needs_no_farm(self):
+        first, again, fetched = self.home / "image-1", self.home / "image-2", self.home / "for-image"
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", fetched))
+        self.image(first, fetched)
+        self.image(again, self.artifact)
+        names = lambda root: {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
+        self.assertEqual(names(first), names(again))
+        there = self.check(self.farm.kiln("export", fetched, "--image", first), 2)
+        self.assertIn("image-1", there.stderr)
+        both = self.check(self.farm.kiln("export", fetched, "--image", self.home / "a", "--oci", self.home / "b"), 2)
+        self.assertIn("--image", both.stderr)
+        none = self.check(self.farm.kiln("export", fetched), 2)
+        self.assertIn("--oci", none.stderr)
+
+    @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
+    def test_skopeo_reads_the_image(self):
+        out = self.home / "image-skopeo"
+        self.image(out, self.artifact)
+        shown = self.check(subprocess.run(["skopeo", "inspect", f"oci:{out}:image"], capture_output=True, text=True))
+        self.assertEqual(json.loads(shown.stdout)["Architecture"], "amd64")
+        self.check(subprocess.run(["skopeo", "--insecure-policy", "copy", "--preserve-digests", f"oci:{out}:image",
+                                   f"dir:{self.home}/image-copy"], capture_output=True, text=True))
+        copied = (self.home / "image-copy/manifest.json").read_bytes()
+        self.assertEqual(copied, (out / "blobs/sha256" / hashlib.sha256(copied).hexdigest()).read_bytes())
 
     @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
     def test_skopeo_copies_artifact_and_referrers(self):

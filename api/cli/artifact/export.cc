@@ -5,13 +5,14 @@
 #include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
+#include "api/client/image.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {
 namespace {
 
 struct Options {
-  std::string artifact, directory;
+  std::string artifact, directory, image;
   bool inputs = false, nvidia = false;
 };
 
@@ -25,7 +26,23 @@ Json summaryJson(const client::ExportSummary& summary, const std::string& direct
           {"omitted", std::move(omitted)}};
 }
 
-Status run(const Context& context, const Options& options) {
+Status writeImage(const Context& context, const Options& options) {
+  KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
+  KILN_ASSIGN(const client::ImageSummary done, client::exportImage(opened, options.image));
+  if (context.json) {
+    printJson({{"artifact", opened.verdict.artifact.text()},
+               {"image", done.image.text()},
+               {"directory", options.image},
+               {"bytes", done.bytes}});
+    return {};
+  }
+  note(fmt::format("made an image of {}; its files lie below /{}", humanBytes(done.bytes),
+                   client::kImageFolder));
+  printLine(done.image.text());
+  return {};
+}
+
+Status writeLayout(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
   std::unique_ptr<client::Client> client;
   client::ExportRequest request{opened, options.directory, nullptr, {}, options.nvidia};
@@ -56,16 +73,27 @@ void addExport(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
   auto& command = addCommand(app, context, "export",
                              "Write a verified artifact with its bundles and fixtures as an OCI image layout",
-                             "kiln export sha256:<hex> --oci model.oci --with-inputs",
-                             [&context, options] { return run(context, *options); });
+                             "kiln export sha256:<hex> --oci model.oci --with-inputs", [&context, options] {
+                               return options->image.empty() ? writeLayout(context, *options)
+                                                             : writeImage(context, *options);
+                             });
   command
       .add_option("ARTIFACT", options->artifact,
                   "sha256:<hex>, 12 digits or more, a fetched directory or an export")
       ->required();
-  command.add_option("--oci", options->directory, "Directory to make")->required();
+  auto& form = *command.add_option_group("form")->require_option(1);
+  const auto oci =
+      form.add_option("--oci", options->directory,
+                      "Directory to make: artifact, bundles and fixtures as an OCI image layout");
+  form.add_option(
+      "--image", options->image,
+      "Directory to make: an OCI image layout with a container image whose folder /models holds what "
+      "kiln fetch leaves, for volumes of Kubernetes and models of KServe");
   const auto inputs =
-      command.add_flag("--with-inputs", options->inputs,
-                       "Add what a rebuild needs: model, data, toolchain and actions, from the farm");
+      command
+          .add_flag("--with-inputs", options->inputs,
+                    "Add what a rebuild needs: model, data, toolchain and actions, from the farm")
+          ->needs(oci);
   command
       .add_flag("--with-nvidia", options->nvidia,
                 "With --with-inputs: NVIDIA's parts of the toolchain too, not only their digests")

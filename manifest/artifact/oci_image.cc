@@ -1,0 +1,51 @@
+#include "manifest/artifact/oci_image.h"
+
+#include "manifest/artifact/media_types.h"
+#include "manifest/artifact/oci_descriptor.h"
+
+namespace kiln {
+namespace {
+
+constexpr char kRefName[] = "org.opencontainers.image.ref.name";
+
+// GOARCH of the host program's processor; "" for one that has no image.
+std::string architectureOf(const Target& host) {
+  if (host.triple.starts_with("x86_64-")) return "amd64";
+  if (host.triple.starts_with("aarch64-")) return "arm64";
+  return "";
+}
+
+}  // namespace
+
+Result<std::string> makeImageConfig(const Target& host, const std::vector<Digest>& layers) {
+  const std::string architecture = architectureOf(host);
+  if (architecture.empty())
+    return fail(Code::kUnimplemented, "an artifact for " + host.name + " has no container image");
+  Json ids = Json::array();
+  for (const Digest& layer : layers) ids.push_back(layer.text());
+  return toCanonicalJson({{"architecture", architecture},
+                          {"os", "linux"},
+                          {"config", Json::object()},
+                          {"rootfs", {{"type", "layers"}, {"diff_ids", std::move(ids)}}}});
+}
+
+Result<std::string> makeImageManifest(const Digest& config, const std::vector<Digest>& layers,
+                                      const Digest& subject) {
+  Json list = Json::array();
+  for (const Digest& layer : layers) list.push_back(descriptorJson(kOciTarMediaType, layer));
+  return toCanonicalJson({{"schemaVersion", 2},
+                          {"mediaType", kOciManifestMediaType},
+                          {"config", descriptorJson(kOciImageConfigMediaType, config)},
+                          {"layers", std::move(list)},
+                          {"subject", descriptorJson(kOciManifestMediaType, subject)}});
+}
+
+Result<std::string> makeImageIndex(const Digest& manifest) {
+  Json entry = descriptorJson(kOciManifestMediaType, manifest);
+  entry["annotations"] = {{kRefName, "image"}};
+  return toCanonicalJson({{"schemaVersion", 2},
+                          {"mediaType", "application/vnd.oci.image.index.v1+json"},
+                          {"manifests", Json::array({std::move(entry)})}});
+}
+
+}  // namespace kiln
