@@ -19,7 +19,7 @@ struct ImageSummary {
 // Two layers: the artifact's own files, which never change, and what is said about them (bundles, fixtures,
 // recalls). Below kImageFolder lies what `kiln fetch` leaves, which `kiln verify` takes. The directory
 // appears only when it is complete. kAlreadyExists; kUnimplemented for a processor that has no images;
-// kDataLoss (exitCode 5) if a file changes meanwhile.
+// kDataLoss if a file changes meanwhile.
 Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const std::string& destination);
 
 }  // namespace kiln::client

@@ -10,6 +10,9 @@ namespace kiln {
 
 inline constexpr std::size_t kMaxOciLayers = 16384;
 
+// The annotation of a layout's index under which an entry is found by name.
+inline constexpr char kRefName[] = "org.opencontainers.image.ref.name";
+
 Json descriptorJson(const std::string& mediaType, const Digest& digest);
 // Takes digest and size from `reader`. Sizes are integers here; a decimal string is not one.
 Result<Digest> readDescriptor(ObjectReader& reader);

@@ -2,11 +2,10 @@
 
 #include "manifest/artifact/media_types.h"
 #include "manifest/artifact/oci_descriptor.h"
+#include "manifest/artifact/oci_layout.h"
 
 namespace kiln {
 namespace {
-
-constexpr char kRefName[] = "org.opencontainers.image.ref.name";
 
 // GOARCH of the host program's processor; "" for one that has no image.
 std::string architectureOf(const Target& host) {
@@ -44,7 +43,7 @@ Result<std::string> makeImageIndex(const Digest& manifest) {
   Json entry = descriptorJson(kOciManifestMediaType, manifest);
   entry["annotations"] = {{kRefName, "image"}};
   return toCanonicalJson({{"schemaVersion", 2},
-                          {"mediaType", "application/vnd.oci.image.index.v1+json"},
+                          {"mediaType", kOciIndexMediaType},
                           {"manifests", Json::array({std::move(entry)})}});
 }
 

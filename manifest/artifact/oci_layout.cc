@@ -10,7 +10,6 @@
 namespace kiln {
 namespace {
 
-constexpr char kRefName[] = "org.opencontainers.image.ref.name";
 constexpr std::size_t kMaxManifests = 1024;
 
 Json entryJson(const LayoutEntry& entry) {

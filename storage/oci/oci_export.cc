@@ -87,7 +87,9 @@ Result<OciExport> readExport(OciLayoutStore& store) {
       referrers.emplace_back(digest, std::move(*referrer));
     }
   }
-  if (!found) return fail(Code::kInvalidArgument, "index.json names no artifact");
+  if (!found)
+    return fail(Code::kInvalidArgument,
+                "index.json names no artifact; kiln export --oci makes a layout of one");
   BundleCount bundles;
   for (const auto& [digest, referrer] : referrers) {
     if (referrer.subject != out.artifact) continue;
