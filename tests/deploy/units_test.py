@@ -4,6 +4,7 @@ option. Programs come from $KILN_TEST_BIN. Exit 77 (skipped) without systemd-ana
 """
 import pathlib
 import re
+import shlex
 import shutil
 import sys
 import tempfile
@@ -84,7 +85,15 @@ class Units(unittest.TestCase):
     def test_every_setting_is_given(self):
         given = set(re.findall(r"^(KILN_\w+)=", (UNITS / "farm.env").read_text() + (UNITS / "worker.env").read_text(), re.M))
         for unit in UNITS.glob("*.service"):
-            self.assertLessEqual(set(re.findall(r"\$\{(\w+)\}", unit.read_text())), given, unit.name)
+            wanted = set(re.findall(r"\$\{?(KILN_\w+)", unit.read_text()))
+            self.assertLessEqual({name for name in wanted if not name.endswith("_OPTIONS")}, given, unit.name)
+            # The packages' settings name each of them, and what a unit has by itself is what they show.
+            packaged = (ROOT / "infra/debian/etc" / f"{unit.name.split('.')[0].removeprefix('kiln-').rstrip('@')}.env").read_text()
+            shown = dict(re.findall(r'^#(KILN_\w+)=(.*)$', packaged, re.M))
+            self.assertEqual(wanted, set(shown), unit.name)
+            for words in re.findall(r"^Environment=(.*)$", unit.read_text(), re.M):
+                for name, value in (word.split("=", 1) for word in shlex.split(words)):
+                    self.assertEqual(value, shown[name].strip('"'), f"{unit.name}: {name}")
 
     def test_a_worker_drains_within_its_units_time(self):
         text = (UNITS / "kiln-worker@.service").read_text()

@@ -3,7 +3,7 @@
 set -u
 cd "$1" || exit 1
 failed=0
-for script in infra/up infra/test infra/setup infra/wheel infra/pictures; do
+for script in infra/up infra/test infra/setup infra/wheel infra/packages infra/pictures; do
   "$script" --help | grep -q "usage: $script" || { echo "$script --help does not show its usage"; failed=1; }
   "$script" --no-such-option 2>/dev/null
   [ $? = 2 ] || { echo "$script --no-such-option does not exit 2"; failed=1; }

@@ -135,6 +135,8 @@ class Farm:
                   "/var/lib/kiln": str(self.state), "/usr/bin": str(self.bin)}
         words = []
         for word in started(f"{unit}@.service" if instance else f"{unit}.service"):
+            if word.startswith("$KILN_"):  # an administrator's further options
+                continue
             if word.startswith("--metrics="):
                 word = f"--metrics=127.0.0.1:{free_port()}"
             for place, here in places.items():
