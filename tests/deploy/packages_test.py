@@ -69,6 +69,14 @@ class Packages(unittest.TestCase):
         self.assertEqual(complete("kiln build --tune "), {"off", "reuse", "search"})
         self.assertIn("--default", complete("kiln toolchain add --"))
 
+    def test_a_project_of_somebody_else_finds_the_library(self):
+        build = self.home / "others"
+        for command in (("cmake", "-S", ROOT / "tests/api/node/package", "-B", build, f"-DCMAKE_PREFIX_PATH={self.root}/usr"),
+                        ("cmake", "--build", build)):
+            done = run(*command)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertIn(f"{self.root}/usr/lib/x86_64-linux-gnu/libkiln_node.so.0", run("ldd", build / "run").stdout)
+
     def test_keys_are_roots_alone(self):
         for folder in ("keys", "workers"):
             self.assertEqual((self.root / "etc/kiln" / folder).stat().st_mode & 0o777, 0o700)
