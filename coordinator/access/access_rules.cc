@@ -5,6 +5,7 @@
 #include <set>
 
 #include "manifest/base/glob.h"
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "signing/keys/files.h"
 #include "storage/blob/instance_name.h"
@@ -15,6 +16,7 @@ namespace {
 constexpr std::size_t kMaxFileBytes = 1 << 20;
 constexpr std::size_t kMaxKeySetBytes = 256 << 10;
 constexpr std::size_t kMaxEntries = 4096;
+constexpr std::size_t kMaxGrantName = 64;
 
 Result<std::string> nonEmpty(ObjectReader& reader, std::string_view name) {
   KILN_ASSIGN(std::string text, reader.string(name));
@@ -34,19 +36,6 @@ Status forEach(ObjectReader& reader, std::string_view name, F read) {
     KILN_TRY(entry.finish());
   }
   return {};
-}
-
-Result<TokenIssuer> readIssuer(ObjectReader& reader, const AccessRules::FileReader& readFile) {
-  TokenIssuer out;
-  KILN_ASSIGN(out.issuer, nonEmpty(reader, "issuer"));
-  KILN_ASSIGN(out.audience, nonEmpty(reader, "audience"));
-  KILN_ASSIGN(const std::string path, nonEmpty(reader, "jwks"));
-  const auto text = readFile(path);
-  if (!text) return fail(text.error().in(reader.path("jwks")));
-  auto keys = parseJsonWebKeys(*text);
-  if (!keys) return fail(keys.error().in(reader.path("jwks") + " " + path));
-  out.keys = std::move(*keys);
-  return out;
 }
 
 Result<CertificateHolder> readCertificate(ObjectReader reader) {
@@ -70,38 +59,39 @@ Result<WorkerHolder> readWorker(ObjectReader reader) {
   return out;
 }
 
-Result<TokenHolder> readToken(ObjectReader reader, const std::vector<TokenIssuer>& issuers) {
-  TokenHolder out;
-  KILN_ASSIGN(out.issuer, nonEmpty(reader, "issuer"));
-  if (std::ranges::find(issuers, out.issuer, &TokenIssuer::issuer) == issuers.end())
-    return badMember(reader.path("issuer"), "is none of tokenIssuers");
-  KILN_ASSIGN(out.subject, nonEmpty(reader, "subject"));
-  if (out.subject.front() == '*')
-    return badMember(reader.path("subject"),
-                     "must not begin with \"*\": that means everyone whom the issuer serves");
-  KILN_TRY(reader.finish());
-  return out;
-}
-
-Result<Identity> readWho(ObjectReader& reader, const std::vector<TokenIssuer>& issuers) {
+Status readWho(ObjectReader& reader, const std::vector<TokenIssuer>& issuers, Grant& grant) {
   const int kinds = reader.has("certificate") + reader.has("worker") + reader.has("token");
   if (kinds != 1)
     return badMember(reader.path("certificate"), "or worker or token must be there, and one alone");
   if (reader.has("certificate")) {
     KILN_ASSIGN(ObjectReader inner, reader.object("certificate"));
-    return readCertificate(std::move(inner));
-  }
-  if (reader.has("worker")) {
+    KILN_ASSIGN(grant.who, readCertificate(std::move(inner)));
+  } else if (reader.has("worker")) {
     KILN_ASSIGN(ObjectReader inner, reader.object("worker"));
-    return readWorker(std::move(inner));
+    KILN_ASSIGN(grant.who, readWorker(std::move(inner)));
+  } else {
+    KILN_ASSIGN(ObjectReader inner, reader.object("token"));
+    KILN_ASSIGN(TokenGrant token, readTokenGrant(std::move(inner), issuers));
+    grant.who = std::move(token.who);
+    grant.claims = std::move(token.claims);
   }
-  KILN_ASSIGN(ObjectReader inner, reader.object("token"));
-  return readToken(std::move(inner), issuers);
+  return {};
 }
 
-Result<Grant> readGrant(ObjectReader& reader, const std::vector<TokenIssuer>& issuers) {
+// Where it has none, its place in the file.
+Result<std::string> readName(ObjectReader& reader, std::size_t index) {
+  if (!reader.has("name")) return "grants[" + std::to_string(index) + "]";
+  KILN_ASSIGN(std::string name, reader.string("name"));
+  const bool plain = std::ranges::all_of(name, [](char c) { return c > ' ' && c < 0x7f; });
+  if (name.empty() || name.size() > kMaxGrantName || !plain)
+    return badMember(reader.path("name"), "must have 1 to 64 characters of ASCII, without spaces");
+  return name;
+}
+
+Result<Grant> readGrant(ObjectReader& reader, const std::vector<TokenIssuer>& issuers, std::size_t index) {
   Grant grant;
-  KILN_ASSIGN(grant.who, readWho(reader, issuers));
+  KILN_ASSIGN(grant.name, readName(reader, index));
+  KILN_TRY(readWho(reader, issuers, grant));
   KILN_ASSIGN(const auto roles, reader.strings("roles"));
   for (const std::string& name : roles) {
     const auto role = parseRole(name);
@@ -129,7 +119,7 @@ Result<CertificateId> readCertificateId(ObjectReader& reader) {
   return out;
 }
 
-// Whether a grant for `granted` is one for `who`.
+// Whether what a grant names is `who`; the claims are another matter.
 struct IsFor {
   const Identity& who;
   bool operator()(const LocalUser&) const { return false; }
@@ -146,29 +136,45 @@ struct IsFor {
   }
   bool operator()(const TokenHolder& granted) const {
     const auto* holder = std::get_if<TokenHolder>(&who);
-    return holder && granted.issuer == holder->issuer && globMatches(granted.subject, holder->subject);
+    return holder && granted.issuer == holder->issuer &&
+           (granted.subject.empty() || globMatches(granted.subject, holder->subject));
   }
 };
 
+bool isFor(const Grant& grant, const Identity& who) {
+  if (!std::visit(IsFor{who}, grant.who)) return false;
+  const auto* holder = std::get_if<TokenHolder>(&who);
+  return !holder || unmet(grant.claims, *holder).empty();
+}
+
+bool isIn(const Grant& grant, std::string_view instance) {
+  return std::ranges::any_of(grant.instances, [&](const std::string& name) {
+    return name == kEveryInstance || name == instance;
+  });
+}
+
 }  // namespace
 
-Result<AccessRules> AccessRules::parse(std::string_view text, const FileReader& readFile) {
+Result<AccessRules> AccessRules::parse(std::string_view text, const NamedFiles& files) {
   KILN_ASSIGN(const Json json, parseStrictJson(text, {.bytes = kMaxFileBytes, .depth = 8}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "access"));
   KILN_TRY(reader.expect("apiVersion", "kiln/v1"));
   KILN_TRY(reader.expect("kind", "Access"));
   AccessRules rules;
   KILN_TRY(forEach(reader, "tokenIssuers", [&](ObjectReader& entry) -> Status {
-    KILN_ASSIGN(TokenIssuer issuer, readIssuer(entry, readFile));
+    KILN_ASSIGN(TokenIssuer issuer, readTokenIssuer(entry, files));
     // Two entries could differ in the audience, and only the first would count.
     if (std::ranges::find(rules.tokenIssuers_, issuer.issuer, &TokenIssuer::issuer) !=
         rules.tokenIssuers_.end())
       return badMember(entry.path("issuer"), "is there twice");
     rules.tokenIssuers_.push_back(std::move(issuer));
+    if (std::ranges::count_if(rules.tokenIssuers_, [](const TokenIssuer& one) { return one.discovery.has_value(); }) >
+        static_cast<std::ptrdiff_t>(kMaxDiscovered))
+      return badMember(entry.path("discovery"), "is that of a seventeenth issuer; there may be 16");
     return {};
   }));
   KILN_TRY(forEach(reader, "grants", [&](ObjectReader& entry) -> Status {
-    KILN_ASSIGN(Grant grant, readGrant(entry, rules.tokenIssuers_));
+    KILN_ASSIGN(Grant grant, readGrant(entry, rules.tokenIssuers_, rules.grants_.size()));
     rules.grants_.push_back(std::move(grant));
     return {};
   }));
@@ -185,10 +191,12 @@ Result<AccessRules> AccessRules::parse(std::string_view text, const FileReader& 
 
 Result<AccessRules> AccessRules::load(const std::string& path) {
   KILN_ASSIGN(const std::string text, signing::readTrustFile(path, kMaxFileBytes));
-  const auto beside = std::filesystem::path(path).parent_path();
-  auto rules = parse(text, [&](const std::string& name) {
-    return signing::readTrustFile((beside / name).string(), kMaxKeySetBytes);
-  });
+  const auto beside = std::filesystem::absolute(path).parent_path();
+  const auto pathOf = [&](const std::string& name) { return (beside / name).string(); };
+  auto rules = parse(text, {.read = [&](const std::string& name) {
+                              return signing::readTrustFile(pathOf(name), kMaxKeySetBytes);
+                            },
+                            .path = pathOf});
   if (!rules) return fail(rules.error().in(path));
   return rules;
 }
@@ -198,19 +206,36 @@ Roles AccessRules::rolesOf(const Identity& who, std::string_view instance) const
   if (std::holds_alternative<LocalUser>(who))
     for (Role role : kEveryRole) roles.add(role);
   if (std::holds_alternative<LoopbackCaller>(who)) roles.add(Role::kSubmitter);
-  for (const Grant& grant : grants_) {
-    const bool here = std::ranges::any_of(
-        grant.instances, [&](const std::string& name) { return name == kEveryInstance || name == instance; });
-    if (here && std::visit(IsFor{who}, grant.who)) roles.add(grant.roles);
-  }
+  for (const Grant& grant : grants_)
+    if (isIn(grant, instance) && isFor(grant, who)) roles.add(grant.roles);
   return roles;
 }
 
 Roles AccessRules::rolesAnywhere(const Identity& who) const {
   Roles roles = rolesOf(who, kEveryInstance);
   for (const Grant& grant : grants_)
-    if (std::visit(IsFor{who}, grant.who)) roles.add(grant.roles);
+    if (isFor(grant, who)) roles.add(grant.roles);
   return roles;
+}
+
+std::vector<GrantVerdict> AccessRules::explain(const TokenHolder& who) const {
+  std::vector<GrantVerdict> out;
+  for (const Grant& grant : grants_) {
+    const auto* granted = std::get_if<TokenHolder>(&grant.who);
+    if (!granted || granted->issuer != who.issuer) continue;
+    const bool subject = granted->subject.empty() || globMatches(granted->subject, who.subject);
+    out.push_back({&grant, subject ? unmet(grant.claims, who)
+                                   : "the subject is " + inQuotes(who.subject) + " and not " +
+                                         inQuotes(granted->subject)});
+  }
+  return out;
+}
+
+std::string AccessRules::grantFor(const Identity& who, Roles roles, std::string_view instance) const {
+  const auto found = std::ranges::find_if(grants_, [&](const Grant& grant) {
+    return grant.roles.meets(roles) && isIn(grant, instance) && isFor(grant, who);
+  });
+  return found == grants_.end() ? "" : found->name;
 }
 
 InstanceSet AccessRules::instancesOf(const Identity& who, Role role) const {
@@ -229,7 +254,7 @@ InstanceSet AccessRules::instancesWith(const Identity& who, Roles any) const {
   InstanceSet out;
   std::set<std::string> names;
   for (const Grant& grant : grants_) {
-    if (!grant.roles.meets(any) || !std::visit(IsFor{who}, grant.who)) continue;
+    if (!grant.roles.meets(any) || !isFor(grant, who)) continue;
     for (const std::string& name : grant.instances) {
       if (name == kEveryInstance) out.all = true;
       names.insert(name);

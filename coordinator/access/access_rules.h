@@ -12,16 +12,20 @@
 
 #include "coordinator/access/identity.h"
 #include "coordinator/access/roles.h"
-#include "coordinator/access/token.h"
+#include "coordinator/access/claim_conditions.h"
+#include "coordinator/access/token_rules.h"
 
 namespace kiln::access {
 
 inline constexpr std::string_view kEveryInstance = "*";
 
-// Whom a grant is for. In a WorkerHolder and in a token's subject '*' stands for any characters; a
-// CertificateHolder has either its subject or its key, the other is "".
+// Whom a grant is for. In a WorkerHolder and in a token's subject '*' stands for any characters, and a subject
+// that is "" is anybody's, whose claims then say who is meant; a CertificateHolder has either its subject or its
+// key, the other is "".
 struct Grant {
+  std::string name;  // its own, or "grants[3]"
   Identity who;
+  std::vector<ClaimCondition> claims;  // of a token; all of them must hold
   Roles roles;
   std::vector<std::string> instances;  // names, or "*" for every instance
 };
@@ -40,15 +44,19 @@ struct InstanceSet {
   bool empty() const { return !all && names.empty(); }
 };
 
+// A grant for tokens of an issuer, as seen from one of them.
+struct GrantVerdict {
+  const Grant* grant;
+  std::string unmet;  // "" if it is for the token, else what is missing; fit for a log and a terminal
+};
+
 // Immutable, so thread safe. Without a file nobody but the local user may do anything.
 class AccessRules {
  public:
   AccessRules() = default;
 
-  // Reads a file that `parse` names by the path that the document gives. Not used afterwards.
-  using FileReader = std::function<Result<std::string>(const std::string&)>;
-  // kInvalidArgument naming the member; unknown members are refused.
-  static Result<AccessRules> parse(std::string_view text, const FileReader& readFile);
+  // kInvalidArgument naming the member; unknown members are refused. `files` are not used afterwards.
+  static Result<AccessRules> parse(std::string_view text, const NamedFiles& files);
   // Key sets are looked for beside the file unless their path is absolute. Errors name the path.
   static Result<AccessRules> load(const std::string& path);
 
@@ -59,6 +67,11 @@ class AccessRules {
   // Where `who` has `role`; where it has any.
   InstanceSet instancesOf(const Identity& who, Role role) const;
   InstanceSet instancesOf(const Identity& who) const;
+
+  // All grants for tokens of its issuer, in the file's order: for who may read the file.
+  std::vector<GrantVerdict> explain(const TokenHolder& who) const;
+  // The first grant that gives `who` one of the roles in the instance; "" for none, or where none is needed.
+  std::string grantFor(const Identity& who, Roles roles, std::string_view instance) const;
 
   const std::vector<TokenIssuer>& tokenIssuers() const { return tokenIssuers_; }
   // Nobody is identified by such a certificate, a worker neither.

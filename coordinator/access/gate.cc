@@ -7,12 +7,14 @@
 #include "coordinator/access/peer_address.h"
 #include "coordinator/access/peer_certificate.h"
 #include "manifest/base/printable.h"
+#include "storage/logging/log.h"
 #include "storage/blob/instance_name.h"
 
 namespace kiln::access {
 namespace {
 
 constexpr std::string_view kBearer = "Bearer ";
+constexpr std::size_t kMaxLoggedVerdicts = 1024;  // bytes, and one verdict more
 
 tl::unexpected<Error> denied(const Identity& who, std::string_view rpc, const std::string& why) {
   return fail(Code::kPermissionDenied,
@@ -25,6 +27,21 @@ std::vector<std::string> tenantsOf(const Identity& who, const AccessRules& rules
   if (const auto* worker = std::get_if<WorkerHolder>(&who)) return {"operator " + worker->operatorName};
   const InstanceSet instances = rules.instancesOf(who);
   return instances.all ? std::vector{std::string(kEveryInstance)} : instances.names;
+}
+
+// For the operator alone: a caller who is told what a grant wants learns the farm's rules.
+void logUnmet(const Identity& who, std::string_view rpc, const AccessRules& rules) {
+  const auto* holder = std::get_if<TokenHolder>(&who);
+  if (!holder) return;
+  std::string grants;
+  for (const GrantVerdict& verdict : rules.explain(*holder)) {
+    if (grants.size() > kMaxLoggedVerdicts) break;
+    grants += fmt::format("{}{}: {}", grants.empty() ? "" : "; ", verdict.grant->name,
+                          verdict.unmet.empty() ? "gives " + verdict.grant->roles.names() : verdict.unmet);
+  }
+  logging::warning("no grant fits a token", {{"caller", describe(who)},
+                                             {"rpc", std::string(rpc)},
+                                             {"grants", grants.empty() ? "none of its issuer" : grants}});
 }
 
 }  // namespace
@@ -43,10 +60,14 @@ Credentials credentialsOf(const grpc::ServerContextBase& context) {
   return out;
 }
 
-Gate::Gate(const Clock& clock, const signing::Certificate& workerAuthority, AccessRules rules)
+Gate::Gate(const Clock& clock, const signing::Certificate& workerAuthority, AccessRules rules,
+           DiscoveredKeys* discovered)
     : clock_(clock),
       workerAuthority_(workerAuthority),
-      rules_(std::make_shared<const AccessRules>(std::move(rules))) {}
+      discovered_(discovered),
+      rules_(std::make_shared<const AccessRules>(std::move(rules))) {
+  if (discovered_) discovered_->follow(rules_->tokenIssuers());
+}
 
 std::unique_ptr<Gate> Gate::ofLoopback(const Clock& clock, const signing::Certificate& workerAuthority) {
   auto gate = std::make_unique<Gate>(clock, workerAuthority);
@@ -56,6 +77,7 @@ std::unique_ptr<Gate> Gate::ofLoopback(const Clock& clock, const signing::Certif
 
 void Gate::replace(AccessRules rules) {
   auto next = std::make_shared<const AccessRules>(std::move(rules));
+  if (discovered_) discovered_->follow(next->tokenIssuers());
   const MutexLock lock(mutex_);
   rules_ = std::move(next);
 }
@@ -74,7 +96,9 @@ Result<Identity> Gate::identify(const Credentials& shown) const {
     const std::string& text = shown.authorizations.front();
     if (!text.starts_with(kBearer))
       return fail(Code::kUnauthenticated, "the authorization is no bearer token");
-    return verifyToken(std::string_view(text).substr(kBearer.size()), rules()->tokenIssuers(), clock_.now());
+    const auto now = rules();
+    return verifyToken(std::string_view(text).substr(kBearer.size()), now->tokenIssuers(), clock_.now(),
+                       discovered_);
   }
   if (shown.certificate.empty())
     return fail(Code::kUnauthenticated,
@@ -103,10 +127,16 @@ Status Gate::admit(const Credentials& shown, const RpcRule* rule, std::string_vi
           : now->rolesOf(who, rule->scope == Scope::kFarm ? kEveryInstance : std::string_view(instance))
                 .meets(rule->roles);
   if (may) return {};
+  logUnmet(who, rpc, *now);
   const std::string place = rule->scope == Scope::kFarm       ? "in every instance"
                             : rule->scope == Scope::kAnywhere ? "in some instance"
                                                               : "in the instance " + inQuotes(instance);
   return denied(who, rpc, fmt::format("it wants a role among {} {}", rule->roles.names(), place));
+}
+
+std::string Gate::grantFor(const Identity& who, std::string_view rpc, const std::string& instance) const {
+  const RpcRule* rule = findRule(rpc);
+  return rule ? rules()->grantFor(who, rule->roles, instance) : "";
 }
 
 Result<CallLimiter::Permit> Gate::permit(const Credentials& shown) const {
@@ -125,6 +155,10 @@ Result<CallLimiter::Permit> Gate::permitOf(CallLimiter& calls, const Credentials
 
 Result<InstanceSet> Gate::admitWorker(const Credentials& shown, const std::string& certificatePem) const {
   constexpr std::string_view kRpc = "kiln.v1.WorkerService/Synchronize";
+  // A worker proves itself by its certificate. A token is not even looked at: this runs on a thread that many
+  // workers share, and must not wait for an issuer.
+  if (!shown.local && !shown.authorizations.empty())
+    return fail(Code::kUnauthenticated, "a worker shows its certificate, and no token");
   KILN_ASSIGN(const Identity who, identify(shown));
   const auto presented = signing::Certificate::fromPem(certificatePem);
   if (!presented) return fail(Code::kUnauthenticated, "worker certificate: " + presented.error().message);

@@ -12,6 +12,7 @@
 
 #include "coordinator/access/access_rules.h"
 #include "coordinator/access/call_limiter.h"
+#include "coordinator/access/discovered_keys.h"
 #include "coordinator/access/rpc_table.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/mutex.h"
@@ -36,8 +37,9 @@ Credentials credentialsOf(const grpc::ServerContextBase& context);
 // Thread safe.
 class Gate {
  public:
-  // `clock` and `workerAuthority` must outlive it.
-  Gate(const Clock& clock, const signing::Certificate& workerAuthority, AccessRules rules = {});
+  // All three must outlive it. Without `discovered` no issuer may have discovery.
+  Gate(const Clock& clock, const signing::Certificate& workerAuthority, AccessRules rules = {},
+       DiscoveredKeys* discovered = nullptr);
 
   // The gate of a plaintext endpoint on loopback: whoever calls is a LoopbackCaller, whatever he shows.
   static std::unique_ptr<Gate> ofLoopback(const Clock& clock, const signing::Certificate& workerAuthority);
@@ -46,15 +48,20 @@ class Gate {
   void replace(AccessRules rules);
 
   // kUnauthenticated unless one thing shown proves who calls. A token, where there is one, counts rather than
-  // the certificate of the connection.
+  // the certificate of the connection. For a token whose key is not known it waits as DiscoveredKeys does, and
+  // is kUnavailable where the issuer's keys are not to be had.
   Result<Identity> identify(const Credentials& shown) const;
 
   // kPermissionDenied unless `rpc`'s row lets the caller do this in `instance`. kInvalidArgument for what no
   // instance can be called: what is judged here is what the database and the store are asked with.
   Status admit(const Credentials& shown, std::string_view rpc, const std::string& instance) const;
+  // A caller with a token learns no more than that; which condition of which grant did not hold is logged.
   // The same for what has a rule elsewhere. `rule` may be null: nobody may.
   Status admit(const Credentials& shown, const RpcRule* rule, std::string_view what,
                const std::string& instance) const;
+
+  // Which grant lets the caller do this: for the record of what came of it. "" where none is needed.
+  std::string grantFor(const Identity& who, std::string_view rpc, const std::string& instance) const;
 
   // Held while a call goes on. kResourceExhausted if the caller, all that are of its instances or operator,
   // or all from its address have too many; the farm's own user may have any.
@@ -72,6 +79,7 @@ class Gate {
 
   const Clock& clock_;
   const signing::Certificate& workerAuthority_;
+  DiscoveredKeys* const discovered_;
   bool loopback_ = false;
   mutable CallLimiter calls_{kMaxCalls}, workerCalls_{kMaxWorkerCalls};
   mutable Mutex mutex_;

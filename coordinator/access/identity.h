@@ -1,6 +1,7 @@
 // The proven identity of a caller.
 #pragma once
 
+#include <map>
 #include <string>
 #include <variant>
 
@@ -26,6 +27,9 @@ struct WorkerHolder {
 // Sent a token that its issuer signed for this farm.
 struct TokenHolder {
   std::string issuer, subject;
+  // Every claim of the token whose value is a text, by name: what grants may ask for. Bounded by the token's
+  // size; the values are what the issuer signed and no fitter for a terminal than that.
+  std::map<std::string, std::string> claims = {};
   bool operator==(const TokenHolder&) const = default;
 };
 

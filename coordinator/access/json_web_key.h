@@ -25,6 +25,9 @@ struct JsonWebKey {
 // short.
 Result<std::vector<JsonWebKey>> parseJsonWebKeys(std::string_view text);
 
+// A set of them that nobody changes any more; null for none.
+using KeySet = std::shared_ptr<const std::vector<JsonWebKey>>;
+
 // base64url without padding, in its one canonical spelling (RFC 7515 2).
 Result<std::string> fromBase64Url(std::string_view text);
 

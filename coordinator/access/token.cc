@@ -53,6 +53,12 @@ Result<Header> readHeader(const Json& json) {
   else if (algorithm != "RS256")
     return refused("its algorithm is " + inQuotes(algorithm) + "; RS256 and ES256 are taken");
   if (reader.has("crit")) return refused("it has extensions that must be understood");
+  if (reader.has("typ")) {
+    // RFC 8725 3.11: a token that was issued for something else than to say who somebody is, says so here.
+    KILN_ASSIGN(const std::string type, reader.string("typ"));
+    if (type.size() != 3 || (type[0] | 32) != 'j' || (type[1] | 32) != 'w' || (type[2] | 32) != 't')
+      return refused("its type is " + inQuotes(type) + " and not \"JWT\"");
+  }
   if (reader.has("kid")) {
     KILN_ASSIGN(header.keyId, reader.string("kid"));
   }
@@ -63,10 +69,18 @@ struct Claims {
   std::string issuer, subject;
   std::vector<std::string> audiences;
   TimePoint expires, notBefore;
+  std::map<std::string, std::string> texts;
 };
 
-Result<Claims> readClaims(const Json& json) {
+// A time of the claims, in whole seconds; the epoch where there is none.
+Result<TimePoint> timeOr(ObjectReader& reader, const char* name) {
   constexpr std::int64_t kLatest = 253'402'300'799;  // of the year 9999
+  if (!reader.has(name)) return TimePoint();
+  KILN_ASSIGN(const std::int64_t seconds, reader.integer(name, 0, kLatest));
+  return TimePoint(std::chrono::seconds(seconds));
+}
+
+Result<Claims> readClaims(const Json& json) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "claims"));
   Claims claims;
   KILN_ASSIGN(claims.issuer, reader.string("iss"));
@@ -81,13 +95,38 @@ Result<Claims> readClaims(const Json& json) {
   } else {
     KILN_ASSIGN(claims.audiences, reader.strings("aud"));
   }
-  KILN_ASSIGN(const std::int64_t expires, reader.integer("exp", 0, kLatest));
-  claims.expires = TimePoint(std::chrono::seconds(expires));
-  if (reader.has("nbf")) {
-    KILN_ASSIGN(const std::int64_t notBefore, reader.integer("nbf", 0, kLatest));
-    claims.notBefore = TimePoint(std::chrono::seconds(notBefore));
-  }
+  KILN_TRY(reader.any("exp"));
+  KILN_ASSIGN(claims.expires, timeOr(reader, "exp"));
+  KILN_ASSIGN(const TimePoint notBefore, timeOr(reader, "nbf"));
+  KILN_ASSIGN(const TimePoint issued, timeOr(reader, "iat"));
+  claims.notBefore = std::max(notBefore, issued);
+  for (const auto& [name, value] : json.items())
+    if (value.is_string()) claims.texts.emplace(name, value.get<std::string>());
   return claims;
+}
+
+// Whether it is for this farm, and now.
+Status judge(const Claims& claims, const TokenIssuer& issuer, TimePoint now) {
+  const bool meant = std::ranges::any_of(claims.audiences, [&](const std::string& audience) {
+    return std::ranges::find(issuer.audiences, audience) != issuer.audiences.end();
+  });
+  if (!meant)
+    return refused("it is not meant for this farm, whose audience is " + inQuotes(issuer.audiences.front()));
+  if (now >= claims.expires + kTokenLeeway) return refused("it expired at " + rfc3339(claims.expires));
+  if (now + kTokenLeeway < claims.notBefore)
+    return refused("it is not valid before " + rfc3339(claims.notBefore));
+  return {};
+}
+
+Result<const TokenIssuer*> issuerOf(const Claims& claims, std::span<const TokenIssuer> issuers) {
+  const auto issuer = std::ranges::find(issuers, claims.issuer, &TokenIssuer::issuer);
+  if (issuer == issuers.end())
+    return refused("its issuer " + inQuotes(claims.issuer) + " is not one of this farm's");
+  return &*issuer;
+}
+
+TokenHolder holderOf(Claims claims) {
+  return {std::move(claims.issuer), std::move(claims.subject), std::move(claims.texts)};
 }
 
 // r and s as the ASN.1 that OpenSSL verifies; "" if that cannot be.
@@ -123,33 +162,79 @@ bool signedBy(const JsonWebKey& key, std::string_view text, const std::string& s
   return good;
 }
 
-}  // namespace
+bool fits(const JsonWebKey& key, const Header& header) {
+  return key.algorithm == header.algorithm && (header.keyId.empty() || key.id == header.keyId);
+}
 
-Result<TokenHolder> verifyToken(std::string_view token, std::span<const TokenIssuer> issuers, TimePoint now) {
+bool hasKeyFor(const KeySet& keys, const Header& header) {
+  return keys && std::ranges::any_of(*keys, [&](const JsonWebKey& key) { return fits(key, header); });
+}
+
+// Keys are asked for anew only for a token that is all right but for the key that it names: everybody may
+// invent such a name.
+Result<KeySet> keysFor(const TokenIssuer& issuer, const Header& header, bool elseGood, KeySource* discovered) {
+  if (!issuer.discovery || !discovered)
+    return std::make_shared<const std::vector<JsonWebKey>>(issuer.keys);
+  KeySet keys = discovered->known(issuer.issuer);
+  if (elseGood && !hasKeyFor(keys, header)) keys = discovered->refreshed(issuer.issuer);
+  if (!keys)
+    return fail(Code::kUnavailable, "token: the keys of " + inQuotes(issuer.issuer) +
+                                        " could not be fetched; the coordinator's log says why");
+  return keys;
+}
+
+struct ReadToken {
+  Parts parts;
+  Header header;
+  Claims claims;
+};
+
+Result<ReadToken> readToken(std::string_view token) {
   KILN_ASSIGN(const Parts parts, split(token));
   KILN_ASSIGN(const Json headerJson, decode(parts.header, "its header"));
   KILN_ASSIGN(const Json claimsJson, decode(parts.claims, "its claims"));
-  const auto header = readHeader(headerJson);
+  auto header = readHeader(headerJson);
   if (!header) return fail(Code::kUnauthenticated, header.error().message);
-  const auto claims = readClaims(claimsJson);
+  auto claims = readClaims(claimsJson);
   if (!claims) return refused(claims.error().message);
-  const auto signature = fromBase64Url(parts.signature);
-  if (!signature) return refused("its signature is not base64url");
+  return ReadToken{parts, std::move(*header), std::move(*claims)};
+}
 
-  const auto issuer = std::ranges::find(issuers, claims->issuer, &TokenIssuer::issuer);
-  if (issuer == issuers.end())
-    return refused("its issuer " + inQuotes(claims->issuer) + " is not one of this farm's");
-  const bool good = std::ranges::any_of(issuer->keys, [&](const JsonWebKey& key) {
-    return key.algorithm == header->algorithm && (header->keyId.empty() || key.id == header->keyId) &&
-           signedBy(key, parts.signedText, *signature);
+}  // namespace
+
+Result<TokenHolder> verifyToken(std::string_view token, std::span<const TokenIssuer> issuers, TimePoint now,
+                                KeySource* discovered) {
+  KILN_ASSIGN(ReadToken read, readToken(token));
+  const auto signature = fromBase64Url(read.parts.signature);
+  if (!signature) return refused("its signature is not base64url");
+  KILN_ASSIGN(const TokenIssuer* issuer, issuerOf(read.claims, issuers));
+  const Status judged = judge(read.claims, *issuer, now);
+  const auto keys = keysFor(*issuer, read.header, judged.has_value(), discovered);
+  if (!keys) return fail(judged ? keys.error() : judged.error());
+  const bool good = std::ranges::any_of(**keys, [&](const JsonWebKey& key) {
+    return fits(key, read.header) && signedBy(key, read.parts.signedText, *signature);
   });
   if (!good) return refused("no key of " + inQuotes(issuer->issuer) + " that this farm knows signed it");
-  if (std::ranges::find(claims->audiences, issuer->audience) == claims->audiences.end())
-    return refused("it is not meant for this farm, whose audience is " + inQuotes(issuer->audience));
-  if (now >= claims->expires + kTokenLeeway) return refused("it expired at " + rfc3339(claims->expires));
-  if (now + kTokenLeeway < claims->notBefore)
-    return refused("it is not valid before " + rfc3339(claims->notBefore));
-  return TokenHolder{claims->issuer, claims->subject};
+  KILN_TRY(judged);
+  return holderOf(std::move(read.claims));
+}
+
+Result<TokenHolder> readUnprovenToken(std::string_view token, std::span<const TokenIssuer> issuers,
+                                      TimePoint now) {
+  KILN_ASSIGN(ReadToken read, readToken(token));
+  KILN_ASSIGN(const TokenIssuer* issuer, issuerOf(read.claims, issuers));
+  KILN_TRY(judge(read.claims, *issuer, now));
+  return holderOf(std::move(read.claims));
+}
+
+Result<TokenHolder> readClaimsAlone(std::string_view text, std::span<const TokenIssuer> issuers,
+                                    TimePoint now) {
+  KILN_ASSIGN(const Json json, parseJson(text, {.bytes = kMaxTokenBytes, .depth = 16}));
+  auto claims = readClaims(json);
+  if (!claims) return refused(claims.error().message);
+  KILN_ASSIGN(const TokenIssuer* issuer, issuerOf(*claims, issuers));
+  KILN_TRY(judge(*claims, *issuer, now));
+  return holderOf(std::move(*claims));
 }
 
 }  // namespace kiln::access

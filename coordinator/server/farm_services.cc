@@ -6,6 +6,7 @@
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/logged_recalls.h"
 #include "coordinator/recall/recall_logger.h"
+#include "coordinator/server/issuer_metrics.h"
 #include "storage/postgres/conninfo.h"
 #include "storage/postgres/pool_metrics.h"
 #include "storage/telemetry/host_metrics.h"
@@ -77,7 +78,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
       knownResults_(farm_.stores, executedResults_),
       actionCache_(farm_.stores, knownResults_, {pool_, clock_, *farm_.leasing.quotas}),
       executions_(farm_.planning, farm_.admissions, farm_.leasing, farm_.observers, driver_, knownResults_),
-      gate_(clock_, inputs_.workerAuthority, inputs_.access),
+      gate_(clock_, inputs_.workerAuthority, inputs_.access, &issuerKeys_),
       reapiGate_(access::Gate::ofLoopback(clock_, inputs_.workerAuthority)),
       calls_(steady_, {}, callEnded()),
       reapiCalls_(steady_, {}, callEnded()),
@@ -94,6 +95,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
   if (!onDisk.empty()) telemetry::addDiskMetrics(*registry_, "store", onDisk);
   postgres::addPoolMetrics(*registry_, pool_);
   addCallMetrics(*registry_, calls_);
+  addIssuerMetrics(*registry_, issuerKeys_);
   farm_.admissions.trustRoot = options.trustRoot;
   if (!options.logTiles.empty() && !options.trustRoot.empty())
     farm_.recalls.logged = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);

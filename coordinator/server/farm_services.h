@@ -110,6 +110,7 @@ class FarmServices {
   service::ActionCacheService actionCache_;
   service::CapabilitiesService capabilities_;
   service::ExecutionService executions_;
+  access::DiscoveredKeys issuerKeys_{steady_};
   access::Gate gate_;
   std::unique_ptr<access::Gate> reapiGate_;
   CallWatch calls_, reapiCalls_;

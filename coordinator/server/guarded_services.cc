@@ -1,5 +1,7 @@
 #include "coordinator/server/guarded_services.h"
 
+#include "coordinator/farm/log.h"
+
 namespace kiln::server {
 
 using grpc::ServerContext;
@@ -8,7 +10,20 @@ grpc::Status GuardedJobs::SubmitJob(ServerContext* context, const v1::SubmitJobR
                                     v1::Job* response) {
   if (const Status status = admit(*context, "SubmitJob", request->instance()); !status) return toGrpc(status);
   const auto who = door_.gate.identify(door_.credentials(*context));
-  return who ? jobs_.submit(*context, *request, *response, access::describe(*who)) : toGrpc(who.error());
+  if (!who) return toGrpc(who.error());
+  const grpc::Status status = jobs_.submit(*context, *request, *response, access::describe(*who));
+  if (status.ok()) tellGrant(*context, *who, *request, *response);
+  return status;
+}
+
+// For the record, and for the caller, who may know what let him in.
+void GuardedJobs::tellGrant(ServerContext& context, const access::Identity& who,
+                            const v1::SubmitJobRequest& request, const v1::Job& job) const {
+  const std::string grant = door_.gate.grantFor(who, "kiln.v1.JobService/SubmitJob", request.instance());
+  if (grant.empty()) return;
+  context.AddTrailingMetadata("kiln-grant", grant);
+  service::logInfo("job admitted by a grant",
+                   {{"job", job.id()}, {"submitter", access::describe(who)}, {"grant", grant}});
 }
 
 grpc::ServerUnaryReactor* GuardedWorkers::Synchronize(grpc::CallbackServerContext* context,

@@ -20,6 +20,9 @@ class GuardedJobs final : public GuardedJobService {
                          v1::Job* response) override;
 
  private:
+  void tellGrant(grpc::ServerContext& context, const access::Identity& who,
+                 const v1::SubmitJobRequest& request, const v1::Job& job) const;
+
   service::JobService& jobs_;
 };
 

@@ -93,6 +93,18 @@ tl::unexpected<Error> failed(const std::string& url, CURLcode code, const char* 
   return fail(Code::kUnavailable, url + ": " + printable(detail));
 }
 
+// libcurl asks about once a second, also while nothing comes.
+int mustEnd(void* stop, curl_off_t, curl_off_t, curl_off_t, curl_off_t) {
+  return static_cast<const std::stop_token*>(stop)->stop_requested() ? 1 : 0;
+}
+
+void setStop(CURL* curl, const std::stop_token& stop) {
+  if (!stop.stop_possible()) return;
+  curl_easy_setopt(curl, CURLOPT_XFERINFOFUNCTION, mustEnd);
+  curl_easy_setopt(curl, CURLOPT_XFERINFODATA, &stop);
+  curl_easy_setopt(curl, CURLOPT_NOPROGRESS, 0L);
+}
+
 // A whole answer within ten seconds, or, into a sink, one that goes on.
 void setPatience(CURL* curl, bool streaming) {
   curl_easy_setopt(curl, streaming ? CURLOPT_CONNECTTIMEOUT : CURLOPT_TIMEOUT, 10L);
@@ -102,7 +114,7 @@ void setPatience(CURL* curl, bool streaming) {
 }
 
 Result<HttpAnswer> perform(const std::string& url, const std::string* post, Body body,
-                           const HttpCredentials& credentials) {
+                           const HttpCredentials& credentials, const std::stop_token& stop = {}) {
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
   const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(), curl_easy_cleanup);
   if (ready != CURLE_OK || !curl) return fail(Code::kInternal, "libcurl does not start");
@@ -114,6 +126,7 @@ Result<HttpAnswer> perform(const std::string& url, const std::string* post, Body
   curl_easy_setopt(curl.get(), CURLOPT_PROXY, "");
   curl_easy_setopt(curl.get(), CURLOPT_NOSIGNAL, 1L);
   setPatience(curl.get(), body.sink != nullptr);
+  setStop(curl.get(), stop);
   curl_easy_setopt(curl.get(), CURLOPT_WRITEFUNCTION, take);
   curl_easy_setopt(curl.get(), CURLOPT_WRITEDATA, &body);
   if (url.starts_with("https:")) KILN_TRY(setCredentials(curl.get(), credentials));
@@ -133,8 +146,9 @@ Result<HttpAnswer> perform(const std::string& url, const std::string* post, Body
 
 }  // namespace
 
-Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit, const HttpCredentials& credentials) {
-  return perform(url, nullptr, {.limit = limit}, credentials);
+Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit, const HttpCredentials& credentials,
+                           const std::stop_token& stop) {
+  return perform(url, nullptr, {.limit = limit}, credentials, stop);
 }
 
 Result<HttpAnswer> httpPost(const std::string& url, const std::string& body, std::size_t limit) {

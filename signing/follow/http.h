@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <stop_token>
 #include <string>
 
 #include "manifest/base/digest.h"
@@ -27,9 +28,10 @@ struct HttpCredentials {
 
 // kUnavailable if nobody answers within 10 s or with another certificate; kResourceExhausted if the body is
 // longer than `limit`; of the credentials kInvalidArgument for what is no PEM, and errors of reading, which
-// name the file. Any status is an answer. Thread safe.
-Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit,
-                           const HttpCredentials& credentials = {});
+// name the file. Any status is an answer. Thread safe. Once `stop` is asked for, kUnavailable within a second or
+// so.
+Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit, const HttpCredentials& credentials = {},
+                           const std::stop_token& stop = {});
 Result<HttpAnswer> httpPost(const std::string& url, const std::string& body, std::size_t limit);
 // As httpGet, but the body of an answer with status 200 goes to `sink` as it comes, however long: an error of
 // the sink ends the transfer and is returned. Of any other answer the body is kept, 64 KiB of it at most.

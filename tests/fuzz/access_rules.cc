@@ -6,9 +6,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   const std::string text(reinterpret_cast<const char*>(data), size);
   // The document names files; whatever it names holds the document.
   const auto rules =
-      AccessRules::parse(text, [&](const std::string&) { return kiln::Result<std::string>(text); });
+      AccessRules::parse(text, {.read = [&](const std::string&) { return kiln::Result<std::string>(text); }});
   if (rules) {
-    (void)rules->rolesOf(TokenHolder{"i", text.substr(0, 64)}, "a");
+    const TokenHolder holder{"i", text.substr(0, 64), {{"repository", text.substr(0, 2000)}}};
+    (void)rules->rolesOf(holder, "a");
+    (void)rules->explain(holder);
     (void)rules->instancesOf(WorkerHolder{"w", "o", ""}, Role::kWorker);
   }
   return 0;

@@ -96,7 +96,7 @@ std::vector<Reader> jsonReaders() {
   add("access.jwks.json", [](const std::string& text) { return access::parseJsonWebKeys(text); });
   add("access.json", [](const std::string& text) {
     return access::AccessRules::parse(
-        text, [](const std::string& path) { return Result<std::string>(golden(path)); });
+        text, {.read = [](const std::string& path) { return Result<std::string>(golden(path)); }});
   });
   const PrivateKey key = PrivateKey::create().value();
   const auto envelope = signEnvelope(kInTotoPayload, golden("provenance.json"), key)->toJson().dump();

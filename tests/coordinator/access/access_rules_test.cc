@@ -35,7 +35,7 @@ Json document() {
 }
 
 AccessRules rules() {
-  return AccessRules::parse(document().dump(), keySet).value();
+  return AccessRules::parse(document().dump(), {.read = keySet}).value();
 }
 
 TEST(AccessRules, EachKindOfCallerGetsWhatItWasGranted) {
@@ -75,7 +75,7 @@ TEST(AccessRules, InstancesOfAWorker) {
 }
 
 void expectRefused(const Json& json, const std::string& why) {
-  const auto parsed = AccessRules::parse(json.dump(), keySet);
+  const auto parsed = AccessRules::parse(json.dump(), {.read = keySet});
   ASSERT_FALSE(parsed) << why;
   EXPECT_THAT(parsed.error().message, HasSubstr(why));
 }
@@ -106,6 +106,132 @@ TEST(AccessRules, BadFilesAreRefusedWithThePlace) {
   Json twice = document();
   twice["tokenIssuers"].push_back(twice["tokenIssuers"][0]);
   expectRefused(twice, "is there twice");
+}
+
+AccessRules withToken(const Json& token, const char* name = nullptr) {
+  Json json = document();
+  json["grants"][3]["token"] = token;
+  if (name) json["grants"][3]["name"] = name;
+  return AccessRules::parse(json.dump(), {.read = keySet}).value();
+}
+
+TEST(AccessRules, AllConditionsOnClaimsMustHold) {
+  const AccessRules r = withToken({{"issuer", "https://ci.example.org"},
+                                   {"claims",
+                                    {{"repository", "acme/model"},
+                                     {"ref", "refs/heads/release-*"},
+                                     {"environment", "*"}}}},
+                                  "releases");
+  TokenHolder who{"https://ci.example.org",
+                  "anything",
+                  {{"repository", "acme/model"}, {"ref", "refs/heads/release-2"}, {"environment", "prod"}}};
+  EXPECT_EQ(r.rolesOf(who, "a"), Roles{Role::kSubmitter});
+  EXPECT_TRUE(r.rolesOf(who, "b").empty());
+  EXPECT_EQ(r.grantFor(who, {Role::kSubmitter, Role::kAdmin}, "a"), "releases");
+  EXPECT_EQ(r.grantFor(who, {Role::kAdmin}, "a"), "");
+  EXPECT_THAT(r.instancesOf(who).names, ElementsAre("a"));
+  const auto unmetOf = [&](const char* claim, const std::string& value) {
+    TokenHolder other = who;
+    other.claims[claim] = value;
+    EXPECT_TRUE(r.rolesOf(other, "a").empty()) << claim << value;
+    EXPECT_TRUE(r.rolesAnywhere(other).empty()) << claim << value;
+    EXPECT_TRUE(r.instancesOf(other).empty()) << claim << value;
+    const auto verdicts = r.explain(other);
+    return verdicts.size() == 1 ? verdicts[0].grant->name + ": " + verdicts[0].unmet : "";
+  };
+  EXPECT_EQ(unmetOf("ref", "refs/heads/main"),
+            "releases: ref is \"refs/heads/main\" and not \"refs/heads/release-*\"");
+  EXPECT_THAT(unmetOf("repository", "acme/model2"), HasSubstr("repository is"));
+  EXPECT_THAT(unmetOf("repository", "Acme/model"), HasSubstr("repository is"));
+  // What would write on a terminal or into a log is met by nothing, and shown as nothing.
+  for (const char* hostile : {"refs/heads/release-\x1b[2J", "refs/heads/release-\n", "refs/heads/release-\u202e"})
+    EXPECT_EQ(unmetOf("ref", hostile), "releases: ref has a control character, or one that cannot be seen");
+  EXPECT_THAT(unmetOf("ref", "refs/heads/release-" + std::string(1024, 'x')), HasSubstr("longer than 1024"));
+  // Missing is not empty, and not "*" either.
+  TokenHolder without = who;
+  without.claims.erase("environment");
+  EXPECT_TRUE(r.rolesOf(without, "a").empty());
+  EXPECT_EQ(r.explain(without)[0].unmet, "the token has no claim environment that is a text");
+  EXPECT_TRUE(r.explain({"https://other.example.org", "x", who.claims}).empty());
+}
+
+TEST(AccessRules, SubjectAndClaimsHoldTogether) {
+  const AccessRules r = withToken({{"issuer", "https://ci.example.org"},
+                                   {"subject", "repo:acme/*"},
+                                   {"claims", {{"ref", "refs/heads/main"}}}});
+  const std::map<std::string, std::string> onMain{{"ref", "refs/heads/main"}};
+  EXPECT_FALSE(r.rolesOf(TokenHolder{"https://ci.example.org", "repo:acme/m", onMain}, "a").empty());
+  EXPECT_TRUE(r.rolesOf(TokenHolder{"https://ci.example.org", "repo:evil/m", onMain}, "a").empty());
+  EXPECT_TRUE(r.rolesOf(TokenHolder{"https://ci.example.org", "repo:acme/m"}, "a").empty());
+  EXPECT_EQ(r.explain({"https://ci.example.org", "repo:evil/m", onMain})[0].unmet,
+            "the subject is \"repo:evil/m\" and not \"repo:acme/*\"");
+  EXPECT_EQ(r.explain({"https://ci.example.org", "x"})[0].grant->name, "grants[3]");
+}
+
+// On an issuer that serves everybody, a branch and an environment are words that anybody may choose.
+TEST(AccessRules, ClaimsMustSayWhoseTheyAre) {
+  const auto with = [](const Json& claims) {
+    Json json = document();
+    json["grants"][3]["token"] = {{"issuer", "https://ci.example.org"}, {"claims", claims}};
+    return json;
+  };
+  const char* whose = "must say whose pipelines are meant";
+  expectRefused(with({{"ref", "refs/heads/main"}}), whose);
+  expectRefused(with({{"environment", "prod"}, {"actor", "alice"}}), whose);
+  for (const char* pattern : {"*", "acme*", "*/model", "/*"}) expectRefused(with({{"repository", pattern}}), whose);
+  for (const char* pattern : {"acme/model", "acme/*", "acme/model-*"})
+    EXPECT_TRUE(AccessRules::parse(with({{"repository", pattern}}).dump(), {.read = keySet})) << pattern;
+  EXPECT_TRUE(AccessRules::parse(with({{"repository_owner_id", "4711"}}).dump(), {.read = keySet}));
+  EXPECT_TRUE(AccessRules::parse(with({{"project_path", "acme/model"}}).dump(), {.read = keySet}));
+  expectRefused(with(Json::object()), "must have 1 to 16 claims");
+  expectRefused(with({{"sub", "x"}}), "is judged for every token");
+  expectRefused(with({{"aud", "x"}}), "is judged for every token");
+  expectRefused(with({{"repository_id", 4711}}), "grants[3].token.claims.repository_id");
+  expectRefused(with({{"repository", ""}}), "must have 1 to 512 bytes");
+  expectRefused(with({{"repository", std::string(513, 'x')}}), "must have 1 to 512 bytes");
+  expectRefused(with({{std::string(129, 'x'), "x"}}), "is no name of a claim");
+  Json many = Json::object();
+  for (int i = 0; i < 17; ++i) many["c" + std::to_string(i)] = "x";
+  expectRefused(with(many), "must have 1 to 16 claims");
+  Json named = document();
+  named["grants"][0]["name"] = "two words";
+  expectRefused(named, "grants[0].name");
+}
+
+TEST(AccessRules, DiscoveryWantsAnAddress) {
+  const auto with = [](const std::string& issuer, const Json& discovery) {
+    Json json = document();
+    json["grants"].erase(3);
+    json["tokenIssuers"][0] = {{"issuer", issuer}, {"audience", {"a", "b"}}, {"discovery", discovery}};
+    return json;
+  };
+  const auto good = AccessRules::parse(with("https://ci.example.org/x", Json::object()).dump(), {.read = keySet});
+  ASSERT_TRUE(good) << good.error().message;
+  EXPECT_THAT(good->tokenIssuers()[0].audiences, ElementsAre("a", "b"));
+  EXPECT_FALSE(good->tokenIssuers()[0].discovery->loopbackHttp);
+  for (const char* bad : {"http://ci.example.org", "http://127.0.0.1:1", "ftp://ci.example.org", "ci.example.org",
+                          "https://user@ci.example.org", "https://user:x@ci.example.org", "https://ci.example.org#x",
+                          "https://ci.example.org?x", "https://", "https://ci.example.org/\n",
+                          "https://ci.example.org\\@evil.example.org", "file:///etc/passwd"})
+    expectRefused(with(bad, Json::object()), "access.tokenIssuers[0].issuer");
+  const Json plain{{"loopbackHttp", true}};
+  EXPECT_TRUE(AccessRules::parse(with("http://127.0.0.1:9400", plain).dump(), {.read = keySet}));
+  expectRefused(with("http://127.0.0.1.evil.example.org", plain), "http on a loopback host");
+  expectRefused(with("https://ci.example.org", {{"ca", "missing.pem"}}), "missing.pem: no such file");
+  expectRefused(with("https://ci.example.org", {{"more", 1}}), "discovery.more");
+  Json both = with("https://ci.example.org", Json::object());
+  both["tokenIssuers"][0]["jwks"] = "ci.jwks.json";
+  expectRefused(both, "or discovery must be there, and one alone");
+  Json many = with("https://ci.example.org", Json::object());
+  for (int i = 0; i < 16; ++i) {
+    Json one = many["tokenIssuers"][0];
+    one["issuer"] = "https://ci" + std::to_string(i) + ".example.org";
+    many["tokenIssuers"].push_back(one);
+  }
+  expectRefused(many, "there may be 16");
+  Json audience = with("https://ci.example.org", Json::object());
+  audience["tokenIssuers"][0]["audience"] = Json::array();
+  expectRefused(audience, "must have 1 to 8 audiences");
 }
 
 TEST(AccessRules, GoldenFileIsRead) {

@@ -9,7 +9,9 @@
 namespace kiln::access {
 namespace {
 
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 using testing_support::toBase64Url;
 using testing_support::TokenFactory;
 
@@ -44,7 +46,7 @@ class TokenTest : public ::testing::TestWithParam<const char*> {
 
   testing_support::ManualClock clock_;
   TokenFactory factory_{GetParam()};
-  std::vector<TokenIssuer> issuers_{{kIssuer, "kiln", parseJsonWebKeys(factory_.jwks()).value()}};
+  std::vector<TokenIssuer> issuers_{{kIssuer, {"kiln"}, parseJsonWebKeys(factory_.jwks()).value()}};
 };
 
 INSTANTIATE_TEST_SUITE_P(Algorithms, TokenTest, ::testing::Values("RS256", "ES256"),
@@ -53,7 +55,11 @@ INSTANTIATE_TEST_SUITE_P(Algorithms, TokenTest, ::testing::Values("RS256", "ES25
 TEST_P(TokenTest, SaysWhoCalls) {
   const auto holder = verify(factory_.token(claims()));
   ASSERT_TRUE(holder) << holder.error().message;
-  EXPECT_EQ(*holder, (TokenHolder{kIssuer, "repo:acme/model:ref:refs/heads/main"}));
+  EXPECT_EQ(holder->issuer, kIssuer);
+  EXPECT_EQ(holder->subject, "repo:acme/model:ref:refs/heads/main");
+  // Claims of another kind than text are not kept: a grant cannot ask for them.
+  EXPECT_THAT(holder->claims, Contains(Pair("aud", "kiln")));
+  EXPECT_FALSE(holder->claims.contains("ratio") || holder->claims.contains("exp"));
   Json several = claims();
   several["aud"] = {"other", "kiln"};
   EXPECT_TRUE(verify(factory_.token(several)));
@@ -92,6 +98,91 @@ TEST_P(TokenTest, TimesAreJudgedByTheInjectedClock) {
   expectRefused(token, "it expired at");
 }
 
+// RFC 8725 3.11: a token of another kind, signed by the same keys, is no proof of who calls.
+TEST_P(TokenTest, TokensOfOtherTypesAreRefused) {
+  for (const char* type : {"jwt", "JWT", "Jwt"})
+    EXPECT_TRUE(verify(factory_.token(Json{{"alg", GetParam()}, {"typ", type}}, claims()))) << type;
+  for (const char* type : {"at+jwt", "logout+jwt", "dpop+jwt", "JWE", ""})
+    expectRefused(factory_.token(Json{{"alg", GetParam()}, {"typ", type}}, claims()), "its type is");
+  expectRefused(factory_.token(Json{{"alg", GetParam()}, {"typ", 1}}, claims()), "header.typ");
+}
+
+TEST_P(TokenTest, NothingIsThereTwice) {
+  const std::string header = std::string(R"({"alg":")") + GetParam() + R"(","kid":"k1","alg":"none"})";
+  expectRefused(toBase64Url(header) + "." + toBase64Url(claims().dump()) + ".AA", "its header is not");
+  std::string twice = claims().dump();
+  twice.insert(1, R"("sub":"repo:acme/other",)");
+  expectRefused(toBase64Url(Json{{"alg", GetParam()}}.dump()) + "." + toBase64Url(twice) + ".AA",
+                "its claims is not");
+}
+
+TEST_P(TokenTest, ATokenOfTheFutureIsRefused) {
+  expectRefused("iat", seconds(std::chrono::seconds(61)), "is not valid before");
+  expectRefused("iat", "now", "claims.iat");
+  Json soon = claims();
+  soon["iat"] = seconds(std::chrono::seconds(60));
+  EXPECT_TRUE(verify(factory_.token(soon))) << "within the leeway";
+}
+
+TEST_P(TokenTest, OneOfSeveralAudiencesWillDo) {
+  issuers_[0].audiences = {"kiln", "https://farm.example.org"};
+  Json other = claims();
+  other["aud"] = "https://farm.example.org";
+  EXPECT_TRUE(verify(factory_.token(other)));
+  expectRefused("aud", "https://farm.example.org/", "is not meant for this farm");
+}
+
+// As an issuer's that are fetched: which of them is asked for when.
+struct CountedKeys final : KeySource {
+  KeySet now, later;
+  int refreshes = 0;
+  KeySet known(const std::string&) const override { return now; }
+  KeySet refreshed(const std::string&) override {
+    ++refreshes;
+    if (later) now = later;
+    return now;
+  }
+};
+
+TEST_P(TokenTest, AnUnknownKeyIsAskedForOnce) {
+  issuers_[0].keys.clear();
+  issuers_[0].discovery.emplace();
+  CountedKeys source;
+  const auto set = [](const TokenFactory& of) {
+    return std::make_shared<const std::vector<JsonWebKey>>(parseJsonWebKeys(of.jwks()).value());
+  };
+  const auto verifyNow = [&](const std::string& token) {
+    return verifyToken(token, issuers_, clock_.now(), &source);
+  };
+  const auto away = verifyNow(factory_.token(claims()));
+  ASSERT_FALSE(away);
+  EXPECT_EQ(away.error().code, Code::kUnavailable) << "nothing is wrong with the token";
+  source.later = set(factory_);
+  EXPECT_TRUE(verifyNow(factory_.token(claims())));
+  EXPECT_EQ(source.refreshes, 2);
+  EXPECT_TRUE(verifyNow(factory_.token(claims())));
+  EXPECT_EQ(source.refreshes, 2) << "known by now";
+
+  // The issuer has another key; with the old one nobody comes in any more.
+  const TokenFactory next(GetParam(), "k2");
+  source.later = set(next);
+  EXPECT_TRUE(verifyNow(next.token(claims())));
+  EXPECT_EQ(source.refreshes, 3);
+  source.later = nullptr;
+  EXPECT_FALSE(verifyNow(factory_.token(claims())));
+  EXPECT_EQ(source.refreshes, 4);
+
+  // What is refused anyway brings no fetch about, and neither does a false signature under a known name.
+  Json late = claims(), elsewhere = claims();
+  late["exp"] = seconds(-std::chrono::hours(1));
+  elsewhere["aud"] = "other";
+  const TokenFactory stranger(GetParam(), "k3"), forger(GetParam(), "k2");
+  EXPECT_FALSE(verifyNow(stranger.token(late)));
+  EXPECT_FALSE(verifyNow(stranger.token(elsewhere)));
+  EXPECT_FALSE(verifyNow(forger.token(claims())));
+  EXPECT_EQ(source.refreshes, 4);
+}
+
 TEST_P(TokenTest, OtherAlgorithmsAreRefused) {
   for (const char* algorithm : {"none", "None", "HS256", "HS512", "RS512", "PS256", "EdDSA", ""})
     expectRefused(factory_.token(Json{{"alg", algorithm}}, claims()), "RS256 and ES256 are taken");
@@ -109,11 +200,12 @@ TEST_P(TokenTest, OnlyKnownKeysOfTheIssuerCount) {
   expectRefused(stranger.token(claims()), "no key of");
   // A key inside the token is not looked at.
   Json header{
-      {"alg", GetParam()}, {"kid", "k1"}, {"jwk", stranger.jwk()}, {"jku", "https://evil.example.org"}};
+      {"alg", GetParam()}, {"kid", "k1"}, {"jwk", stranger.jwk()}, {"jku", "https://evil.example.org"},
+      {"x5u", "https://evil.example.org"}, {"x5c", {"MIIB"}}};
   expectRefused(stranger.token(header, claims()), "no key of");
   expectRefused(factory_.token(Json{{"alg", GetParam()}, {"kid", "k2"}}, claims()), "no key of");
   // Another issuer's key does not speak for this one.
-  issuers_.push_back({"https://other.example.org", "kiln", parseJsonWebKeys(stranger.jwks()).value()});
+  issuers_.push_back({"https://other.example.org", {"kiln"}, parseJsonWebKeys(stranger.jwks()).value()});
   expectRefused(stranger.token(claims()), "no key of");
 }
 
@@ -147,6 +239,14 @@ TEST(JsonWebKeys, WhatIsNotForUsIsPassedOver) {
   EXPECT_EQ((*keys)[0].id, "r");
   EXPECT_EQ((*keys)[1].id, "e");
   EXPECT_FALSE(parseJsonWebKeys(Json{{"keys", {forEncryption}}}.dump()));
+}
+
+TEST(JsonWebKeys, BadExponentsAreRefused) {
+  Json key = TokenFactory("RS256").jwk();
+  for (const char* exponent : {"AQ", "Ag", "AAAA"}) {  // 1, 2, 0
+    key["e"] = exponent;
+    EXPECT_FALSE(parseJsonWebKeys(Json{{"keys", {key}}}.dump())) << exponent;
+  }
 }
 
 TEST(JsonWebKeys, BadKeysAreRefused) {
