@@ -11,8 +11,10 @@
 namespace {
 
 int run(int argc, char** argv) {
-  if (argc > 1 && std::string_view(argv[1]) == "check-access")
+  if (argc > 1 && std::string_view(argv[1]) == "check-access") {
+    kiln::logging::start("kiln-coordinator");
     return kiln::server::checkAccess(argc - 1, argv + 1, kiln::SystemClock());
+  }
   kiln::server::Options options;
   if (auto exit = kiln::server::readCommandLine(argc, argv, options)) return *exit;
   kiln::logging::start("kiln-coordinator", kiln::logging::formatNamed(options.logFormat));
