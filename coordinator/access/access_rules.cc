@@ -148,9 +148,8 @@ bool isFor(const Grant& grant, const Identity& who) {
 }
 
 bool isIn(const Grant& grant, std::string_view instance) {
-  return std::ranges::any_of(grant.instances, [&](const std::string& name) {
-    return name == kEveryInstance || name == instance;
-  });
+  return std::ranges::any_of(
+      grant.instances, [&](const std::string& name) { return name == kEveryInstance || name == instance; });
 }
 
 }  // namespace
@@ -168,8 +167,9 @@ Result<AccessRules> AccessRules::parse(std::string_view text, const NamedFiles& 
         rules.tokenIssuers_.end())
       return badMember(entry.path("issuer"), "is there twice");
     rules.tokenIssuers_.push_back(std::move(issuer));
-    if (std::ranges::count_if(rules.tokenIssuers_, [](const TokenIssuer& one) { return one.discovery.has_value(); }) >
-        static_cast<std::ptrdiff_t>(kMaxDiscovered))
+    if (std::ranges::count_if(rules.tokenIssuers_, [](const TokenIssuer& one) {
+          return one.discovery.has_value();
+        }) > static_cast<std::ptrdiff_t>(kMaxDiscovered))
       return badMember(entry.path("discovery"), "is that of a seventeenth issuer; there may be 16");
     return {};
   }));
@@ -193,10 +193,10 @@ Result<AccessRules> AccessRules::load(const std::string& path) {
   KILN_ASSIGN(const std::string text, signing::readTrustFile(path, kMaxFileBytes));
   const auto beside = std::filesystem::absolute(path).parent_path();
   const auto pathOf = [&](const std::string& name) { return (beside / name).string(); };
-  auto rules = parse(text, {.read = [&](const std::string& name) {
-                              return signing::readTrustFile(pathOf(name), kMaxKeySetBytes);
-                            },
-                            .path = pathOf});
+  auto rules = parse(
+      text,
+      {.read = [&](const std::string& name) { return signing::readTrustFile(pathOf(name), kMaxKeySetBytes); },
+       .path = pathOf});
   if (!rules) return fail(rules.error().in(path));
   return rules;
 }

@@ -10,18 +10,18 @@
 #include <string_view>
 #include <vector>
 
+#include "coordinator/access/claim_conditions.h"
 #include "coordinator/access/identity.h"
 #include "coordinator/access/roles.h"
-#include "coordinator/access/claim_conditions.h"
 #include "coordinator/access/token_rules.h"
 
 namespace kiln::access {
 
 inline constexpr std::string_view kEveryInstance = "*";
 
-// Whom a grant is for. In a WorkerHolder and in a token's subject '*' stands for any characters, and a subject
-// that is "" is anybody's, whose claims then say who is meant; a CertificateHolder has either its subject or its
-// key, the other is "".
+// Whom a grant is for. In a WorkerHolder and in a token's subject '*' stands for any characters, and a
+// subject that is "" is anybody's, whose claims then say who is meant; a CertificateHolder has either its
+// subject or its key, the other is "".
 struct Grant {
   std::string name;  // its own, or "grants[3]"
   Identity who;

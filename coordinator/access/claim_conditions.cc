@@ -13,9 +13,9 @@ constexpr std::string_view kJudged[] = {"iss", "sub", "aud", "exp", "nbf", "iat"
 
 // Claims of GitHub, GitLab, Buildkite and CircleCI that their issuer gives to one owner alone.
 constexpr std::string_view kOwners[] = {
-    "repository",    "repository_id",  "repository_owner", "repository_owner_id", "job_workflow_ref",
-    "workflow_ref",  "enterprise",     "enterprise_id",    "project_id",          "project_path",
-    "namespace_id",  "namespace_path", "ci_config_ref_uri", "organization_id",    "organization_slug",
+    "repository",    "repository_id",  "repository_owner",  "repository_owner_id", "job_workflow_ref",
+    "workflow_ref",  "enterprise",     "enterprise_id",     "project_id",          "project_path",
+    "namespace_id",  "namespace_path", "ci_config_ref_uri", "organization_id",     "organization_slug",
     "pipeline_slug", "pipeline_id"};
 
 // Whether what comes before the first '*' ends the name of an owner.

@@ -24,8 +24,8 @@ struct ClaimCondition {
 Result<std::vector<ClaimCondition>> readClaimConditions(ObjectReader& token);
 
 // Whether one of them alone says whose pipelines are meant. On an issuer that serves many, such as a public
-// CI system, a branch or an environment is a word that anybody may choose; a repository, a project or an owner
-// is not. The owner must be written out: '*' comes after a '/' or a ':' if at all.
+// CI system, a branch or an environment is a word that anybody may choose; a repository, a project or an
+// owner is not. The owner must be written out: '*' comes after a '/' or a ':' if at all.
 bool nameAnOwner(const std::vector<ClaimCondition>& conditions);
 
 // "" if all of them hold, else what the first that does not lacks, fit for a log and a terminal.

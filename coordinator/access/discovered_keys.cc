@@ -22,8 +22,8 @@ void DiscoveredKeys::follow(std::span<const TokenIssuer> issuers) {
     if (!issuer.discovery) continue;
     const auto same =
         std::ranges::find_if(before, [&](const Followed& one) { return isFollowedAs(*one, issuer); });
-    issuers_.push_back(same != before.end() ? *same
-                                            : std::make_shared<FollowedIssuer>(issuer, clock_, fetch_, times_));
+    issuers_.push_back(
+        same != before.end() ? *same : std::make_shared<FollowedIssuer>(issuer, clock_, fetch_, times_));
   }
 }
 

@@ -38,8 +38,7 @@ Result<std::string> fetchDocument(const std::string& url, std::size_t limit, con
   if (answer.status >= 300 && answer.status < 400)
     return fail(Code::kUnavailable, url + ": redirects elsewhere (HTTP " + std::to_string(answer.status) +
                                         "), which is not followed");
-  if (answer.status != 200)
-    return fail(Code::kUnavailable, url + ": HTTP " + std::to_string(answer.status));
+  if (answer.status != 200) return fail(Code::kUnavailable, url + ": HTTP " + std::to_string(answer.status));
   return std::move(answer.body);
 }
 

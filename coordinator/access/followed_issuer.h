@@ -24,13 +24,14 @@ struct FollowTimes {
 struct FollowedState {
   std::string issuer;
   std::uint64_t fetched = 0, failed = 0;  // fetches that ended
-  std::uint64_t heldBack = 0;  // tokens with unknown keys that were to bring about a fetch, and had come too soon
-  Duration age{-1};            // of the set; negative while there is none
+  std::uint64_t heldBack =
+      0;             // tokens with unknown keys that were to bring about a fetch, and had come too soon
+  Duration age{-1};  // of the set; negative while there is none
 };
 
-// Thread safe. Fetches on a thread of its own, so that a slow issuer holds up nobody but the calls that wait for
-// it, and those for a bounded time. A set takes the place of the one before as a whole: what the issuer has
-// dropped is gone.
+// Thread safe. Fetches on a thread of its own, so that a slow issuer holds up nobody but the calls that wait
+// for it, and those for a bounded time. A set takes the place of the one before as a whole: what the issuer
+// has dropped is gone.
 class FollowedIssuer {
  public:
   // `clock` never goes back (SteadyClock), and outlives it.
@@ -64,7 +65,7 @@ class FollowedIssuer {
                  running_ KILN_GUARDED_BY(mutex_) = false, failing_ KILN_GUARDED_BY(mutex_) = false;
   int waiting_ KILN_GUARDED_BY(mutex_) = 0;
   std::uint64_t fetched_ KILN_GUARDED_BY(mutex_) = 0, failed_ KILN_GUARDED_BY(mutex_) = 0,
-                heldBack_ KILN_GUARDED_BY(mutex_) = 0;
+                         heldBack_ KILN_GUARDED_BY(mutex_) = 0;
   TimePoint began_ KILN_GUARDED_BY(mutex_), readAt_ KILN_GUARDED_BY(mutex_);
   KeySet keys_ KILN_GUARDED_BY(mutex_);
   std::thread thread_;  // last, so that it sees all of the above

@@ -7,8 +7,8 @@
 #include "coordinator/access/peer_address.h"
 #include "coordinator/access/peer_certificate.h"
 #include "manifest/base/printable.h"
-#include "storage/logging/log.h"
 #include "storage/blob/instance_name.h"
+#include "storage/logging/log.h"
 
 namespace kiln::access {
 namespace {

@@ -48,8 +48,8 @@ class Gate {
   void replace(AccessRules rules);
 
   // kUnauthenticated unless one thing shown proves who calls. A token, where there is one, counts rather than
-  // the certificate of the connection. For a token whose key is not known it waits as DiscoveredKeys does, and
-  // is kUnavailable where the issuer's keys are not to be had.
+  // the certificate of the connection. For a token whose key is not known it waits as DiscoveredKeys does,
+  // and is kUnavailable where the issuer's keys are not to be had.
   Result<Identity> identify(const Credentials& shown) const;
 
   // kPermissionDenied unless `rpc`'s row lets the caller do this in `instance`. kInvalidArgument for what no

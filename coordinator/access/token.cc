@@ -172,9 +172,9 @@ bool hasKeyFor(const KeySet& keys, const Header& header) {
 
 // Keys are asked for anew only for a token that is all right but for the key that it names: everybody may
 // invent such a name.
-Result<KeySet> keysFor(const TokenIssuer& issuer, const Header& header, bool elseGood, KeySource* discovered) {
-  if (!issuer.discovery || !discovered)
-    return std::make_shared<const std::vector<JsonWebKey>>(issuer.keys);
+Result<KeySet> keysFor(const TokenIssuer& issuer, const Header& header, bool elseGood,
+                       KeySource* discovered) {
+  if (!issuer.discovery || !discovered) return std::make_shared<const std::vector<JsonWebKey>>(issuer.keys);
   KeySet keys = discovered->known(issuer.issuer);
   if (elseGood && !hasKeyFor(keys, header)) keys = discovered->refreshed(issuer.issuer);
   if (!keys)

@@ -20,15 +20,15 @@ inline constexpr Duration kTokenLeeway = std::chrono::seconds(60);
 
 // An issuer whose keys are where its own discovery document says.
 struct Discovery {
-  std::string ca;           // file of the authorities of its certificate, PEM; "" for the system's
+  std::string ca;             // file of the authorities of its certificate, PEM; "" for the system's
   bool loopbackHttp = false;  // it may be on loopback of this machine, over plain HTTP
   bool operator==(const Discovery&) const = default;
 };
 
 struct TokenIssuer {
-  std::string issuer;                  // the claim `iss`, compared byte by byte
-  std::vector<std::string> audiences;  // of which the claim `aud` must name one
-  std::vector<JsonWebKey> keys;        // those of a file
+  std::string issuer;                       // the claim `iss`, compared byte by byte
+  std::vector<std::string> audiences;       // of which the claim `aud` must name one
+  std::vector<JsonWebKey> keys;             // those of a file
   std::optional<Discovery> discovery = {};  // instead of a file
 };
 
@@ -42,11 +42,11 @@ class KeySource {
   virtual KeySet refreshed(const std::string& issuer) = 0;
 };
 
-// Whose token it is. kUnauthenticated unless its algorithm is RS256 or ES256, its type none or JWT, a key of the
-// issuer that it names signed it, it is meant for one of the issuer's audiences, has a subject and an expiry,
-// and `now` lies between its `nbf` and `iat` (where it has them) and `exp`. Keys and key addresses inside the
-// token are never used. kUnavailable where the issuer's keys are not to be had now. Messages hold nothing of the
-// token but its issuer. `discovered` may be null if no issuer has discovery.
+// Whose token it is. kUnauthenticated unless its algorithm is RS256 or ES256, its type none or JWT, a key of
+// the issuer that it names signed it, it is meant for one of the issuer's audiences, has a subject and an
+// expiry, and `now` lies between its `nbf` and `iat` (where it has them) and `exp`. Keys and key addresses
+// inside the token are never used. kUnavailable where the issuer's keys are not to be had now. Messages hold
+// nothing of the token but its issuer. `discovered` may be null if no issuer has discovery.
 Result<TokenHolder> verifyToken(std::string_view token, std::span<const TokenIssuer> issuers, TimePoint now,
                                 KeySource* discovered = nullptr);
 

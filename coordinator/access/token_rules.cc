@@ -87,10 +87,11 @@ Result<TokenGrant> readTokenGrant(ObjectReader token, const std::vector<TokenIss
       return badMember(token.path("subject"),
                        "must not begin with \"*\": that means everyone whom the issuer serves");
   } else if (!nameAnOwner(out.claims)) {
-    return badMember(token.path("claims"),
-                     "must say whose pipelines are meant: one of repository, repository_owner_id, project_path, "
-                     "namespace_id, organization_slug and the like, with '*' after a '/' if at all; or give a "
-                     "subject as well");
+    return badMember(
+        token.path("claims"),
+        "must say whose pipelines are meant: one of repository, repository_owner_id, project_path, "
+        "namespace_id, organization_slug and the like, with '*' after a '/' if at all; or give a "
+        "subject as well");
   }
   KILN_TRY(token.finish());
   return out;

@@ -16,7 +16,7 @@ inline constexpr std::size_t kMaxDiscovered = 16;  // each has a thread
 
 // A file that the access file names beside itself.
 struct NamedFiles {
-  std::function<Result<std::string>(const std::string&)> read;      // its text
+  std::function<Result<std::string>(const std::string&)> read;  // its text
   std::function<std::string(const std::string&)> path = [](const std::string& name) { return name; };
 };
 

@@ -69,7 +69,8 @@ Result<Seen> judge(const Wanted& wanted, const access::AccessRules& rules, TimeP
         return access::verifyToken(token, rules.tokenIssuers(), now).map([](access::TokenHolder holder) {
           return Seen{std::move(holder), "its signature is good"};
         });
-    return Seen{std::move(who), "SIGNATURE NOT PROVEN: its keys come by discovery, and --offline asks nobody"};
+    return Seen{std::move(who),
+                "SIGNATURE NOT PROVEN: its keys come by discovery, and --offline asks nobody"};
   }
   const SteadyClock steady;
   access::DiscoveredKeys keys(steady, access::fetchDocument,
@@ -80,14 +81,15 @@ Result<Seen> judge(const Wanted& wanted, const access::AccessRules& rules, TimeP
 }
 
 void print(const Seen& seen, const access::AccessRules& rules) {
-  fmt::print("issuer   {}\nsubject  {}\nproof    {}\n", printable(seen.who.issuer), printable(seen.who.subject),
-             seen.proof);
+  fmt::print("issuer   {}\nsubject  {}\nproof    {}\n", printable(seen.who.issuer),
+             printable(seen.who.subject), seen.proof);
   for (const auto& [name, value] : seen.who.claims)
     if (name != "iss" && name != "sub") fmt::print("claim    {}: {}\n", printable(name), printable(value));
   for (const access::GrantVerdict& verdict : rules.explain(seen.who)) {
     const access::Grant& grant = *verdict.grant;
     if (verdict.unmet.empty())
-      fmt::print("grant    {}: {} in {}\n", grant.name, grant.roles.names(), fmt::join(grant.instances, ", "));
+      fmt::print("grant    {}: {} in {}\n", grant.name, grant.roles.names(),
+                 fmt::join(grant.instances, ", "));
     else
       fmt::print("no       {}: {}\n", grant.name, verdict.unmet);
   }

@@ -100,7 +100,8 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
       "dbname=kiln' "
       "--store store --signer unix:/run/kiln/signer.sock --log-key keys/log.vkey --worker-ca worker-ca.pem "
       "--builder-id "
-      "https://example.org/kiln\nkiln-coordinator check-access --help: what the access file makes of a token.");
+      "https://example.org/kiln\nkiln-coordinator check-access --help: what the access file makes of a "
+      "token.");
   try {
     parseWords(app, argc, argv);
   } catch (const CLI::ParseError& error) {

@@ -28,8 +28,8 @@ struct HttpCredentials {
 
 // kUnavailable if nobody answers within 10 s or with another certificate; kResourceExhausted if the body is
 // longer than `limit`; of the credentials kInvalidArgument for what is no PEM, and errors of reading, which
-// name the file. Any status is an answer. Thread safe. Once `stop` is asked for, kUnavailable within a second or
-// so.
+// name the file. Any status is an answer. Thread safe. Once `stop` is asked for, kUnavailable within a second
+// or so.
 Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit, const HttpCredentials& credentials = {},
                            const std::stop_token& stop = {});
 Result<HttpAnswer> httpPost(const std::string& url, const std::string& body, std::size_t limit);

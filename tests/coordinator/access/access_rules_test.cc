@@ -116,12 +116,10 @@ AccessRules withToken(const Json& token, const char* name = nullptr) {
 }
 
 TEST(AccessRules, AllConditionsOnClaimsMustHold) {
-  const AccessRules r = withToken({{"issuer", "https://ci.example.org"},
-                                   {"claims",
-                                    {{"repository", "acme/model"},
-                                     {"ref", "refs/heads/release-*"},
-                                     {"environment", "*"}}}},
-                                  "releases");
+  const AccessRules r = withToken(
+      {{"issuer", "https://ci.example.org"},
+       {"claims", {{"repository", "acme/model"}, {"ref", "refs/heads/release-*"}, {"environment", "*"}}}},
+      "releases");
   TokenHolder who{"https://ci.example.org",
                   "anything",
                   {{"repository", "acme/model"}, {"ref", "refs/heads/release-2"}, {"environment", "prod"}}};
@@ -144,7 +142,8 @@ TEST(AccessRules, AllConditionsOnClaimsMustHold) {
   EXPECT_THAT(unmetOf("repository", "acme/model2"), HasSubstr("repository is"));
   EXPECT_THAT(unmetOf("repository", "Acme/model"), HasSubstr("repository is"));
   // What would write on a terminal or into a log is met by nothing, and shown as nothing.
-  for (const char* hostile : {"refs/heads/release-\x1b[2J", "refs/heads/release-\n", "refs/heads/release-\u202e"})
+  for (const char* hostile :
+       {"refs/heads/release-\x1b[2J", "refs/heads/release-\n", "refs/heads/release-\u202e"})
     EXPECT_EQ(unmetOf("ref", hostile), "releases: ref has a control character, or one that cannot be seen");
   EXPECT_THAT(unmetOf("ref", "refs/heads/release-" + std::string(1024, 'x')), HasSubstr("longer than 1024"));
   // Missing is not empty, and not "*" either.
@@ -178,7 +177,8 @@ TEST(AccessRules, ClaimsMustSayWhoseTheyAre) {
   const char* whose = "must say whose pipelines are meant";
   expectRefused(with({{"ref", "refs/heads/main"}}), whose);
   expectRefused(with({{"environment", "prod"}, {"actor", "alice"}}), whose);
-  for (const char* pattern : {"*", "acme*", "*/model", "/*"}) expectRefused(with({{"repository", pattern}}), whose);
+  for (const char* pattern : {"*", "acme*", "*/model", "/*"})
+    expectRefused(with({{"repository", pattern}}), whose);
   for (const char* pattern : {"acme/model", "acme/*", "acme/model-*"})
     EXPECT_TRUE(AccessRules::parse(with({{"repository", pattern}}).dump(), {.read = keySet})) << pattern;
   EXPECT_TRUE(AccessRules::parse(with({{"repository_owner_id", "4711"}}).dump(), {.read = keySet}));
@@ -205,14 +205,16 @@ TEST(AccessRules, DiscoveryWantsAnAddress) {
     json["tokenIssuers"][0] = {{"issuer", issuer}, {"audience", {"a", "b"}}, {"discovery", discovery}};
     return json;
   };
-  const auto good = AccessRules::parse(with("https://ci.example.org/x", Json::object()).dump(), {.read = keySet});
+  const auto good =
+      AccessRules::parse(with("https://ci.example.org/x", Json::object()).dump(), {.read = keySet});
   ASSERT_TRUE(good) << good.error().message;
   EXPECT_THAT(good->tokenIssuers()[0].audiences, ElementsAre("a", "b"));
   EXPECT_FALSE(good->tokenIssuers()[0].discovery->loopbackHttp);
-  for (const char* bad : {"http://ci.example.org", "http://127.0.0.1:1", "ftp://ci.example.org", "ci.example.org",
-                          "https://user@ci.example.org", "https://user:x@ci.example.org", "https://ci.example.org#x",
-                          "https://ci.example.org?x", "https://", "https://ci.example.org/\n",
-                          "https://ci.example.org\\@evil.example.org", "file:///etc/passwd"})
+  for (const char* bad :
+       {"http://ci.example.org", "http://127.0.0.1:1", "ftp://ci.example.org", "ci.example.org",
+        "https://user@ci.example.org", "https://user:x@ci.example.org", "https://ci.example.org#x",
+        "https://ci.example.org?x", "https://", "https://ci.example.org/\n",
+        "https://ci.example.org\\@evil.example.org", "file:///etc/passwd"})
     expectRefused(with(bad, Json::object()), "access.tokenIssuers[0].issuer");
   const Json plain{{"loopbackHttp", true}};
   EXPECT_TRUE(AccessRules::parse(with("http://127.0.0.1:9400", plain).dump(), {.read = keySet}));

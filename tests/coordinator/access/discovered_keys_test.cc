@@ -28,7 +28,8 @@ class PlayedIssuer {
     while (held_ && !stop.stop_requested()) changed_.waitFor(mutex_, milliseconds(5));
     if (down_) return fail(Code::kUnavailable, "down");
     if (url.ends_with("openid-configuration"))
-      return Json{{"issuer", url.substr(0, url.find("/.well"))}, {"jwks_uri", "https://ci.example.org/keys"}}.dump();
+      return Json{{"issuer", url.substr(0, url.find("/.well"))}, {"jwks_uri", "https://ci.example.org/keys"}}
+          .dump();
     return keys_;
   }
   void show(const TokenFactory& key) {
@@ -135,7 +136,8 @@ TEST_F(DiscoveredKeysTest, ASlowIssuerHoldsUpFewCallsAndNotForLong) {
   waitForFetches(1);
   std::atomic<int> ended = 0;
   std::vector<std::thread> calls;
-  for (int i = 0; i < 20; ++i) calls.emplace_back([&] {
+  for (int i = 0; i < 20; ++i)
+    calls.emplace_back([&] {
       EXPECT_EQ(idOf(keys->refreshed(kIssuer)), "none");
       ++ended;
     });

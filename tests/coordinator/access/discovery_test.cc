@@ -30,7 +30,8 @@ class DiscoveryTest : public ::testing::Test {
                        asked_.push_back(url);
                        const auto page = pages_.find(url);
                        if (page == pages_.end()) return fail(Code::kUnavailable, url + ": HTTP 404");
-                       if (page->second.size() > limit) return fail(Code::kResourceExhausted, url + ": too long");
+                       if (page->second.size() > limit)
+                         return fail(Code::kResourceExhausted, url + ": too long");
                        return page->second;
                      },
                      {});
@@ -60,7 +61,8 @@ TEST_F(DiscoveryTest, AnIssuerMayHaveAPath) {
 }
 
 TEST_F(DiscoveryTest, TheDocumentMustBeOfThisIssuer) {
-  for (const char* other : {"https://evil.example.org", "https://ci.example.org/", "HTTPS://ci.example.org"}) {
+  for (const char* other :
+       {"https://evil.example.org", "https://ci.example.org/", "HTTPS://ci.example.org"}) {
     pages_[kDocument] = Json{{"issuer", other}, {"jwks_uri", "https://keys.example.org/set?v=1"}}.dump();
     expectRefused("the document is of the issuer");
   }
@@ -68,8 +70,9 @@ TEST_F(DiscoveryTest, TheDocumentMustBeOfThisIssuer) {
 }
 
 TEST_F(DiscoveryTest, KeySetsAreFetchedWithinTlsAlone) {
-  for (const char* place : {"http://keys.example.org/set", "http://127.0.0.1/set", "file:///etc/passwd", "/set",
-                            "https://user@keys.example.org/set", "https://keys.example.org/#set", ""}) {
+  for (const char* place :
+       {"http://keys.example.org/set", "http://127.0.0.1/set", "file:///etc/passwd", "/set",
+        "https://user@keys.example.org/set", "https://keys.example.org/#set", ""}) {
     pages_[kDocument] = Json{{"issuer", kIssuer}, {"jwks_uri", place}}.dump();
     expectRefused("jwks_uri");
   }
@@ -78,7 +81,8 @@ TEST_F(DiscoveryTest, KeySetsAreFetchedWithinTlsAlone) {
 
 TEST_F(DiscoveryTest, HostileDocumentsAreRefused) {
   for (const std::string& bad :
-       {std::string("<html>"), std::string("[]"), std::string("{}"), std::string(R"({"issuer":1,"jwks_uri":2})"),
+       {std::string("<html>"), std::string("[]"), std::string("{}"),
+        std::string(R"({"issuer":1,"jwks_uri":2})"),
         std::string(R"({"issuer":"https://ci.example.org","issuer":"x","jwks_uri":"https://a.example"})"),
         std::string(5000, '[')}) {
     pages_[kDocument] = bad;

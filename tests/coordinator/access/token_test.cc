@@ -199,9 +199,12 @@ TEST_P(TokenTest, OnlyKnownKeysOfTheIssuerCount) {
   const TokenFactory stranger(GetParam());
   expectRefused(stranger.token(claims()), "no key of");
   // A key inside the token is not looked at.
-  Json header{
-      {"alg", GetParam()}, {"kid", "k1"}, {"jwk", stranger.jwk()}, {"jku", "https://evil.example.org"},
-      {"x5u", "https://evil.example.org"}, {"x5c", {"MIIB"}}};
+  Json header{{"alg", GetParam()},
+              {"kid", "k1"},
+              {"jwk", stranger.jwk()},
+              {"jku", "https://evil.example.org"},
+              {"x5u", "https://evil.example.org"},
+              {"x5c", {"MIIB"}}};
   expectRefused(stranger.token(header, claims()), "no key of");
   expectRefused(factory_.token(Json{{"alg", GetParam()}, {"kid", "k2"}}, claims()), "no key of");
   // Another issuer's key does not speak for this one.
