@@ -2,11 +2,11 @@
 
 #include <chrono>
 
+#include "coordinator/access/issuer_metrics.h"
 #include "coordinator/access/relayed_caller.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/recall/logged_recalls.h"
 #include "coordinator/recall/recall_logger.h"
-#include "coordinator/server/issuer_metrics.h"
 #include "storage/postgres/conninfo.h"
 #include "storage/postgres/pool_metrics.h"
 #include "storage/telemetry/host_metrics.h"
@@ -95,7 +95,7 @@ FarmServices::FarmServices(const Options& options, postgres::ConnectionOptions d
   if (!onDisk.empty()) telemetry::addDiskMetrics(*registry_, "store", onDisk);
   postgres::addPoolMetrics(*registry_, pool_);
   addCallMetrics(*registry_, calls_);
-  addIssuerMetrics(*registry_, issuerKeys_);
+  access::addIssuerMetrics(*registry_, issuerKeys_);
   farm_.admissions.trustRoot = options.trustRoot;
   if (!options.logTiles.empty() && !options.trustRoot.empty())
     farm_.recalls.logged = std::make_shared<service::LoggedRecalls>(options.logTiles, options.trustRoot);

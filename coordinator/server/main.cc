@@ -1,7 +1,7 @@
 // kiln-coordinator: takes jobs, hands work to workers, publishes what they built.
 #include <string_view>
 
-#include "coordinator/server/access_check.h"
+#include "coordinator/access_check/access_check.h"
 #include "coordinator/server/command_line.h"
 #include "coordinator/server/coordinator.h"
 #include "manifest/base/exit_code.h"
@@ -13,7 +13,7 @@ namespace {
 int run(int argc, char** argv) {
   if (argc > 1 && std::string_view(argv[1]) == "check-access") {
     kiln::logging::start("kiln-coordinator");
-    return kiln::server::checkAccess(argc - 1, argv + 1, kiln::SystemClock());
+    return kiln::access_check::checkAccess(argc - 1, argv + 1, kiln::SystemClock());
   }
   kiln::server::Options options;
   if (auto exit = kiln::server::readCommandLine(argc, argv, options)) return *exit;

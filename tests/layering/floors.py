@@ -3,6 +3,7 @@
 FLOORS = {
     "coordinator": {
         "access": "",
+        "access_check": "access",
         "jobs": "",
         "quota": "",
         "queue": "quota",
@@ -20,7 +21,7 @@ FLOORS = {
         "reapi": "farm",
         "rpc": "audit drivers farm garbage jobs planning policy quota reapi recall view",
         "web": "access farm policy recall",
-        "server": "access drivers farm planning policy queue quota reapi recall rpc signatures web",
+        "server": "access access_check drivers farm planning policy queue quota reapi recall rpc signatures web",
     },
     "api/cli": {
         "base": "",

@@ -3,7 +3,7 @@
 
 #include "manifest/base/clock.h"
 
-namespace kiln::server {
+namespace kiln::access_check {
 
 // The command line from its program's name on, with "check-access" behind it. Prints to stdout who the token
 // is of, and each grant for its issuer with what it gives or what the token lacks. The program's exit code: 0
@@ -11,4 +11,4 @@ namespace kiln::server {
 // manifest/base/exit_code.h.
 int checkAccess(int argc, char** argv, const Clock& clock);
 
-}  // namespace kiln::server
+}  // namespace kiln::access_check

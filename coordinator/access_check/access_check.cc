@@ -1,4 +1,4 @@
-#include "coordinator/server/access_check.h"
+#include "coordinator/access_check/access_check.h"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@
 #include "manifest/base/usage.h"
 #include "signing/keys/files.h"
 
-namespace kiln::server {
+namespace kiln::access_check {
 namespace {
 
 struct Wanted {
@@ -115,4 +115,4 @@ int checkAccess(int argc, char** argv, const Clock& clock) {
   return roles.empty() ? exitCodeOf(Code::kPermissionDenied) : 0;
 }
 
-}  // namespace kiln::server
+}  // namespace kiln::access_check

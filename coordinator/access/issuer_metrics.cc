@@ -1,10 +1,10 @@
-#include "coordinator/server/issuer_metrics.h"
+#include "coordinator/access/issuer_metrics.h"
 
 #include <prometheus/gauge.h>
 
 #include <limits>
 
-namespace kiln::server {
+namespace kiln::access {
 namespace {
 
 double secondsOf(Duration age) {
@@ -14,7 +14,7 @@ double secondsOf(Duration age) {
 
 }  // namespace
 
-void addIssuerMetrics(telemetry::Registry& registry, const access::DiscoveredKeys& keys) {
+void addIssuerMetrics(telemetry::Registry& registry, const DiscoveredKeys& keys) {
   auto& fetches = prometheus::BuildCounter()
                       .Name("kiln_issuer_key_fetches_total")
                       .Help("Fetches of the keys of token issuers")
@@ -28,7 +28,7 @@ void addIssuerMetrics(telemetry::Registry& registry, const access::DiscoveredKey
                   .Help("Age of the keys of token issuers")
                   .Register(registry);
   registry.beforeCollect([&fetches, &heldBack, &age, &keys] {
-    for (const access::FollowedState& state : keys.states()) {
+    for (const FollowedState& state : keys.states()) {
       telemetry::raiseTo(fetches.Add({{"issuer", state.issuer}, {"outcome", "taken"}}),
                          static_cast<double>(state.fetched));
       telemetry::raiseTo(fetches.Add({{"issuer", state.issuer}, {"outcome", "failed"}}),
@@ -39,4 +39,4 @@ void addIssuerMetrics(telemetry::Registry& registry, const access::DiscoveredKey
   });
 }
 
-}  // namespace kiln::server
+}  // namespace kiln::access
