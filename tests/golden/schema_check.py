@@ -76,6 +76,8 @@ OPTIONAL = [["partition"], ["parameters"], ["profiles", 0, "dims", 0, "multiple"
             *([list_, i, *path, "schedule", "tile"] for i in range(2) for list_, path in
               (("kernels", []), ("entries", []), *(("kernels", ["candidates", j]) for j in range(4)))),
             *(["kernels", i, "knobs", "tile"] for i in range(2)), ["tuning"], ["tuning", "budgetSeconds"],
+            ["tokenIssuers", 1, "discovery", "loopbackHttp"], ["grants", 4, "name"],
+            *(["grants", 4, "token", "claims", name] for name in ("repository_owner_id", "ref")),
             ["default"], ["instances"], ["instances", "team-a"], ["instances", "team-b"],
             *([*where, name] for where in (["default"], ["instances", "team-a"], ["instances", "team-b"]) for name in
               ("weight", "queued", "running", "storedBytes", "uploadedBytesPerHour", "logEntriesPerDay", "gpuMinutesPerDay",
