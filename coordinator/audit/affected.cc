@@ -76,9 +76,7 @@ Result<Digest> readDigest(postgres::Connection& connection, const std::string& i
     return fail(Code::kNotFound, std::string("this farm has never seen a digest of ") +
                                      (member == std::string_view("component") ? "a part" : member) +
                                      " that begins with " + inQuotes(text));
-  if (found.size() > 1)
-    return fail(Code::kInvalidArgument, std::string(member) + ": " + inQuotes(text) +
-                                            " is the beginning of several digests; give more digits");
+  if (found.size() > 1) return fail(severalMeant(text, "digests", found).in(member));
   return Digest{found.front().hash, 0};
 }
 

@@ -17,9 +17,7 @@ Result<Digest> meant(postgres::Connection& connection, const v1::GetArtifactRequ
   KILN_ASSIGN(const auto found, index::findArtifactsIn(connection, request.instance(), *range));
   if (found.empty())
     return fail(Code::kNotFound, "no artifact " + request.digest() + "... is published here");
-  if (found.size() > 1)
-    return fail(Code::kInvalidArgument,
-                request.digest() + " is the beginning of several artifacts' digests; give more digits");
+  if (found.size() > 1) return fail(severalMeant(request.digest(), "artifacts' digests", found));
   return found.front();
 }
 

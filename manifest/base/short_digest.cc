@@ -1,6 +1,6 @@
 #include "manifest/base/short_digest.h"
 
-#include <string>
+#include <algorithm>
 
 namespace kiln {
 namespace {
@@ -19,6 +19,19 @@ std::optional<DigestRange> shortDigestRange(std::string_view text) {
   const auto last = Digest::parse(begin + std::string(kDigits - digits, 'f'), 0);
   if (!first || !last) return {};
   return DigestRange{*first, *last};
+}
+
+bool isBareDigest(std::string_view text) {
+  return text.size() >= kMinDigits && text.size() <= kDigits &&
+         text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
+}
+
+Error severalMeant(std::string_view text, std::string_view what, std::span<const Digest> found) {
+  const std::size_t listed = std::min<std::size_t>(found.size(), kMaxMeant - 1);
+  std::string message = std::string(text) + " is the beginning of several " + std::string(what) + ": ";
+  for (std::size_t i = 0; i < listed; ++i) message += (i == 0 ? "" : ", ") + found[i].text();
+  if (listed < found.size()) message += " and more";
+  return {Code::kInvalidArgument, message + "; give more digits", {}};
 }
 
 }  // namespace kiln

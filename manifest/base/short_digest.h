@@ -2,9 +2,12 @@
 #pragma once
 
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 
 #include "manifest/base/digest.h"
+#include "manifest/base/result.h"
 
 namespace kiln {
 
@@ -15,5 +18,15 @@ struct DigestRange {
 
 // "sha256:" and the first 12 to 63 lowercase hex digits; nothing for any other text, a whole digest included.
 std::optional<DigestRange> shortDigestRange(std::string_view text);
+
+// Whether `text` is 12 to 64 lowercase hex digits: a digest, or its beginning, without "sha256:".
+bool isBareDigest(std::string_view text);
+
+// The most that are looked for of what a short digest could mean: one too many to be listed.
+inline constexpr int kMaxMeant = 6;
+
+// "<text> is the beginning of several <what>: sha256:…, sha256:…; give more digits": what to say of a short
+// digest of which `found`, two to kMaxMeant, begin so. Of kMaxMeant the last one is told as "and more".
+Error severalMeant(std::string_view text, std::string_view what, std::span<const Digest> found);
 
 }  // namespace kiln

@@ -1,4 +1,5 @@
 #include "compiler_core/runtime/check/check.h"
+#include "api/cli/base/artifact_option.h"
 
 #include <fcntl.h>
 #include <fmt/format.h>
@@ -92,8 +93,8 @@ void addCheck(CLI::App& app, Context& context) {
       addCommand(app, context, "check",
                  "Verify an artifact and qualify it on this machine: fixtures, goldens, metrics, limits",
                  "kiln check DIR --plan check.json", [&context, options] { return run(context, *options); });
-  command
-      .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+  addArtifactOption(command, "ARTIFACT", options->artifact,
+                    "sha256:<hex>, 12 digits or more, or a fetched directory")
       ->required();
   command.add_option("--plan", options->plan,
                      "check.json with goldens, metrics and limits; its files lie beside it");

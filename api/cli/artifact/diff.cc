@@ -1,3 +1,4 @@
+#include "api/cli/base/artifact_option.h"
 #include "api/diff/compare.h"
 
 #include <fmt/format.h>
@@ -231,8 +232,8 @@ void addDiff(CLI::App& app, Context& context) {
                  "the compiler's pass; exit 9 if they do",
                  "kiln diff sha256:<hex> rebuilt", [&context, options] { return run(context, *options); });
   const char* what = "sha256:<hex>, a fetched directory, an export, or a directory of outputs";
-  command.add_option("A", options->first, what)->required();
-  command.add_option("B", options->second, what)->required();
+  addArtifactOption(command, "A", options->first, what)->required();
+  addArtifactOption(command, "B", options->second, what)->required();
   command.add_option("--compiler", options->compiler, "kiln-cc, for the disassembly (default: beside kiln)");
   command.footer(
       "A directory may hold passes.json (kiln-cc compile --trace-passes) beside its outputs: with both, the "

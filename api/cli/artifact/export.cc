@@ -1,4 +1,5 @@
 #include "api/client/export.h"
+#include "api/cli/base/artifact_option.h"
 
 #include <fmt/format.h>
 
@@ -77,9 +78,8 @@ void addExport(CLI::App& app, Context& context) {
                                return options->image.empty() ? writeLayout(context, *options)
                                                              : writeImage(context, *options);
                              });
-  command
-      .add_option("ARTIFACT", options->artifact,
-                  "sha256:<hex>, 12 digits or more, a fetched directory or an export")
+  addArtifactOption(command, "ARTIFACT", options->artifact,
+                    "sha256:<hex>, 12 digits or more, a fetched directory or an export")
       ->required();
   auto& form = *command.add_option_group("form")->require_option(1);
   const auto oci =

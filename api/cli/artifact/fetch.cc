@@ -2,6 +2,7 @@
 
 #include "api/cli/artifact/commands.h"
 #include "api/cli/artifact/fetch_sources.h"
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
 #include "manifest/base/counted.h"
 
@@ -38,7 +39,7 @@ void addFetch(CLI::App& app, Context& context) {
   auto& command = addCommand(
       app, context, "fetch", "Fetch an artifact by its hash; what does not verify leaves nothing behind",
       "kiln fetch sha256:<hex> --out model", [&context, options] { return run(context, *options); });
-  command.add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more")->required();
+  addArtifactOption(command, "ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more")->required();
   command.add_option("--out", options->directory, "Directory to make (default: kiln-<hash>)");
   addMirrorOption(command, context);
   addFarmOptions(command, context, kRidesOut);

@@ -7,6 +7,7 @@
 #include "api/cli/artifact/device_options.h"
 #include "api/cli/artifact/output_names.h"
 #include "api/cli/artifact/run_isolated.h"
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
@@ -274,8 +275,8 @@ void addRun(CLI::App& app, Context& context) {
   auto& command = addCommand(app, context, "run", "Verify an artifact and run it on .npy files",
                              "kiln run DIR --input image=digits.npy --each --labels labels.npy",
                              [&context, options] { return run(context, *options); });
-  command
-      .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+  addArtifactOption(command, "ARTIFACT", options->artifact,
+                    "sha256:<hex>, 12 digits or more, or a fetched directory")
       ->required();
   command.add_option("--input", options->inputs, "name=file.npy, once per input")->allow_extra_args(false);
   command.add_option(

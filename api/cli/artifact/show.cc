@@ -2,6 +2,7 @@
 #include <fmt/ranges.h>
 
 #include "api/cli/artifact/commands.h"
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/view/device_view.h"
@@ -129,7 +130,7 @@ void addShow(CLI::App& app, Context& context) {
   const auto artifact = std::make_shared<std::string>();
   auto& command = addCommand(app, context, "show", "Show the manifest of a verified artifact, stage by stage",
                              "kiln show DIR", [&context, artifact] { return run(context, *artifact); });
-  command.add_option("ARTIFACT", *artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+  addArtifactOption(command, "ARTIFACT", *artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
       ->required();
   addFarmOptions(command, context);
   addTrustOptions(command, context);

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/artifact/commands.h"
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
 
@@ -32,7 +33,7 @@ void addVerify(CLI::App& app, Context& context) {
                  "Check hashes, signature, subject, builder and policy; a directory needs no farm",
                  "kiln verify DIR --trust-root root.json --policy policy.json",
                  [&context, artifact] { return run(context, *artifact); });
-  command.add_option("ARTIFACT", *artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+  addArtifactOption(command, "ARTIFACT", *artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
       ->required();
   addFarmOptions(command, context);
   addTrustOptions(command, context);

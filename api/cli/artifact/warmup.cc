@@ -2,6 +2,7 @@
 
 #include "api/cli/artifact/commands.h"
 #include "api/cli/artifact/device_options.h"
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
@@ -64,8 +65,8 @@ void addWarmup(CLI::App& app, Context& context) {
   auto& command =
       addCommand(app, context, "warmup", "Verify an artifact, load it and run its fixtures until it is ready",
                  "kiln warmup DIR", [&context, options] { return run(context, *options); });
-  command
-      .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+  addArtifactOption(command, "ARTIFACT", options->artifact,
+                    "sha256:<hex>, 12 digits or more, or a fetched directory")
       ->required();
   command.add_option("--threads", options->threads, "Threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));

@@ -2,6 +2,7 @@
 
 #include "api/audit/page_walk.h"
 #include "api/cli/audit/commands.h"
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/source_name.h"
 #include "api/client/audit_client.h"
@@ -143,7 +144,7 @@ void addAffected(CLI::App& app, Context& context) {
       "verify` check "
       "them.",
       [&context, options] { return run(context, *options); });
-  command.add_option("--artifact", options->artifact, "sha256:<hex>, 12 digits or more");
+  addArtifactOption(command, "--artifact", options->artifact, "sha256:<hex>, 12 digits or more");
   command.add_option(
       "--source", options->source,
       "The digest of a model, data file or tuning record, such a file here, a repository's URL, "

@@ -5,6 +5,7 @@
 #include "api/cli/audit/log_location.h"
 #include "api/cli/audit/log_prove.h"
 #include "api/cli/audit/log_witness.h"
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
 #include "manifest/base/counted.h"
 #include "signing/follow/log_source.h"
@@ -194,7 +195,7 @@ void addLog(CLI::App& app, Context& context) {
       "prove", "Where the log holds an artifact's statements; a proof of one entry as JSON");
   proof->footer("Example:\n  kiln log prove sha256:…\n  kiln log prove inclusion 7");
   proof->require_subcommand(0, 1);
-  proof->add_option("ARTIFACT", options->artifact,
+  addArtifactOption(*proof, "ARTIFACT", options->artifact,
                     "sha256:<hex>, 12 digits or more: each proof of its statements is checked");
   proof->add_flag("--json", context.json, "Print JSON");
   addFarmOptions(*proof, context);

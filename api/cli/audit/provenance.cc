@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "api/cli/audit/commands.h"
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/view/provenance_text.h"
@@ -193,11 +194,11 @@ void addProvenance(CLI::App& app, Context& context) {
                  "  kiln provenance sha256:<hex> --against sha256:<hex>\n\n"
                  "Of what was recalled it prints all the same, with the recall, and exits with 5.",
                  [&context, options] { return run(context, *options); });
-  command
-      .add_option("ARTIFACT", options->artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+  addArtifactOption(command, "ARTIFACT", options->artifact,
+                    "sha256:<hex>, 12 digits or more, or a fetched directory")
       ->required();
-  command.add_option("--against", options->against,
-                     "Another artifact: print what changed between the two instead");
+  addArtifactOption(command, "--against", options->against,
+                    "Another artifact: print what changed between the two instead");
   command.add_option("--format", options->format, "text, json, dot or svg")
       ->excludes(command.get_option("--json"));
   addFarmOptions(command, context);

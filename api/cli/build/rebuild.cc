@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
 #include "api/cli/base/trust_settings.h"
@@ -92,7 +93,7 @@ void addRebuild(CLI::App& app, Context& context) {
                  "it is said, and the artifact stays\nrefused until its recall is lifted or its "
                  "evidence suffices.",
                  [&context, options] { return run(context, *options); });
-  command.add_option("ARTIFACT", options->artifact, "sha256:<hex> on the farm, 12 digits or more");
+  addArtifactOption(command, "ARTIFACT", options->artifact, "sha256:<hex> on the farm, 12 digits or more");
   const auto offline = command.add_option("--offline", options->offline.directory,
                                           "An export with inputs; nothing else is read");
   const auto key =

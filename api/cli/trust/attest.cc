@@ -4,6 +4,7 @@
 #include <cctype>
 #include <filesystem>
 
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/trust/commands.h"
@@ -173,9 +174,8 @@ void addAttest(CLI::App& app, Context& context) {
       "Add a signed statement about an artifact: SBOM, licences, an evaluation, a verdict",
       "kiln attest model --type https://spdx.dev/Document/v2.3 --predicate sbom.json --key legal.pem",
       [&context, options] { return run(context, *options); });
-  command
-      .add_option("ARTIFACT", options->directory,
-                  "sha256:<hex> on a farm, 12 digits or more, a fetched directory or an export")
+  addArtifactOption(command, "ARTIFACT", options->directory,
+                    "sha256:<hex> on a farm, 12 digits or more, a fetched directory or an export")
       ->required();
   const auto vsa =
       command.add_flag("--vsa", options->vsa, "Verify it, and sign that it passed: a verification summary");

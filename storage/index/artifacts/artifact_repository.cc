@@ -176,8 +176,8 @@ Result<std::vector<Digest>> findArtifactsIn(Connection& connection, const std::s
   KILN_ASSIGN(
       Rows rows,
       connection.execute("SELECT hash, size FROM artifacts WHERE instance = $1 AND hash BETWEEN $2 AND $3 "
-                         "ORDER BY hash LIMIT 2",
-                         {instance, hashParam(range.first), hashParam(range.last)}));
+                         "ORDER BY hash LIMIT $4",
+                         {instance, hashParam(range.first), hashParam(range.last), kMaxMeant}));
   return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
 }
 

@@ -18,7 +18,7 @@ Result<bool> any(Connection& connection, const char* sql, std::vector<Param> par
 Result<std::vector<Digest>> hashesIn(Connection& connection, const char* sql, const std::string& instance,
                                      const DigestRange& range) {
   KILN_ASSIGN(const Rows rows,
-              connection.execute(sql, {instance, hashParam(range.first), hashParam(range.last)}));
+              connection.execute(sql, {instance, hashParam(range.first), hashParam(range.last), kMaxMeant}));
   return rows.map([](const Row& row) { return hashAt(row, "hash"); });
 }
 
@@ -61,7 +61,7 @@ Result<std::vector<Digest>> findInputsIn(Connection& connection, const std::stri
                   "name <> 'toolchain' UNION "
                   "SELECT hash FROM sources WHERE instance = $1 AND hash BETWEEN $2 AND $3 UNION "
                   "SELECT record_hash FROM tuning_records WHERE instance = $1 AND record_hash BETWEEN $2 AND "
-                  "$3 ORDER BY 1 LIMIT 2",
+                  "$3 ORDER BY 1 LIMIT $4",
                   instance, range);
 }
 
@@ -69,7 +69,7 @@ Result<std::vector<Digest>> findPartsIn(Connection& connection, const std::strin
                                         const DigestRange& range) {
   return hashesIn(connection,
                   "SELECT DISTINCT hash FROM toolchain_parts WHERE instance = $1 AND hash BETWEEN $2 AND $3 "
-                  "ORDER BY hash LIMIT 2",
+                  "ORDER BY hash LIMIT $4",
                   instance, range);
 }
 

@@ -50,12 +50,10 @@ Result<std::optional<Digest>> treeIn(Connection& connection, const std::string& 
   KILN_ASSIGN(
       const postgres::Rows rows,
       connection.execute("SELECT DISTINCT hash, size FROM toolchains WHERE instance = $1 AND hash BETWEEN "
-                         "$2 AND $3 ORDER BY hash LIMIT 2",
-                         {instance, hashParam(range.first), hashParam(range.last)}));
+                         "$2 AND $3 ORDER BY hash LIMIT $4",
+                         {instance, hashParam(range.first), hashParam(range.last), kMaxMeant}));
   KILN_ASSIGN(const auto found, rows.map([](const Row& row) { return digestAt(row, "hash", "size"); }));
-  if (found.size() > 1)
-    return fail(Code::kInvalidArgument,
-                name + " is the beginning of several toolchains' digests; give more digits");
+  if (found.size() > 1) return fail(severalMeant(name, "toolchains' digests", found));
   return found.empty() ? std::optional<Digest>() : found.front();
 }
 

@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <string>
+#include <vector>
 
 namespace kiln {
 namespace {
@@ -25,6 +27,27 @@ TEST(ShortDigest, NothingElseIsOne) {
                                   std::string("sha512:0123456789ab"), "sha256:" + std::string(64, '0'),
                                   "sha256:" + std::string(65, '0')})
     EXPECT_FALSE(shortDigestRange(text)) << text;
+}
+
+TEST(ShortDigest, DigitsAloneAreKnown) {
+  for (const char* text : {"0123456789ab", "abcdefabcdefabcd"}) EXPECT_TRUE(isBareDigest(text)) << text;
+  EXPECT_TRUE(isBareDigest(std::string(64, '0')));
+  for (const char* text : {"", "0123456789a", "0123456789AB", "sha256:0123456789ab", "0123456789ag"})
+    EXPECT_FALSE(isBareDigest(text)) << text;
+  EXPECT_FALSE(isBareDigest(std::string(65, '0')));
+}
+
+TEST(ShortDigest, WhatItCouldMeanIsListedUpToABound) {
+  std::vector<Digest> found(2);
+  found[1].hash[31] = 1;
+  const Error few = severalMeant("sha256:000000000000", "artifacts' digests", found);
+  EXPECT_EQ(few.code, Code::kInvalidArgument);
+  EXPECT_EQ(few.message, "sha256:000000000000 is the beginning of several artifacts' digests: " +
+                             found[0].text() + ", " + found[1].text() + "; give more digits");
+  found.resize(kMaxMeant);
+  const Error many = severalMeant("sha256:000000000000", "digests", found);
+  EXPECT_NE(many.message.find(" and more; give more digits"), std::string::npos) << many.message;
+  EXPECT_EQ(std::ranges::count(many.message, ','), kMaxMeant - 2);
 }
 
 }  // namespace
