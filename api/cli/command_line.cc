@@ -1,9 +1,8 @@
 #include "api/cli/command_line.h"
 
-#include <unistd.h>
-
 #include "api/cli/artifact/commands.h"
 #include "api/cli/audit/commands.h"
+#include "api/cli/base/colour.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/build/commands.h"
@@ -123,7 +122,7 @@ int runCommandLine(int argc, char** argv) {
       "An option without a value (--policy \"\") is refused; a variable that is empty counts as not set.\n\n"
       "Example:\n  kiln build model.onnx --target cpu:x86-64-v3");
   Context context;
-  context.terminal = ::isatty(STDERR_FILENO) == 1;
+  context.terminal = isLiveTerminal();
   for (const auto add : kCommands) add(app, context);
   const auto usage = [&](std::string what) {
     context.json = asksForJson(argc, argv);

@@ -52,8 +52,9 @@ struct Client::Stubs {
 
 Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
   if (options.endpoint.empty()) {
-    return fail(Code::kInvalidArgument,
-                "no farm is named; source the kiln.env that infra/up wrote, or give --endpoint unix:/path");
+    return fail(
+        Code::kInvalidArgument,
+        "no farm is named; source the kiln.env that infra/up wrote, or give --endpoint unix:/path");
   }
   // It goes with every request, and names every blob.
   if (!isUtf8(options.instance))
@@ -175,10 +176,11 @@ Error Client::unreadable(const Error& error) const {
 }
 
 // A blob that was under way when its coordinator failed goes up again, and only that.
-Result<storage::UploadProgress> Client::upload(std::span<const storage::UploadItem> items) {
+Result<storage::UploadProgress> Client::upload(std::span<const storage::UploadItem> items,
+                                               const storage::UploadObserver& observer) {
   return retryPolicy_([&]() -> Result<storage::UploadProgress> {
     for (std::size_t others = endpoints_->all().size() - 1;; --others) {
-      auto done = storage::uploadMissing(*remote_, instance(), items);
+      auto done = storage::uploadMissing(*remote_, instance(), items, observer);
       if (done || !storage::isAway(done.error()) || others == 0)
         return done.map_error([&](Error error) { return explain(std::move(error)); });
     }

@@ -108,8 +108,10 @@ class Client {
   // whatever comes.
   Result<std::string> publishRecalls(const std::string& document);
 
-  // storage::uploadMissing() to the farm's CAS; what had arrived before a wait is not sent again.
-  Result<storage::UploadProgress> upload(std::span<const storage::UploadItem> items);
+  // storage::uploadMissing() to the farm's CAS; what had arrived before a wait is not sent again, and is not
+  // part of what `observer` hears then.
+  Result<storage::UploadProgress> upload(std::span<const storage::UploadItem> items,
+                                         const storage::UploadObserver& observer = {});
   // The farm's CAS over the same channel; its reads are retried. Lives as long as the client.
   storage::BlobStore& blobs() { return *blobs_; }
   // For the services that have a client of their own: the coordinators, and how they are called. `attempt`

@@ -1,5 +1,6 @@
 #include "api/node/fetch.h"
 
+#include <algorithm>
 #include <optional>
 #include <set>
 
@@ -119,8 +120,8 @@ Result<signing::Verdict> judgeStatements(signing::VerifyRequest& request, storag
 }  // namespace
 
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
-                                       const std::string& destination, const Trust& trust,
-                                       const Clock& clock) {
+                                       const std::string& destination, const Trust& trust, const Clock& clock,
+                                       const FetchProgress& progress) {
   KILN_TRY(checkCount(ref));
   KILN_ASSIGN(auto staging, Staging::begin(destination));
 
@@ -144,11 +145,23 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
   if (current.recalls) KILN_TRY(staging.write(signing::kRecallsFile, asBytes(current.recalls->text)));
   // How large the files are is anybody's word until it is found to be signed: nothing of them is written
   // before.
-  KILN_TRY(judgeStatements(request, store, ref.instance, current, clock));
+  KILN_ASSIGN(const auto stated, judgeStatements(request, store, ref.instance, current, clock));
   request.statementsOnly = false;
+  std::uint64_t done = 0, total = 0;
+  for (const ArtifactFile& file : stated.manifest.files()) total += file.digest.size;
+  const auto tell = [&] {
+    if (progress) progress(std::min(done, total), total);  // the Manifest and fixtures come on top
+  };
+  tell();
   KILN_ASSIGN(auto verdict,
               judge(request, current, clock, [&](const ArtifactFile& file, const storage::ByteSink& sink) {
-                return staging.download(file.path, file.digest, store, ref.instance, sink);
+                return staging.download(file.path, file.digest, store, ref.instance,
+                                        [&](Bytes bytes) -> Status {
+                                          KILN_TRY(sink(bytes));
+                                          done += bytes.size();
+                                          tell();
+                                          return {};
+                                        });
               }));
   KILN_TRY(staging.commit());
   KILN_TRY(current.learn(verdict));

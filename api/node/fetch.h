@@ -1,6 +1,8 @@
 // Fetch -> verify -> policy, into a directory that appears only if everything held.
 #pragma once
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -28,9 +30,12 @@ struct ArtifactRef {
 // any failure nothing is left behind. Errors: verificationError() when anything does not verify; the store's
 // own error when it could not be read (kUnavailable, ...); kAlreadyExists if there is something at
 // `destination`.
+// `progress` (optional) hears, from this thread, how many bytes of the files have arrived and how many there
+// are, which is signed by then.
+using FetchProgress = std::function<void(std::uint64_t done, std::uint64_t total)>;
 Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const ArtifactRef& ref,
-                                       const std::string& destination, const Trust& trust,
-                                       const Clock& clock);
+                                       const std::string& destination, const Trust& trust, const Clock& clock,
+                                       const FetchProgress& progress = {});
 
 // What is said of an artifact, without its files: the Manifest is read and the bundles are verified under
 // `trust`, with the newest recalls that are known from it or from there; nothing is kept but what `trust`

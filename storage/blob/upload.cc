@@ -59,6 +59,23 @@ class Batch {
   std::uint64_t bytes_ = 0;
 };
 
+// A large file, whose bytes `sent` counts as they are handed to the store.
+Status putCounted(BlobStore& store, const std::string& instance, const UploadItem& item,
+                  const std::function<void(std::uint64_t)>& sent) {
+  KILN_ASSIGN(const UniqueFd file, openRegular(item.path));
+  KILN_ASSIGN(const auto writer, store.beginWrite(instance, item.digest));
+  std::vector<std::uint8_t> buffer(std::min<std::uint64_t>(kChunkBytes, item.digest.size));
+  for (std::uint64_t at = 0; at < item.digest.size;) {
+    const std::span<std::uint8_t> chunk(buffer.data(),
+                                        std::min<std::uint64_t>(buffer.size(), item.digest.size - at));
+    KILN_TRY(readExactly(file.get(), chunk, at, item.path));
+    KILN_TRY(writer->write(chunk));
+    at += chunk.size();
+    sent(chunk.size());
+  }
+  return writer->commit();
+}
+
 }  // namespace
 
 Result<UploadProgress> uploadMissing(BlobStore& store, const std::string& instance,
@@ -94,10 +111,14 @@ Result<UploadProgress> uploadMissing(BlobStore& store, const std::string& instan
       if (batch.isFull()) KILN_TRY(flush());
       continue;
     }
-    Status put = item.path.empty() ? putBlob(store, instance, digest, asBytes(item.bytes))
-                                   : putFile(store, instance, digest, item.path);
-    if (!put) return fail(item.path.empty() ? put.error() : put.error().in(item.path));
-    report(1, digest.size);
+    if (item.path.empty()) {
+      KILN_TRY(putBlob(store, instance, digest, asBytes(item.bytes)));
+      report(1, digest.size);
+      continue;
+    }
+    const Status put = putCounted(store, instance, item, [&](std::uint64_t bytes) { report(0, bytes); });
+    if (!put) return fail(put.error().in(item.path));
+    report(1, 0);
   }
   KILN_TRY(flush());
   return progress;

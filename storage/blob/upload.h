@@ -26,8 +26,8 @@ struct UploadProgress {
 using UploadObserver = std::function<void(const UploadProgress&)>;
 
 // Makes sure that every item is in the store. Items may repeat. `observer` (optional) is called from this
-// thread after each step, the first time before any byte is sent. Returns the final progress.
-// kInvalidArgument names a file that changed since it was hashed.
+// thread after each step, the first time before any byte is sent; a large file is many steps. Returns the
+// final progress. kInvalidArgument names a file that changed since it was hashed.
 Result<UploadProgress> uploadMissing(BlobStore& store, const std::string& instance,
                                      std::span<const UploadItem> items, const UploadObserver& observer = {});
 

@@ -6,6 +6,7 @@
 
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
+#include "api/cli/base/transfer_meter.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/client/artifact_ref.h"
 #include "api/node/fetch.h"
@@ -51,8 +52,8 @@ class AnySource {
       digest_ = *digest;
     }
     Fetched out{.verdict = {}, .directory = directoryFor(*digest_), .source = mirror.url()};
-    KILN_ASSIGN(out.verdict,
-                pull::fetchFrom(mirror, *digest_, out.directory, context_.trustRoot, trust_, SystemClock()));
+    KILN_ASSIGN(out.verdict, pull::fetchFrom(mirror, *digest_, {out.directory, progress()},
+                                             context_.trustRoot, trust_, SystemClock()));
     return out;
   }
 
@@ -65,8 +66,12 @@ class AnySource {
     Fetched out;
     out.directory = directoryFor(ref.artifact);
     out.source = source;
-    KILN_ASSIGN(out.verdict, node::fetchArtifact(blobs, ref, out.directory, trust_, SystemClock()));
+    KILN_ASSIGN(out.verdict,
+                node::fetchArtifact(blobs, ref, out.directory, trust_, SystemClock(), progress()));
     return out;
+  }
+  node::FetchProgress progress() {
+    return [this](std::uint64_t done, std::uint64_t total) { meter_.at(done, total); };
   }
 
   const Context& context_;
@@ -74,6 +79,7 @@ class AnySource {
   const std::string directory_;
   node::Trust trust_;
   std::optional<Digest> digest_;  // whole, once it is known
+  TransferMeter meter_{context_.terminal && !context_.json, "fetching"};
 };
 
 // No source is to blame, so that another one would not help.

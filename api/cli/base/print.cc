@@ -1,10 +1,12 @@
 #include "api/cli/base/print.h"
 
 #include <fmt/format.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <cstdio>
 
+#include "api/cli/base/colour.h"
 #include "api/cli/base/terminal_size.h"
 #include "api/cli/base/text_table.h"
 #include "manifest/base/printable.h"
@@ -75,7 +77,7 @@ void printError(const Error& error, bool json) {
   while (message.ends_with('\n')) message.pop_back();
   for (std::size_t at = message.find('\n'); at != std::string::npos; at = message.find('\n', at + 1))
     message.insert(at + 1, "  ");
-  note("kiln: error: " + message);
+  noteText("kiln: " + coloured(Colour::kBad, "error:", STDERR_FILENO) + " " + printable(message) + "\n");
   for (const auto& [key, value] : details.items()) {
     if (value.is_array() && !value.empty()) printList(key, value);
   }

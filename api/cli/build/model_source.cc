@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/base/print.h"
+#include "api/cli/base/transfer_meter.h"
 #include "api/cli/build/local_commit.h"
 #include "api/client/model_check.h"
 #include "api/client/model_files.h"
@@ -33,10 +34,13 @@ class Sources {
   }
   // Where items lie, until they are sent.
   void keep(ScratchDirectory directory) { kept_.push_back(std::move(directory)); }
-  Status upload(client::Client& client, bool verbose) const {
+  Status upload(client::Client& client, const ModelOptions& options) const {
     KILN_TRY(client.ping());  // an instance that is not there would take what is uploaded
-    KILN_ASSIGN(const auto sent, client.upload(items_));
-    if (verbose && sent.doneBlobs > 0) note(fmt::format("sent {}", humanBytes(sent.doneBytes)));
+    TransferMeter meter(options.terminal && options.verbose, "sending");
+    KILN_ASSIGN(const auto sent, client.upload(items_, [&](const storage::UploadProgress& now) {
+      meter.at(now.doneBytes, now.totalBytes);
+    }));
+    if (options.verbose && sent.doneBlobs > 0) note(fmt::format("sent {}", humanBytes(sent.doneBytes)));
     return {};
   }
   static void fill(v1::GitSource& proto, const source::GitReference& reference) {
@@ -108,8 +112,7 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
 
 }  // namespace
 
-Status addModel(client::Client& client, const ModelOptions& options, bool verbose,
-                v1::SubmitJobRequest& request) {
+Status addModel(client::Client& client, const ModelOptions& options, v1::SubmitJobRequest& request) {
   const std::string& model = options.model;
   Sources sources(request);
   CompileSpec spec;
@@ -118,7 +121,7 @@ Status addModel(client::Client& client, const ModelOptions& options, bool verbos
   if (!source::isGitReference(model)) {
     KILN_TRY(addFiles(model, options.data, spec, sources));
     KILN_TRY(addParameters(options.parameters, sources));
-    return sources.upload(client, verbose);
+    return sources.upload(client, options);
   }
   if (!options.data.empty()) {
     return fail(Code::kInvalidArgument,
@@ -129,14 +132,14 @@ Status addModel(client::Client& client, const ModelOptions& options, bool verbos
   if (url.scheme == "file") {
     KILN_TRY(addLocalCommit(url.path, reference, spec, sources));
     KILN_TRY(addParameters(options.parameters, sources));
-    return sources.upload(client, verbose);
+    return sources.upload(client, options);
   }
   auto& added = *request.add_sources();
   added.set_path(nameOf(reference.path));
   Sources::fill(*added.mutable_git(), reference);
   if (options.parameters.empty()) return {};
   KILN_TRY(addParameters(options.parameters, sources));
-  return sources.upload(client, verbose);
+  return sources.upload(client, options);
 }
 
 }  // namespace kiln::cli

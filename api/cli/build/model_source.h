@@ -14,11 +14,12 @@ struct ModelOptions {
   std::string model;              // a file of any format that the compiler knows, or a commit
   std::vector<std::string> data;  // as findModelFiles() has it
   std::vector<parameters::TensorFile> parameters;
+  bool verbose = false;   // what was sent is told on stderr
+  bool terminal = false;  // which is a terminal: how far it is is shown too
 };
 
 // Adds the sources of the model to `request`, whose spec names the parameters already, uploading what the
-// farm lacks. Says what was sent on stderr when `verbose`.
-Status addModel(client::Client& client, const ModelOptions& options, bool verbose,
-                v1::SubmitJobRequest& request);
+// farm lacks.
+Status addModel(client::Client& client, const ModelOptions& options, v1::SubmitJobRequest& request);
 
 }  // namespace kiln::cli

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "api/cli/base/colour.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/program_directory.h"
@@ -204,6 +205,10 @@ void checkTrust(Report& report, const Context& context, const std::string& farm)
                  context.trustRoot.empty() ? sourceOr(farm, name) : name);
 }
 
+Colour colourOf(const std::string& verdict) {
+  return verdict == "ok" ? Colour::kGood : verdict == "warning" ? Colour::kWarning : Colour::kBad;
+}
+
 Status run(Context& context, const std::string& driver, std::string farm) {
   if (const char* named = std::getenv("KILN_FARM"); farm.empty() && named != nullptr) farm = named;
   Report report;
@@ -232,7 +237,10 @@ Status run(Context& context, const std::string& driver, std::string farm) {
     printJson({{"usable", missing == 0}, {"checks", std::move(list)}});
   } else {
     for (const auto& check : report.checks()) {
-      printLine(fmt::format("{:<8} {}: {}", check.verdict, check.name, check.detail));
+      const std::string line = fmt::format("{:<8} {}: {}", check.verdict, check.name, check.detail);
+      const std::size_t word = std::min(check.verdict.size(), line.size());
+      printText(coloured(colourOf(check.verdict), line.substr(0, word), STDOUT_FILENO));
+      printLine(line.substr(word));
       if (!check.next.empty()) printLine("         next: " + check.next);
     }
   }

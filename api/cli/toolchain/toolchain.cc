@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "api/cli/base/print.h"
+#include "api/cli/base/transfer_meter.h"
 #include "api/cli/toolchain/commands.h"
 #include "api/cli/toolchain/toolchain_sources.h"
 #include "api/cli/view/job_view.h"
@@ -153,8 +154,12 @@ Status add(const Context& context, const Options& options) {
   if (!before && !begins) return fail(before.error());
   storage::UploadProgress sent;
   KILN_ASSIGN(const auto lock, uploadLock(context, *client, lockItems));
+  TransferMeter meter(context.terminal && !context.json, "sending");
   const auto tree = storage::uploadTree(client->blobs(), client->instance(), options.directory,
-                                        [&](const storage::UploadProgress& now) { sent = now; });
+                                        [&](const storage::UploadProgress& now) {
+                                          meter.at(now.doneBytes, now.totalBytes);
+                                          sent = now;
+                                        });
   if (!tree) return fail(client->explain(tree.error()));
   if (!context.json)
     note(fmt::format("sent {} in {}", humanBytes(sent.doneBytes), counted(sent.doneBlobs, "blob")));

@@ -68,7 +68,7 @@ PyObject* fetch(PyObject*, PyObject* arguments) {
     KILN_ASSIGN(const Digest wanted, digestOf(digest));
     KILN_ASSIGN(auto trust, node::Trust::load(root, given(policy), given(recalls)));
     KILN_ASSIGN(const auto mirror, pull::Mirror::open(url, instance, {ca, certificate, key, token}));
-    return pull::fetchFrom(*mirror, wanted, directory, root, trust, SystemClock());
+    return pull::fetchFrom(*mirror, wanted, {directory}, root, trust, SystemClock());
   });
 }
 
