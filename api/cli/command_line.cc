@@ -6,6 +6,7 @@
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
 #include "api/cli/build/commands.h"
+#include "api/cli/config/commands.h"
 #include "api/cli/farm/commands.h"
 #include "api/cli/mirror/commands.h"
 #include "api/cli/toolchain/commands.h"
@@ -21,7 +22,7 @@ constexpr void (*kCommands[])(CLI::App&, Context&) = {
     addBuild,  addInspect, addFetch,   addVerify, addShow,      addProvenance, addAffected, addAudit,
     addExport, addRebuild, addDiff,    addWarmup, addCheck,     addRun,        addJobs,     addWatch,
     addCancel, addLogs,    addWorkers, addTop,    addToolchain, addAttest,     addTrust,    addLog,
-    addRecall, addMirror,  addGc,      addBackup, addRestore,   addDoctor};
+    addRecall, addMirror,  addGc,      addBackup, addRestore,   addDoctor,     addConfig};
 
 bool anyCommand(const CLI::App* command) {
   return !command->get_name().empty();
@@ -139,7 +140,11 @@ int runCommandLine(int argc, char** argv) {
   }
   if (std::string wrong = emptyValue(app); !wrong.empty()) return usage(std::move(wrong));
   if (std::string wrong = negativeValue(app); !wrong.empty()) return usage(std::move(wrong));
-  if (Status fits = context.readEnvironment(); !fits) return usage(fits.error().message);
+  const bool named = askedFor(app).get_option_no_throw("--context") != nullptr;
+  if (Status fits = context.readSettings(named); !fits) {
+    context.json = asksForJson(argc, argv);
+    return failed(context, fits.error());
+  }
   const Status done = context.command();
   return done ? static_cast<int>(kExitOk) : failed(context, done.error());
 }

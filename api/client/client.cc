@@ -54,7 +54,8 @@ Result<std::unique_ptr<Client>> Client::open(ClientOptions options) {
   if (options.endpoint.empty()) {
     return fail(
         Code::kInvalidArgument,
-        "no farm is named; source the kiln.env that infra/up wrote, or give --endpoint unix:/path");
+        "no farm is named; source the kiln.env that infra/up wrote, give --endpoint unix:/path, or name a "
+        "farm with kiln config add");
   }
   // It goes with every request, and names every blob.
   if (!isUtf8(options.instance))

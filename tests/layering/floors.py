@@ -25,6 +25,7 @@ FLOORS = {
     },
     "api/cli": {
         "base": "",
+        "config": "base",
         "trust": "base",
         "view": "base",
         "artifact": "base view",
@@ -33,7 +34,7 @@ FLOORS = {
         "farm": "base view",
         "mirror": "audit base",
         "toolchain": "base view",
-        ".": "artifact audit base build farm mirror toolchain trust",
+        ".": "artifact audit base build config farm mirror toolchain trust",
     },
     "storage/index": {
         ".": "",

@@ -1,6 +1,5 @@
 #include "api/cli/audit/log_location.h"
 
-#include <cstdlib>
 #include <filesystem>
 
 #include "manifest/base/presence.h"
@@ -58,7 +57,8 @@ Status checkPlace(const std::string& where) {
 }  // namespace
 
 void addLogOption(CLI::App& command, Context& context) {
-  command.add_option("--log", context.log, "URL or directory of the log (default: $KILN_HTTP/log)");
+  command.add_option("--log", context.log,
+                     "URL or directory of the log (default: that of the farm, $KILN_HTTP/log)");
 }
 
 signing::HttpCredentials logCredentials(const Context& context) {
@@ -67,11 +67,10 @@ signing::HttpCredentials logCredentials(const Context& context) {
 
 Result<std::unique_ptr<signing::LogSource>> openLog(const Context& context) {
   const std::string& named = context.log;
-  const char* farm = std::getenv("KILN_HTTP");
-  if (named.empty() && (farm == nullptr || *farm == 0))
+  if (named.empty() && context.http.empty())
     return fail(Code::kInvalidArgument,
-                "name the log with --log URL or --log DIR, or source a farm's kiln.env");
-  const std::string where = named.empty() ? std::string(farm) + "/log" : named;
+                "name the log with --log URL or --log DIR, or its farm with --context NAME or a kiln.env");
+  const std::string where = named.empty() ? context.http + "/log" : named;
   KILN_TRY(checkPlace(where));
   KILN_ASSIGN(client::RetryPolicy retryPolicy, context.retryPolicy("the log"));
   return std::make_unique<NamedLog>(where, logCredentials(context), std::move(retryPolicy));

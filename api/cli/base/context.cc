@@ -1,40 +1,11 @@
 #include "api/cli/base/context.h"
 
-#include <algorithm>
-#include <cstdlib>
-#include <iterator>
-#include <sstream>
-
 #include "api/cli/base/duration_option.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
-#include "api/client/shell_word.h"
-#include "manifest/base/printable.h"
 
 namespace kiln::cli {
-
 namespace {
-
-// Calls `visit` with each option that a variable stands in for, the variable, and the value.
-template <class Shared, class Visit>
-void eachSetting(Shared& context, Visit visit) {
-  visit("--endpoint", "KILN_ENDPOINT", context.endpoint);
-  visit("--instance", "KILN_INSTANCE", context.instance);
-  visit("--wait", "KILN_WAIT", context.wait);
-  visit("--tls-ca", "KILN_TLS_CA", context.tls.ca);
-  visit("--tls-cert", "KILN_TLS_CERT", context.tls.certificate);
-  visit("--tls-key", "KILN_TLS_KEY", context.tls.key);
-  visit("--token-file", "KILN_TOKEN_FILE", context.tls.token);
-  visit("--trust-root", "KILN_TRUST_ROOT", context.trustRoot);
-  visit("--policy", "KILN_POLICY", context.policy);
-  visit("--recalls", "KILN_RECALLS", context.recalls);
-}
-
-// Every coordinator of the list is at a Unix socket.
-bool isLocal(const std::string& endpoints) {
-  const auto names = storage::splitEndpoints(endpoints);
-  return names && std::ranges::all_of(*names, [](const auto& one) { return one.starts_with("unix:"); });
-}
 
 // Tells on stderr what is waited for.
 client::RetryPolicy::Listener teller(const std::string& whom, const std::string& limit, Progress* progress) {
@@ -80,40 +51,11 @@ CLI::App& addCommand(CLI::App& parent, Context& context, const std::string& name
   return command;
 }
 
-// Not CLI11's envname(): it applies the variables of every other subcommand's options too, after those given
-// here.
-Status Context::readEnvironment() {
-  const std::pair<const char*, const std::string*> credentials[] = {{"--tls-ca", &tls.ca},
-                                                                    {"--tls-cert", &tls.certificate},
-                                                                    {"--tls-key", &tls.key},
-                                                                    {"--token-file", &tls.token}};
-  const auto given = std::ranges::find_if(credentials, [](const auto& one) { return !one.second->empty(); });
-  eachSetting(*this, [](const char*, const char* variable, std::string& value) {
-    const char* text = std::getenv(variable);
-    if (value.empty() && text != nullptr) value = text;
-  });
-  if (const char* text = std::getenv("KILN_MIRRORS"); mirrors.empty() && text != nullptr) {
-    std::istringstream words(text);
-    mirrors.assign(std::istream_iterator<std::string>(words), {});
-  }
-  const auto isHttps = [](const std::string& url) { return url.starts_with("https:"); };
-  const bool useful =
-      !asksFarm || !isLocal(endpoint) || isHttps(log) || std::ranges::any_of(mirrors, isHttps);
-  if (given == std::end(credentials) || useful) return {};
-  return fail(Code::kInvalidArgument, std::string(given->first) + " is for host:port; at " +
-                                          printable(endpoint) +
-                                          " the file system says who may connect: leave it out");
-}
-
-std::string Context::carried(std::initializer_list<const char*> options) const {
-  std::string out;
-  eachSetting(*this, [&](std::string_view option, const char* variable, const std::string& value) {
-    const char* text = std::getenv(variable);
-    const bool known = value == (text != nullptr ? text : "");
-    if (!known && std::ranges::find(options, option) != options.end())
-      out += " " + client::shellOption(option, value);
-  });
-  return out;
+void addContextOption(CLI::App& command, Context& context) {
+  if (command.get_option_no_throw("--context") != nullptr) return;
+  command.add_option("--context", context.name,
+                     "A farm that kiln config has named: what it says comes before the environment "
+                     "(default: $KILN_CONTEXT, or the one in use, where nothing else names a farm)");
 }
 
 void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
@@ -132,6 +74,7 @@ void addFarmOptions(CLI::App& command, Context& context, const char* wait) {
 }
 
 void addTlsOptions(CLI::App& command, Context& context) {
+  addContextOption(command, context);
   command.add_option(
       "--tls-ca", context.tls.ca,
       "Authorities of the certificate of the coordinator at host:port or of a log behind https, "
@@ -154,6 +97,7 @@ void addWaitOption(CLI::App& command, Context& context, const char* wait) {
 }
 
 void addTrustRootOption(CLI::App& command, Context& context) {
+  addContextOption(command, context);
   command.add_option("--trust-root", context.trustRoot,
                      "root.json that names whose signatures count (default: $KILN_TRUST_ROOT)");
 }

@@ -127,8 +127,8 @@ Status run(const Context& context, const Options& given) {
     check->emulated = options.checkEmulated;
   }
   KILN_ASSIGN(auto request, makeRequest(options, parameters, std::move(check)));
-  KILN_TRY(addModel(*client,
-                    {options.model, options.data, parameters, !context.json, context.terminal}, request));
+  KILN_TRY(
+      addModel(*client, {options.model, options.data, parameters, !context.json, context.terminal}, request));
   interrupt.submits();
   KILN_ASSIGN(auto job, client->submit(request, trace->submits()));
   trace->submitted();

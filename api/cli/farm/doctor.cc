@@ -17,6 +17,7 @@
 #include "api/cli/farm/doctor_farm.h"
 #include "api/cli/farm/doctor_packages.h"
 #include "api/cli/farm/doctor_processes.h"
+#include "api/cli/farm/doctor_settings.h"
 #include "compiler_core/runtime/device/device_info.h"
 #include "compiler_core/runtime/program/cpu_features.h"
 #include "manifest/base/counted.h"
@@ -200,7 +201,8 @@ void checkTrust(Report& report, const Context& context, const std::string& farm)
   const auto trust = loadTrust(context);
   if (trust) return report.ok("trust root", context.trustRoot);
   const std::string name =
-      "name one with --trust-root or KILN_TRUST_ROOT; infra/up writes one for its own farm";
+      "name one with --trust-root or KILN_TRUST_ROOT, or in kiln config; infra/up writes one for its own "
+      "farm";
   report.missing("trust root", trust.error().message,
                  context.trustRoot.empty() ? sourceOr(farm, name) : name);
 }
@@ -209,8 +211,8 @@ Colour colourOf(const std::string& verdict) {
   return verdict == "ok" ? Colour::kGood : verdict == "warning" ? Colour::kWarning : Colour::kBad;
 }
 
-Status run(Context& context, const std::string& driver, std::string farm) {
-  if (const char* named = std::getenv("KILN_FARM"); farm.empty() && named != nullptr) farm = named;
+Status run(Context& context, const std::string& driver) {
+  const std::string& farm = context.farm;
   Report report;
   checkProcessor(report);
   checkPrograms(report);
@@ -224,6 +226,7 @@ Status run(Context& context, const std::string& driver, std::string farm) {
     for (Finding& found : supervisedProcesses(farm)) report.add(std::move(found));
     fillInFrom(farm, context);
   }
+  for (Finding& found : checkSettings(context)) report.add(std::move(found));
   checkFarm(report, context, farm);
   checkTrust(report, context, farm);
   int missing = 0;
@@ -255,12 +258,11 @@ Status run(Context& context, const std::string& driver, std::string farm) {
 
 void addDoctor(CLI::App& app, Context& context) {
   const auto driver = std::make_shared<std::string>(runtime::kCudaDriverLibrary);
-  const auto farm = std::make_shared<std::string>();
   auto& command =
       addCommand(app, context, "doctor", "Check this machine and the farm, with the next step per finding",
-                 "kiln doctor", [&context, driver, farm] { return run(context, *driver, *farm); });
+                 "kiln doctor", [&context, driver] { return run(context, *driver); });
   command.add_option(
-      "--farm", *farm,
+      "--farm", context.farm,
       "The state directory of a farm on this machine, as infra/up --dir (KILN_FARM): its coordinator, "
       "trust root and policy are looked at where no others are named");
   command.add_option("--device-driver", *driver, "CUDA driver library to ask for GPUs")

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "api/cli/base/artifact_option.h"
 #include "api/cli/base/duration_option.h"
 #include "api/cli/base/file_lock.h"
 #include "api/cli/base/print.h"
@@ -316,8 +317,7 @@ Options completed(const Context& context, Options options) {
   options.recalls = context.recalls;
   if (options.recalls.empty())
     options.recalls = (std::filesystem::path(context.trustRoot).parent_path() / "recalls.json").string();
-  const char* key = std::getenv("KILN_RECALL_KEY");
-  if (options.signWith.empty() && key && *key) options.signWith = {key};
+  if (options.signWith.empty() && !context.recallKey.empty()) options.signWith = {context.recallKey};
   return options;
 }
 
@@ -393,7 +393,7 @@ void addRecall(CLI::App& app, Context& context) {
   const auto add = [&](const char* name, std::string& to, const char* what) {
     command.add_option(name, to, what);
   };
-  add("--artifact", options->artifact, "sha256:<hex>: these bytes");
+  addArtifactOption(command, "--artifact", options->artifact, "sha256:<hex>: these bytes");
   add("--toolchain", options->toolchain, "sha256:<hex> of a tree or a label of the farm's, and what it made");
   add("--component", options->component,
       "sha256:<hex>, NAME@VERSION or NAME of a part of toolchains, and what these made");
