@@ -12,6 +12,7 @@ void addExport(CLI::App& app, Context& context);
 void addDiff(CLI::App& app, Context& context);
 void addCheck(CLI::App& app, Context& context);
 void addWarmup(CLI::App& app, Context& context);
+void addOpen(CLI::App& app, Context& context);
 void addRun(CLI::App& app, Context& context);
 
 }  // namespace kiln::cli

@@ -1,12 +1,14 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
 #include "api/cli/build/commands.h"
+#include "api/cli/build/interrupt.h"
 #include "api/cli/view/job_view.h"
 
 namespace kiln::cli {
@@ -15,7 +17,11 @@ namespace {
 struct Options {
   std::string job, worker, target;
   int attempt = 0;
+  bool follow = false;
 };
+
+// Beyond any job's attempts: a farm that goes on for ever is no farm's answer.
+constexpr std::size_t kMaxFollowed = 100'000;
 
 // A line of a log, with tabs as spaces and all else that is no text made printable.
 std::string lineOf(std::string_view line) {
@@ -81,8 +87,64 @@ Json logJson(const v1::JobLogs::Log& log) {
           {"text", std::move(text)}};
 }
 
+// What tells one log of a job from another.
+std::string identityOf(const v1::JobLogs::Log& log) {
+  return fmt::format("{} {} {} {} {} {}", static_cast<int>(log.kind()), log.target(), log.attempt(),
+                     log.builder().job(), log.builder().worker(), timeText(log.leased()));
+}
+
+// Prints each log of a job once, as soon as its attempt has ended.
+class Follower {
+ public:
+  Follower(client::Client& client, const Options& options) : client_(client), options_(options) {}
+
+  // The job has changed; the farm is asked only where an attempt began or ended.
+  Status changed(const v1::Job& job) {
+    std::string now;
+    for (const v1::JobAction& action : job.actions())
+      now += fmt::format("{} {};", action.state(), action.attempt());
+    if (now == seen_) return {};
+    seen_ = std::move(now);
+    return printNew();
+  }
+
+  // Nothing has ended yet: kNotFound of the farm is no failure.
+  Status printNew() {
+    const auto logs = client_.logs(options_.job, options_.worker, options_.target, options_.attempt);
+    if (!logs) return logs.error().code == Code::kNotFound ? Status() : fail(logs.error());
+    for (const auto& log : logs->logs())
+      if (printed_.insert(identityOf(log)).second) print(log, options_.job);
+    if (printed_.size() <= kMaxFollowed) return {};
+    return fail(
+        client_.unreadable({Code::kResourceExhausted, "tells of more attempts than any job has", {}}));
+  }
+
+ private:
+  client::Client& client_;
+  const Options& options_;
+  std::string seen_;
+  std::set<std::string> printed_;
+};
+
+// Ends as the job does.
+Status follow(const Context& context, const Options& options, client::Client& client) {
+  Interrupt interrupt("");
+  interrupt.follows(options.job);
+  Follower follower(client, options);
+  KILN_ASSIGN(const auto job, client.watch(options.job, [&](const v1::Job& now) -> Status {
+    return context.json ? Status() : follower.changed(now);
+  }));
+  if (!context.json) {
+    KILN_TRY(follower.printNew());
+    return jobOutcome(job);
+  }
+  return {};
+}
+
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto client, context.connect());
+  if (options.follow) KILN_TRY(follow(context, options, *client));
+  if (options.follow && !context.json) return {};
   KILN_ASSIGN(const auto logs, client->logs(options.job, options.worker, options.target, options.attempt));
   if (context.json) {
     Json list = Json::array();
@@ -110,6 +172,9 @@ void addLogs(CLI::App& app, Context& context) {
       .add_option("--attempt", options->attempt,
                   "Of this attempt of each action alone, counted from 1 (default: all)")
       ->check(CLI::Range(1, 1'000'000));
+  command.add_flag("--follow", options->follow,
+                   "Print each as soon as it has ended, until the job has, and end as the job does; with "
+                   "--json all at once at its end");
   addFarmOptions(command, context, kRidesOut);
 }
 
