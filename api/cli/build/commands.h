@@ -6,6 +6,7 @@
 namespace kiln::cli {
 
 void addBuild(CLI::App& app, Context& context);
+void addInit(CLI::App& app, Context& context);
 void addInspect(CLI::App& app, Context& context);
 void addJobs(CLI::App& app, Context& context);
 void addWatch(CLI::App& app, Context& context);

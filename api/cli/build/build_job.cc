@@ -1,0 +1,148 @@
+#include "api/cli/build/build_job.h"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <map>
+
+#include "api/cli/base/print.h"
+#include "api/cli/base/progress.h"
+#include "api/cli/base/trust_settings.h"
+#include "api/cli/build/build_options.h"
+#include "api/cli/build/build_trace.h"
+#include "api/cli/build/check_files.h"
+#include "api/cli/build/given_names.h"
+#include "api/cli/build/interrupt.h"
+#include "api/cli/build/model_source.h"
+#include "api/cli/view/job_view.h"
+#include "api/client/built_artifact.h"
+#include "api/client/trusted_artifact.h"
+#include "compiler_core/frontend/folder/model_folder.h"
+#include "compiler_core/frontend/format/format.h"
+#include "compiler_core/frontend/parameters/expand.h"
+#include "manifest/base/mapped_file.h"
+#include "manifest/spec/target.h"
+#include "storage/source/git_reference.h"
+
+namespace kiln::cli {
+namespace {
+
+Result<v1::SubmitJobRequest> makeRequest(const BuildOptions& options,
+                                         const std::vector<parameters::TensorFile>& parameters,
+                                         std::optional<CheckRequest> check) {
+  for (const auto& target : options.targets) KILN_TRY(checkTarget(target));
+  KILN_ASSIGN(auto profiles, parseProfiles(options.profiles));
+  CompileSpec spec;
+  spec.profiles = std::move(profiles);
+  spec.numerics.precision = options.precision;
+  spec.numerics.reassociation = options.reassociation;
+  spec.fallback = options.partition.fallback;
+  KILN_ASSIGN(spec.partition, parseRules(options.partition));
+  for (const auto& target : options.targets) KILN_TRY(checkRules(spec.partition, targetNames(target)));
+  spec.maxArtifactBytes = options.maxArtifactBytes;
+  spec.maxPlannedBytes = options.maxPlannedBytes;
+  for (const auto& pin : options.pins) KILN_TRY(addPin(pin, spec.pins));
+  for (const auto& sequence : options.sequences) KILN_TRY(addComposite(sequence, spec.sequences));
+  for (const parameters::TensorFile& file : parameters) spec.parameters.push_back(file.path);
+  v1::SubmitJobRequest request;
+  KILN_ASSIGN(*request.mutable_idempotency_key(), newIdempotencyKey());
+  KILN_ASSIGN(*request.mutable_spec_json(), toCanonicalJson(submittedToJson(spec)));
+  DeliverySpec delivery = options.delivery;
+  delivery.builders = std::max(delivery.builders, delivery.operators);
+  if (delivery.majority && delivery.builders < 3)
+    return fail(Code::kInvalidArgument, "--majority: of whom? It needs --builders 3 or more");
+  if (options.checkEmulated && std::ranges::none_of(options.targets, isForDevice))
+    return fail(Code::kInvalidArgument,
+                "--check-emulated: no target runs on a device (cuda:*); --check does without one");
+  KILN_TRY(readDeadline(options.deadline, delivery));
+  if (options.maxWorkerSeconds > 0) delivery.maxWorkerSeconds = options.maxWorkerSeconds;
+  delivery.check = std::move(check);
+  KILN_ASSIGN(delivery.tuning, tuningOf(options.tune, options.budget, options.targets));
+  // A search of that length must fit in.
+  if (delivery.tuning && delivery.tuning->search)
+    delivery.timeLimitSeconds = std::max(delivery.timeLimitSeconds, 2 * delivery.tuning->budgetSeconds);
+  KILN_ASSIGN(*request.mutable_delivery_json(), toCanonicalJson(delivery.toJson()));
+  KILN_TRY(DeliverySpec::fromJson(delivery.toJson()));
+  for (const auto& target : options.targets) request.add_targets(target);
+  request.set_toolchain(options.toolchain);
+  return request;
+}
+
+// A folder as the model in it, with the weights beside it where none are named. Says what the file is taken
+// for.
+Status locateModel(const Context& context, BuildOptions& options) {
+  if (source::isGitReference(options.model)) return {};
+  KILN_ASSIGN(frontend::FolderModel found, frontend::modelAt(options.model));
+  options.model = std::move(found.model);
+  if (options.parameters.empty()) options.parameters = std::move(found.parameters);
+  const auto file = MappedFile::open(options.model);
+  if (!file) return {};  // whoever reads it says why
+  const std::string_view format = frontend::formatName(frontend::formatOf((*file)->bytes()));
+  if (!context.json)
+    note(fmt::format("model {}: {}", options.model, format) +
+         (options.parameters.empty() ? ""
+                                     : fmt::format(", parameters {}", fmt::join(options.parameters, ", "))));
+  return {};
+}
+
+// By what the farm calls them.
+std::map<std::string, std::string> givenNames(const BuildOptions& options,
+                                              const std::vector<parameters::TensorFile>& parameters) {
+  std::map<std::string, std::string> names{{"model.onnx", options.model}, {"model.mlir", options.model}};
+  for (const parameters::TensorFile& file : parameters) names[file.path] = file.file;
+  return names;
+}
+
+}  // namespace
+
+Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, const BeforeSubmit& before) {
+  BuildOptions options = given;
+  KILN_TRY(locateModel(context, options));
+  KILN_ASSIGN(const auto parameters, parameters::expandParameters(options.parameters));
+  KILN_TRY(makeRequest(options, parameters, {}));  // a mistake is told before anything is uploaded
+  KILN_ASSIGN(const auto trace, BuildTrace::begin(options.traces));
+  KILN_ASSIGN(const auto trust, namedTrust(context));
+  Interrupt interrupt("nothing was submitted; what was uploaded is not sent again");
+  Progress progress(context.terminal, context.json);
+  KILN_ASSIGN(const auto client, context.connect(&progress));
+  if (!options.toolchain.empty()) KILN_TRY(client->toolchain(options.toolchain));  // before the model is sent
+  std::optional<CheckRequest> check;
+  if (options.check || options.checkEmulated || !options.checkPlan.empty()) {
+    KILN_ASSIGN(check, uploadCheck(*client, options.checkPlan));
+    check->emulated = options.checkEmulated;
+  }
+  KILN_ASSIGN(auto request, makeRequest(options, parameters, std::move(check)));
+  KILN_TRY(
+      addModel(*client, {options.model, options.data, parameters, !context.json, context.terminal}, request));
+  if (before) KILN_TRY(before(request));
+  interrupt.submits();
+  KILN_ASSIGN(auto job, client->submit(request, trace->submits()));
+  trace->submitted();
+  interrupt.follows(job.id());
+  if (options.detach) return BuiltJob{std::move(request), std::move(job)};
+  if (client::hasEnded(job)) {
+    progress.show(job);
+  } else {
+    auto ended = client->watch(job.id(), [&](const v1::Job& now) -> Status {
+      progress.show(now);
+      return {};
+    });
+    if (!ended) {
+      auto error = std::move(ended).error();
+      error.message += "; job " + job.id() + " is kept by the farm: kiln watch " + job.id();
+      return fail(std::move(error));
+    }
+    job = std::move(*ended);
+  }
+  if (Status done = jobOutcome(job); !done) {
+    Error error = std::move(done).error();
+    error.message = asGiven(error.message, givenNames(options, parameters));
+    return fail(std::move(error));
+  }
+  KILN_TRY(client::checkBuilt(*client, request, job));
+  if (trust) KILN_TRY(client::checkTrusted(*client, request.toolchain(), job, *trust, SystemClock()));
+  return BuiltJob{std::move(request), std::move(job)};
+}
+
+}  // namespace kiln::cli

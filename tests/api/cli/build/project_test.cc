@@ -1,0 +1,135 @@
+// kiln init and kiln build of a project, and what kiln.lock holds it to.
+#include <sstream>
+
+#include "tests/api/cli/kiln_build.h"
+#include "tests/api/client/onnx_bytes.h"
+
+namespace kiln {
+namespace {
+
+using testing_support::KilnBuild;
+using testing_support::KilnResult;
+
+struct KilnProject : KilnBuild {
+  KilnProject() {
+    succeeds();
+    toolchain("toolchain");
+    file("model.onnx", testing_support::emptyModel());
+  }
+  // What the farm builds with.
+  void toolchain(const char* tree) {
+    farm.script.toolchains.clear();
+    farm.script.toolchains.emplace_back().mutable_toolchain_digest()->set_hash(digestOf(tree).hex());
+    for (v1::Job& job : farm.script.watch) job.mutable_toolchain_digest()->set_hash(digestOf(tree).hex());
+  }
+  std::string text(const std::string& name) {
+    std::ostringstream text;
+    text << std::ifstream(directory / name, std::ios::binary).rdbuf();
+    return text.str();
+  }
+  KilnResult init() { return kiln({"init"}); }
+};
+
+TEST_F(KilnProject, InitFindsTheModelsAndBuildBuildsThem) {
+  file("second model.onnx", testing_support::emptyModel());
+  const KilnResult made = init();
+  ASSERT_EQ(made.exit, 0) << made.err;
+  EXPECT_EQ(made.out, "kiln.toml\n");
+  const std::string project = text("kiln.toml");
+  EXPECT_NE(
+      project.find("[[model]]\nname = \"model\"\npath = \"model.onnx\"\ntargets = [\"cpu:x86-64-v3\"]\n"),
+      std::string::npos)
+      << project;
+  EXPECT_NE(project.find("name = \"second-model\"\n"), std::string::npos) << project;
+  EXPECT_EQ(init().exit, 2) << "it is left as it is";
+  EXPECT_EQ(text("kiln.toml"), project);
+
+  const KilnResult built = kiln({"build"});
+  ASSERT_EQ(built.exit, 0) << built.err;
+  EXPECT_EQ(built.out, "artifact " + hash + "\nartifact " + hash + "\n");
+  ASSERT_EQ(farm.script.submitted.size(), 2u);
+  const auto lock = parseJson(text("kiln.lock"));
+  ASSERT_TRUE(lock) << text("kiln.lock");
+  const Json& model = lock->at("models").at("model");
+  EXPECT_EQ(model.at("artifacts").at("cpu:x86-64-v3"), hash);
+  EXPECT_EQ(model.at("toolchain"), digestOf("toolchain").text());
+  EXPECT_EQ(model.at("inputs").begin().value(), digestOf(testing_support::emptyModel()).text());
+}
+
+TEST_F(KilnProject, ALaterBuildSaysWhatChanged) {
+  ASSERT_EQ(init().exit, 0);
+  ASSERT_EQ(kiln({"build"}).exit, 0);
+  const std::string before = hash, lock = text("kiln.lock");
+  const KilnResult same = kiln({"build"});
+  EXPECT_EQ(same.exit, 0) << same.err;
+  EXPECT_EQ(same.err.find("changed"), std::string::npos) << same.err;
+  EXPECT_EQ(text("kiln.lock"), lock);
+  std::ofstream(directory / "kiln.toml", std::ios::app) << "reassociation = \"off\"\n";
+  const KilnResult other = kiln({"build"});
+  ASSERT_EQ(other.exit, 0) << other.err;
+  EXPECT_NE(hash, before);
+  EXPECT_NE(other.err.find("model changed: options"), std::string::npos) << other.err;
+  EXPECT_NE(other.err.find("model cpu:x86-64-v3: " + before.substr(0, 19) + " to " + hash.substr(0, 19)),
+            std::string::npos)
+      << other.err;
+  EXPECT_NE(text("kiln.lock"), lock);
+}
+
+TEST_F(KilnProject, LockedRefusesADifference) {
+  ASSERT_EQ(init().exit, 0);
+  EXPECT_EQ(kiln({"build", "--locked"}).exit, 9) << "there is no lock yet";
+  ASSERT_EQ(kiln({"build"}).exit, 0);
+  const std::string lock = text("kiln.lock"), project = text("kiln.toml"), built = hash;
+  const KilnResult same = kiln({"build", "--locked"});
+  EXPECT_EQ(same.exit, 0) << same.err;
+  EXPECT_EQ(farm.script.submitted.back().toolchain(), digestOf("toolchain").text()) << "that of the lock";
+
+  const std::size_t submitted = farm.script.submitted.size();
+  std::ofstream(directory / "kiln.toml", std::ios::app) << "reassociation = \"off\"\n";
+  const KilnResult options = kiln({"build", "--locked"});
+  EXPECT_EQ(options.exit, 9);
+  EXPECT_NE(options.err.find("differs from kiln.lock in options"), std::string::npos) << options.err;
+  EXPECT_EQ(farm.script.submitted.size(), submitted) << "nothing was submitted";
+
+  std::ofstream(directory / "kiln.toml") << project;
+  succeeds([](CompileSpec& spec) { spec.files.push_back({"x", digestOf("x")}); });
+  toolchain("toolchain");
+  EXPECT_NE(kiln({"build", "--locked"}).exit, 0) << "what was not asked for";
+  succeeds();
+  toolchain("toolchain");
+  std::string forged = lock;
+  forged.replace(forged.find(built), built.size(), "sha256:" + std::string(64, 'b'));
+  std::ofstream(directory / "kiln.lock") << forged;
+  const KilnResult artifact = kiln({"build", "--locked"});
+  EXPECT_EQ(artifact.exit, 9);
+  EXPECT_NE(artifact.err.find("came out otherwise than kiln.lock says for cpu:x86-64-v3"), std::string::npos)
+      << artifact.err;
+  EXPECT_EQ(artifact.out.find("artifact"), std::string::npos);
+  EXPECT_EQ(text("kiln.lock"), forged) << "it stays as it is";
+}
+
+TEST_F(KilnProject, WhatHelpsAndWhatIsRefused) {
+  const KilnResult none = kiln({"build"});
+  EXPECT_EQ(none.exit, 2) << "nobody said what to build";
+  EXPECT_NE(none.err.find("kiln init"), std::string::npos) << none.err;
+  EXPECT_EQ(kiln({"build", "model.onnx"}).exit, 2) << "without a target";
+  EXPECT_EQ(kiln({"build", "--target", "cpu:x86-64-v3"}).exit, 2) << "without a model";
+  EXPECT_EQ(kiln({"build", "model.onnx", "--target", "cpu:x86-64-v3", "--locked"}).exit, 2);
+  EXPECT_EQ(kiln({"init", "--target", "cpu:x86-64-v9"}).exit, 2);
+  EXPECT_EQ(kiln({"init", "nowhere.onnx"}).exit, 6);
+  EXPECT_EQ(kiln({"init", "/etc/passwd"}).exit, 2);
+  EXPECT_FALSE(std::filesystem::exists(directory / "kiln.toml"));
+  ASSERT_EQ(init().exit, 0);
+  for (const char* lock :
+       {"x", "{}", R"({"version":2,"models":{}})", R"({"version":1,"models":{"model":{}}})",
+        R"({"version":1,"models":{"model":{"inputs":{},"artifacts":{},"options":"x","toolchain":"y"}}})"}) {
+    std::ofstream(directory / "kiln.lock") << lock;
+    const KilnResult wrong = kiln({"build"});
+    EXPECT_EQ(wrong.exit, 2) << lock;
+    EXPECT_NE(wrong.err.find("kiln.lock"), std::string::npos) << wrong.err;
+  }
+  EXPECT_TRUE(farm.script.submitted.empty());
+}
+
+}  // namespace
+}  // namespace kiln
