@@ -49,7 +49,7 @@ async function judged(session: Session, row: ArtifactRow, wanted: Digest, everyF
     const found = await judge(session, row, wanted, everyFile);
     const { manifest } = found.verdict;
     return [...verdictOf(session, found), ...(manifest ? [el("h3", {}, "How it was compiled"),
-      notice("plain", "From manifest.json, whose digest the artifact's hash covers."), ...evidence(manifest)] : [])];
+      notice("plain", "From manifest.json, whose digest the artifact's hash covers."), ...evidence(manifest, `sha256:${wanted.hex}`)] : [])];
   } catch (error) {
     const recalled = recalledOn(session, wanted);
     return [notice("bad", `\u2718 Refused: ${trouble(error)}.${recalled === "" ? "" : ` It was ${recalled}.`} ${whoChecked(session)}`)];
@@ -65,7 +65,7 @@ export const artifact: View = async (session, { parts: [name = ""], query }): Pr
   return { title: `Artifact ${short(digest)}`, content: [
     facts([["Digest", el("code", {}, digest)], ["Target, says the farm", row.target ?? ""], ["Toolchain, says the farm", row.toolchainLabel ?? ""],
       ["Published, says the farm", row.published ?? ""], ["Jobs", el("span", {}, ...(row.jobs ?? []).flatMap((id) => [link(at("jobs", [id]), id), " "]))]]),
-    el("p", {}, link(at("provenance", [digest]), "Provenance graph"), ", ", link(at("compare", [digest]), "compare with another"), ", ",
+    el("p", {}, link(at("provenance", [digest]), "Provenance graph"), ", ", link(at("partition", [digest]), "partition map"), ", ", link(at("compare", [digest]), "compare with another"), ", ",
       link(at("affected", [], { artifact: digest }), "who names it")),
     ...(await judged(session, row, wanted, query.get("files") === "every")),
     command("kiln", "verify", digest, "--trust-root", "ROOT.json"),

@@ -6,13 +6,18 @@ type Attributes = Readonly<Record<string, string | number | boolean | ((event: E
 
 const svgSpace = "http://www.w3.org/2000/svg";
 
+// Characters that would change how what stands beside them is read: controls, and those that turn the direction of text.
+function inert(text: string): string {
+  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+}
+
 function fill<T extends Element>(element: T, attributes: Attributes, children: readonly Child[]): T {
   for (const [name, value] of Object.entries(attributes)) {
     if (typeof value === "function") element.addEventListener(name, value);
     else if (value === true) element.setAttribute(name, "");
-    else if (value !== false && value !== undefined) element.setAttribute(name, String(value));
+    else if (value !== false && value !== undefined) element.setAttribute(name, typeof value === "string" && name !== "value" && name !== "href" ? inert(value) : String(value));
   }
-  for (const child of children) if (child !== null && child !== undefined && child !== false) element.append(child);
+  for (const child of children) if (child !== null && child !== undefined && child !== false) element.append(typeof child === "string" ? inert(child) : child);
   return element;
 }
 

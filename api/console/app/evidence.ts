@@ -1,24 +1,9 @@
 // What the compiler's stages say of themselves, from a Manifest.
-import { Json, JsonObject, Manifest } from "../verify/index";
-import { bytesText, Child, el, facts, table } from "./dom";
+import { Manifest } from "../verify/index";
+import { bytesText, Child, el, facts, link, table } from "./dom";
+import { list, object, rows, text } from "./json_view";
 import { planPicture } from "./plan_picture";
-
-function object(json: Json | undefined): JsonObject {
-  return json instanceof Map ? json : new Map();
-}
-function list(json: Json | undefined): Json[] {
-  return Array.isArray(json) ? json : [];
-}
-function text(json: Json | undefined): string {
-  if (json === undefined || json === null) return "";
-  if (Array.isArray(json)) return json.map(text).join(", ");
-  if (json instanceof Map) return Array.from(json, ([name, value]) => `${name} ${text(value)}`).join("; ");
-  return String(json);
-}
-
-function rows(json: Json | undefined, members: readonly string[]): Child[][] {
-  return list(json).map((one) => members.map((member) => text(object(one).get(member))));
-}
+import { at } from "./view";
 
 function stage(title: string, ...content: Child[]): HTMLElement {
   return el("details", { class: "stage" }, el("summary", {}, title), ...content);
@@ -38,7 +23,8 @@ function program(manifest: Manifest): HTMLElement {
       ["Numerics", text(manifest.spec.numerics)], ["Target", manifest.spec.target], ["Features", manifest.spec.features.join(" ")]]));
 }
 
-export function evidence(manifest: Manifest): HTMLElement[] {
+// Of the artifact `digest`, whose manifest was verified.
+export function evidence(manifest: Manifest, digest: string): HTMLElement[] {
   const { stages } = manifest;
   const capture = object(stages.get("capture"));
   const rewrite = object(stages.get("rewrite"));
@@ -58,6 +44,7 @@ export function evidence(manifest: Manifest): HTMLElement[] {
       table("Passes on the graph", ["Pass", "Operations before", "After"], rows(rewrite.get("passes"), ["name", "before", "after"])),
       table("Fusion groups", ["Nodes", "Operations"], rows(rewrite.get("fusionGroups"), ["nodes", "operations"]))),
     stage("Partition: what runs where",
+      el("p", {}, link(at("partition", [digest]), "The partition map as a graph")),
       table("Partitions, in the order of execution", ["Target", "Operations", "Nodes"], rows(partition.get("partitions"), ["target", "operations", "nodes"])),
       table("Fallback", ["Node", "Operator", "Reason", "From", "To"], rows(partition.get("fallback"), ["node", "op", "reason", "from", "to"]), "Nothing fell back."),
       facts([["Bytes between partitions", bytesText(text(partition.get("transferBytes")) || 0)]])),
@@ -78,6 +65,7 @@ export function evidence(manifest: Manifest): HTMLElement[] {
         planPicture(text(profile.get("profile")), list(profile.get("aliveBytes")).map((bytes) => Number(text(bytes))), Number(text(profile.get("peakBytes")) || 0)),
         facts(["peakBytes", "lowerBoundBytes", "unsharedBytes", "inputBytes", "outputBytes", "weightBytes", "scratchBytesPerSlot"]
           .map((name) => [name.replace(/([A-Z])/g, " $1").toLowerCase(), bytesText(text(profile.get(name)) || 0)] as const)),
+        table("Regions of the arena", ["Target", "Offset", "Bytes"], rows(profile.get("regions"), ["target", "offset", "bytes"]), "The arena is one target's."),
         facts([["buffers", text(profile.get("buffers"))], ["reuse ratio", text(profile.get("reuseRatio"))]]),
       ];
     })),

@@ -18,15 +18,18 @@ export class FarmError extends Error {
 }
 
 const mostJson = 64 << 20;
+const mostCasBlob = BigInt(3 << 20); // what one answer of the API may hold
+const mostEvent = 4 << 20;
 
 export class Farm {
   constructor(readonly instance: string, private readonly token: string) {}
 
-  private async get(target: string): Promise<Response> {
+  private async get(target: string, more: RequestInit = {}): Promise<Response> {
     const headers: Record<string, string> = this.token === "" ? {} : { Authorization: `Bearer ${this.token}` };
+    if (more.body) headers["Content-Type"] = "application/json";
     let response: Response;
     try {
-      response = await fetch(target, { headers, credentials: "omit", redirect: "error", cache: "no-store", referrerPolicy: "no-referrer" });
+      response = await fetch(target, { headers, credentials: "omit", redirect: "error", cache: "no-store", referrerPolicy: "no-referrer", ...more });
     } catch {
       throw new FarmError(0, "the farm does not answer");
     }
@@ -41,11 +44,40 @@ export class Farm {
   async json<T>(path: readonly string[], query: Readonly<Record<string, string>> = {}): Promise<T> {
     const asked = new URLSearchParams(Object.entries(query).filter(([, value]) => value !== "")).toString();
     const response = await this.get(`/api/v1/${path.map(encodeURIComponent).join("/")}${asked === "" ? "" : `?${asked}`}`);
-    const bytes = await take(response, mostJson);
-    try {
-      return JSON.parse(textOf(bytes)) as T;
-    } catch {
-      throw new FarmError(0, "the farm's answer is no JSON");
+    return parsed<T>(await take(response, mostJson));
+  }
+
+  // Bytes of the CAS by digest, for what no artifact names. They are to be hashed by whoever asks.
+  async casBlob(digest: Digest): Promise<Uint8Array> {
+    if (digest.size > mostCasBlob) throw new FarmError(0, `${digest.size} bytes are more than one answer of the API holds`);
+    const response = await this.get(`/api/v1/instances/${encodeURIComponent(this.instance)}/blobs:batchRead`,
+      { method: "POST", body: JSON.stringify({ digests: [{ hash: digest.hex, sizeBytes: String(digest.size) }] }) });
+    const { responses = [] } = parsed<{ responses?: Array<{ data?: string; status?: { code?: number; message?: string } }> }>(await take(response, mostJson));
+    const [one] = responses;
+    if (!one || (one.status?.code ?? 0) !== 0) throw new FarmError(404, `the farm does not hand out sha256:${digest.hex.slice(0, 12)}: ${one?.status?.message ?? "no answer"}`);
+    const bytes = fromBase64(one.data ?? "");
+    if (!bytes) throw new FarmError(0, "the farm's answer is no base64");
+    return bytes;
+  }
+
+  // Each time the farm says that a job has changed; ends with the job, the visit of the view, or the farm's answer.
+  async watchJob(id: string, left: AbortSignal, changed: () => Promise<void>): Promise<void> {
+    const response = await this.get(`/api/v1/instances/${encodeURIComponent(this.instance)}/jobs/${encodeURIComponent(id)}:watch`, { signal: left });
+    const reader = response.body?.getReader();
+    if (!reader) return;
+    // Server-sent events: a blank line ends each. What they say is asked for anew, so that one reader suffices.
+    let pending = "";
+    const letters = new TextDecoder();
+    for (;;) {
+      const { done, value } = await reader.read().catch(() => ({ done: true, value: undefined }));
+      if (done || !value) return;
+      pending += letters.decode(value, { stream: true });
+      if (pending.length > mostEvent) return reader.cancel();
+      const end = pending.lastIndexOf("\n\n");
+      if (end < 0) continue;
+      const events = pending.slice(0, end);
+      pending = pending.slice(end + 2);
+      if (/^data:/m.test(events)) await changed();
     }
   }
 
@@ -66,6 +98,14 @@ export class Farm {
     const bytes = fromBase64(document);
     if (!bytes) throw new VerifyError("invalid", "the farm's recalls.json is not base64");
     return bytes;
+  }
+}
+
+function parsed<T>(bytes: Uint8Array): T {
+  try {
+    return JSON.parse(textOf(bytes)) as T;
+  } catch {
+    throw new FarmError(0, "the farm's answer is no JSON");
   }
 }
 

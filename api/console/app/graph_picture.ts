@@ -8,8 +8,13 @@ export interface GraphNode {
   readonly kind: string; // a class of the picture, and a word for people
   readonly label: string;
   readonly href: string; // "" for none
+  readonly row?: number; // not above this row of its column
 }
-export interface GraphEdge { readonly from: string; readonly to: string }
+export interface GraphEdge {
+  readonly from: string;
+  readonly to: string;
+  readonly label?: string; // written beside the line
+}
 
 const columnWidth = 260;
 const rowHeight = 34;
@@ -24,17 +29,18 @@ export function graphPicture(name: string, nodes: readonly GraphNode[], edges: r
   const places = new Map<string, { x: number; y: number }>();
   const heights: number[] = [];
   for (const node of nodes) {
-    const row = heights[node.column] ?? 0;
+    const row = Math.max(heights[node.column] ?? 0, node.row ?? 0);
     places.set(node.id, { x: 10 + node.column * columnWidth, y: 10 + row * rowHeight });
     heights[node.column] = row + 1;
   }
-  const size = { x: 20 + heights.length * columnWidth, y: 20 + Math.max(1, ...heights.map((one) => one ?? 0)) * rowHeight };
-  const lines = edges.flatMap(({ from, to }) => {
+  const size = { x: 20 + heights.length * columnWidth, y: 20 + Array.from(heights, (one) => one ?? 0).reduce((most, one) => Math.max(most, one), 1) * rowHeight };
+  const lines = edges.flatMap(({ from, to, label }) => {
     const [a, b] = [places.get(from), places.get(to)];
     if (!a || !b) return [];
     const [x1, y1, x2, y2] = [a.x + boxWidth, a.y + boxHeight / 2, b.x, b.y + boxHeight / 2];
     const middle = (x1 + x2) / 2;
-    return [svg("path", { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`, class: "edge" })];
+    const path = svg("path", { d: `M${x1} ${y1}C${middle} ${y1} ${middle} ${y2} ${x2} ${y2}`, class: "edge" });
+    return label === undefined ? [path] : [path, svg("text", { x: middle, y: (y1 + y2) / 2 - 3, class: "edge-label", "text-anchor": "middle" }, cut(label, 26))];
   });
   const boxes = nodes.map((node) => {
     const place = places.get(node.id)!;
@@ -47,7 +53,7 @@ export function graphPicture(name: string, nodes: readonly GraphNode[], edges: r
     return node.href === "" ? svg("g", { class: `node ${node.kind}`, tabindex: 0, role: "img", "aria-label": spoken }, ...shown)
       : svg("a", { class: `node ${node.kind}`, href: node.href, "aria-label": spoken }, ...shown);
   });
-  const picture = svg("svg", { class: "graph", preserveAspectRatio: "xMinYMin meet", role: "group", "aria-label": name }, ...lines, ...boxes);
+  const picture = svg("svg", { class: size.y * 4 < size.x ? "graph low" : "graph", preserveAspectRatio: "xMinYMin meet", role: "group", "aria-label": name }, ...lines, ...boxes);
   const view = { x: 0, y: 0, width: size.x, height: Math.min(size.y, size.x) };
   const show = () => picture.setAttribute("viewBox", `${view.x} ${view.y} ${view.width} ${view.height}`);
   const zoom = (factor: number) => {

@@ -1,18 +1,9 @@
-// Jobs, and one job with its actions by worker.
-import { command, el, facts, link, short, svg, table } from "./dom";
+// Jobs, and one job, live, with its actions by worker.
+import { command, el, facts, link, short, table } from "./dom";
+import { Drawn, live, sleep } from "./live";
+import { Session } from "./session";
+import { isOpen, Job, Log, Seen, spansOf, timeline, word } from "./timeline";
 import { at, notice, Shown, View } from "./view";
-
-interface Action { kind?: string; target?: string; state?: string; stage?: string; worker?: string; attempt?: number }
-interface Job {
-  id?: string; state?: string; submitted?: string; ended?: string; toolchainLabel?: string; modelName?: string; actions?: Action[];
-  artifacts?: Array<{ target?: string; digest?: string; cached?: boolean; builders?: string[]; check?: string }>;
-  error?: { message?: string; exitCode?: number };
-}
-interface Log { kind?: string; target?: string; attempt?: number; outcome?: string; error?: string; leased?: string; ended?: string; builder?: { worker?: string } }
-
-function word(name: string | undefined): string {
-  return (name ?? "").replace(/^(JOB|ACTION)_/, "").toLowerCase().replace(/_/g, " ");
-}
 
 const pageOf = 100;
 
@@ -30,35 +21,11 @@ export const jobs: View = async (session, { query }): Promise<Shown> => {
   ] };
 };
 
-const wide = 640;
-const lane = 26;
-
-// Leases over time, a lane for each worker.
-function timeline(logs: readonly Log[]): Element {
-  const spans = logs.flatMap((one) => {
-    const [from, to] = [Date.parse(one.leased ?? ""), Date.parse(one.ended ?? "")];
-    return Number.isFinite(from) && Number.isFinite(to) ? [{ one, from, to, worker: one.builder?.worker ?? "unknown" }] : [];
-  });
-  if (spans.length === 0) return el("p", {}, "No attempt has ended yet.");
-  const workers = Array.from(new Set(spans.map((span) => span.worker)));
-  const begin = Math.min(...spans.map((span) => span.from));
-  const length = Math.max(1, ...spans.map((span) => span.to - begin));
-  const bars = spans.map(({ one, from, to, worker }) => {
-    const x = ((from - begin) / length) * (wide - 160) + 150;
-    const label = `${word(one.kind)} ${one.target ?? ""} on ${worker}, attempt ${one.attempt ?? 0}: ${one.outcome ?? ""}, ${((to - from) / 1000).toFixed(1)} s`;
-    return svg("rect", { x: x.toFixed(1), y: workers.indexOf(worker) * lane + 4, height: lane - 8, width: Math.max(3, ((to - from) / length) * (wide - 160)).toFixed(1),
-      class: one.outcome === "done" ? "bar" : "bar failed", tabindex: 0, role: "img", "aria-label": label }, svg("title", {}, label));
-  });
-  const names = workers.map((worker, i) => svg("text", { x: 4, y: i * lane + 17 }, worker.slice(0, 20)));
-  return el("figure", {}, svg("svg", { viewBox: `0 0 ${wide} ${workers.length * lane}`, class: "timeline", role: "group", "aria-label": "Attempts by worker over time" }, ...names, ...bars),
-    el("figcaption", {}, `Attempts by worker over ${(length / 1000).toFixed(1)} s.`));
-}
-
-export const job: View = async (session, { parts: [id = ""] }): Promise<Shown> => {
+async function draw(session: Session, id: string, seen: Seen): Promise<Drawn> {
   const [said, { logs = [] }] = await Promise.all([
     session.farm.call<Job>(["jobs", id]), session.farm.call<{ logs?: Log[] }>(["jobs", id, "logs"]),
   ]);
-  return { title: `Job ${id}`, content: [
+  return { over: !isOpen(said), content: [
     facts([["State", word(said.state)], ["Model", said.modelName ?? ""], ["Toolchain", said.toolchainLabel ?? ""], ["Submitted", said.submitted ?? ""], ["Ended", said.ended ?? ""]]),
     said.error?.message ? notice("bad", `It failed: ${said.error.message} (exit ${said.error.exitCode ?? 0})`) : null,
     table("Artifacts", ["Target", "Artifact", "From the cache", "Builders", "Check"], (said.artifacts ?? []).map((one) => [
@@ -67,7 +34,28 @@ export const job: View = async (session, { parts: [id = ""] }): Promise<Shown> =
     table("Actions", ["Kind", "Target", "State", "Stage", "Worker", "Attempt"], (said.actions ?? []).map((one) => [
       word(one.kind), one.target ?? "", one.state ?? "", one.stage ?? "", one.worker ?? "", String(one.attempt ?? 0),
     ])),
-    el("h3", {}, "Timeline"), timeline(logs),
-    command("kiln", "watch", id), command("kiln", "logs", id),
+    el("h3", {}, "Timeline"), ...timeline("Attempts by worker over time", spansOf({ ...said, id }, logs, seen, Date.now())),
   ] };
+}
+
+export const job: View = async (session, { parts: [id = ""] }): Promise<Shown> => {
+  const seen: Seen = new Map();
+  const first = await draw(session, id, seen);
+  // What the stream tells is drawn at once; between its events what runs grows. Without a stream the farm is asked.
+  let news = false;
+  let wake = () => {};
+  const wait = async (left: AbortSignal) => {
+    if (!news) await Promise.race([sleep(3000, left), new Promise<void>((resolve) => { wake = resolve; })]);
+    news = false;
+  };
+  const shown = live(first, () => draw(session, id, seen), wait);
+  const changed = async () => {
+    news = true;
+    wake();
+  };
+  const follow = (left: AbortSignal) => {
+    if (!first.over) session.farm.watchJob(id, left, changed).catch(() => {}); // it is asked then
+    shown.follow(left);
+  };
+  return { title: `Job ${id}`, follow, content: [shown.element, command("kiln", "watch", id), command("kiln", "logs", id)] };
 };

@@ -8,31 +8,37 @@ import { el, link } from "./dom";
 import { FarmError } from "./farm";
 import { toolchains, workers } from "./fleet";
 import { job, jobs } from "./jobs";
+import { openLink } from "./link";
 import { logView } from "./log_view";
+import { partitionView } from "./partition_view";
 import { provenanceView } from "./provenance_view";
 import { recallsView } from "./recalls_view";
 import { Session } from "./session";
+import { timelineView } from "./timeline_view";
 import { trustView } from "./trust_view";
-import { tuningView } from "./tuning_view";
-import { at, notice, parsePlace, View } from "./view";
+import { tuningRecord, tuningView } from "./tuning_view";
+import { at, notice, parsePlace, Shown, trouble, View } from "./view";
 
 const bar: ReadonlyArray<readonly [string, string]> = [
-  ["artifacts", "Artifacts"], ["affected", "Affected"], ["compare", "Compare"], ["jobs", "Jobs"], ["workers", "Workers"], ["toolchains", "Toolchains"],
+  ["artifacts", "Artifacts"], ["affected", "Affected"], ["compare", "Compare"], ["jobs", "Jobs"], ["timeline", "Timeline"], ["workers", "Workers"], ["toolchains", "Toolchains"],
   ["log", "Log"], ["recalls", "Recalls"], ["tuning", "Tuning"], ["trust", "Whom you believe"],
 ];
 const views = new Map<string, View>([
   ["artifacts", (session, place) => (place.parts.length > 0 ? artifact : artifacts)(session, place)], ["affected", affected], ["compare", compare],
   ["jobs", (session, place) => (place.parts.length > 0 ? job : jobs)(session, place)], ["workers", workers], ["toolchains", toolchains], ["log", logView],
-  ["recalls", recallsView], ["tuning", tuningView], ["trust", trustView], ["provenance", provenanceView],
+  ["recalls", recallsView], ["tuning", (session, place) => (place.parts.length > 0 ? tuningRecord : tuningView)(session, place)], ["trust", trustView],
+  ["provenance", provenanceView], ["partition", partitionView], ["timeline", timelineView],
 ]);
 
 const session = new Session();
 const main = el("main", { id: "main", tabindex: "-1" });
 const nav = el("nav", { "aria-label": "Views" });
 let turn = 0; // of the view that is shown: an earlier one that ends later is dropped
+let leaving = new AbortController();
 
 async function show(): Promise<void> {
   const mine = ++turn;
+  leaving.abort();
   const { name, place } = parsePlace(location.hash === "" ? at("artifacts") : location.hash);
   nav.replaceChildren(el("ul", {}, ...bar.map(([view, label]) => {
     const one = link(at(view), label);
@@ -42,9 +48,10 @@ async function show(): Promise<void> {
   main.setAttribute("aria-busy", "true");
   const view = views.get(name);
   let title = "Not here";
-  let content: ReadonlyArray<Node | string | null | undefined | false> = [notice("bad", "There is no such view.")];
+  let content: Shown["content"] = [notice("bad", "There is no such view.")];
+  let follow: Shown["follow"];
   try {
-    if (view) ({ title, content } = await view(session, place));
+    if (view) ({ title, content, follow } = await view(session, place));
   } catch (error) {
     title = bar.find(([one]) => one === name)?.[1] ?? "Trouble";
     const denied = error instanceof FarmError && (error.status === 401 || error.status === 403);
@@ -53,10 +60,13 @@ async function show(): Promise<void> {
       denied ? el("span", {}, " ", link(at("trust"), "Give a token"), ".") : null)];
   }
   if (mine !== turn) return;
-  document.title = `${title} \u2013 Kiln`;
-  main.replaceChildren(el("h1", {}, title), ...content.filter((one): one is Node | string => one !== null && one !== undefined && one !== false));
+  const heading = el("h1", {}, title);
+  document.title = `${heading.textContent} \u2013 Kiln`;
+  main.replaceChildren(heading, ...content.filter((one): one is Node | string => one !== null && one !== undefined && one !== false));
   main.setAttribute("aria-busy", "false");
   main.focus({ preventScroll: true });
+  leaving = new AbortController();
+  follow?.(leaving.signal);
 }
 
 document.body.append(
@@ -67,4 +77,7 @@ document.body.append(
   el("header", {}, el("span", { class: "brand" }, "Kiln"), nav), main,
 );
 window.addEventListener("hashchange", () => void show());
-void show();
+openLink(session).then(show, (error: unknown) => {
+  main.replaceChildren(el("h1", {}, "This link leads nowhere"), notice("bad", trouble(error)));
+  main.setAttribute("aria-busy", "false");
+});

@@ -1,12 +1,16 @@
 // What this visit knows: the instance, a token, the root that the visitor named. Memory alone: a reload forgets it.
-import { Trust, VerifyError } from "../verify/index";
+import { Checkpoint, Trust, VerifyError } from "../verify/index";
 import { Farm, FarmError } from "./farm";
+
+// A file that the visitor named.
+export interface NamedFile { readonly name: string; readonly bytes: Uint8Array }
 
 export class Session {
   private instanceName = "default";
   private token = "";
   private trusted: Trust | null = null;
   private named: readonly string[] = [];
+  readonly seenLogs = new Map<string, Checkpoint>(); // by origin, the newest that was believed
   recallsTrouble = ""; // why the farm's recalls are not believed; "" for none
 
   get farm(): Farm {
@@ -29,16 +33,14 @@ export class Session {
   }
 
   // Believes this root; after another one, only if it is a successor of that. A policy can be changed at any time.
-  async believe(root: File, policy: File | null, recalls: File | null): Promise<void> {
-    const bytes = async (file: File) => new Uint8Array(await file.arrayBuffer());
-    const rootBytes = await bytes(root);
-    const next = await Trust.named(rootBytes, policy ? await bytes(policy) : null);
-    if (this.trusted) await this.trusted.follow(rootBytes);
+  async believe(root: NamedFile, policy: NamedFile | null, recalls: NamedFile | null): Promise<void> {
+    const next = await Trust.named(root.bytes, policy?.bytes ?? null);
+    if (this.trusted) await this.trusted.follow(root.bytes);
     const learnt = this.trusted?.recallsText ?? null;
     if (learnt) await next.learnCarried(learnt);
-    if (recalls) await next.learn(await bytes(recalls));
+    if (recalls) await next.learn(recalls.bytes);
     this.trusted = next;
-    this.named = [root, policy, recalls].filter((file): file is File => file !== null).map((file) => file.name);
+    this.named = [root, policy, recalls].filter((file): file is NamedFile => file !== null).map((file) => file.name);
   }
 
   // Asks the farm for news of recalls. What cannot be believed of them is said wherever a verdict is shown.

@@ -1,26 +1,28 @@
 // Whom the visitor believes, and how they ask the farm. Files are read here and go nowhere; nothing is kept.
 import { formatTime } from "../verify/index";
 import { command, el, facts } from "./dom";
-import { Session } from "./session";
+import { NamedFile, Session } from "./session";
 import { notice, Shown, textOf, trouble, View } from "./view";
 
 function fileField(name: string, label: string, required: boolean): HTMLElement {
   return el("label", {}, `${label} `, el("input", { name, type: "file", accept: ".json,application/json", required }));
 }
 
-function chosen(data: FormData, name: string): File | null {
+async function chosen(data: FormData, name: string): Promise<NamedFile | null> {
   const value = data.get(name);
-  return value instanceof File && value.size > 0 ? value : null;
+  return value instanceof File && value.size > 0 ? { name: value.name, bytes: new Uint8Array(await value.arrayBuffer()) } : null;
+}
+
+async function believeChosen(session: Session, data: FormData): Promise<void> {
+  const root = await chosen(data, "root");
+  if (root) await session.believe(root, await chosen(data, "policy"), await chosen(data, "recalls"));
 }
 
 function rootForm(session: Session, again: () => void): HTMLElement {
   const said = el("div");
   const form = el("form", { class: "ask", id: "trust-form", submit: (event) => {
     event.preventDefault();
-    const data = new FormData(form);
-    const root = chosen(data, "root");
-    if (!root) return;
-    session.believe(root, chosen(data, "policy"), chosen(data, "recalls")).then(again, (error: unknown) => {
+    believeChosen(session, new FormData(form)).then(again, (error: unknown) => {
       said.replaceChildren(notice("bad", `\u2718 Not believed: ${trouble(error)}`));
     });
   } },

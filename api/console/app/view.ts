@@ -11,6 +11,8 @@ export interface Place {
 export interface Shown {
   readonly title: string;
   readonly content: readonly Child[];
+  // Called once it is shown, with what ends when another view is: for what changes while it is looked at.
+  readonly follow?: (left: AbortSignal) => void;
 }
 export type View = (session: Session, place: Place) => Promise<Shown>;
 

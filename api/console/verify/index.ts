@@ -5,6 +5,7 @@ export * from "./check_rules";
 export * from "./clock";
 export * from "./compile_summary";
 export * from "./digest";
+export * from "./directory";
 export * from "./dsse";
 export * from "./error";
 export * from "./evaluate";

@@ -71,6 +71,17 @@ export class TileTree {
     return leaves[place % width];
   }
 
+  // The root of the first `size` entries, by which an earlier checkpoint is seen to be a beginning of this log.
+  async rootAt(size: number): Promise<Uint8Array> {
+    if (!Number.isSafeInteger(size) || size < 0 || size > this.size) throw new VerifyError("data-loss", "is behind the end of the log");
+    const whole = Math.floor(size / width);
+    const rest = size % width === 0 ? [] : whole === this.nodes.length ? this.rest : await this.tile(whole);
+    const full: Array<{ height: number; hash: Uint8Array }> = [];
+    for (const node of this.nodes.slice(0, whole)) await add(full, 8, node);
+    for (const leaf of rest.slice(0, size % width)) await add(full, 0, leaf);
+    return rootOf(full);
+  }
+
   private readonly checked = new Map<number, Promise<Uint8Array[]>>();
   private tile(index: number): Promise<Uint8Array[]> {
     const known = this.checked.get(index);

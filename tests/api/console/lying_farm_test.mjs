@@ -6,7 +6,7 @@ import os from "node:os";
 import path from "node:path";
 import { after, before, test } from "node:test";
 import { Browser, driverProgram } from "./support/browser.mjs";
-import { evil, hex, honest, serve } from "./support/farm.mjs";
+import { evil, hex, honest, recordRef, serve } from "./support/farm.mjs";
 import { Log, p256, bundles } from "./support/forge.mjs";
 import { provenance } from "./support/artifact.mjs";
 
@@ -41,7 +41,7 @@ async function withFarm(farm, lie, work, more = {}) {
     await browser.open(`${server.origin}/`);
     await browser.shown();
     await believe(farm, more);
-    await work(server.origin);
+    await work(server);
     assert.deepEqual((await browser.complaints()).filter((one) => !one.includes("404")), []);
   } finally {
     await server.stop();
@@ -197,6 +197,128 @@ test("answers of another form are refused, and nothing of them is shown", { skip
   });
 });
 
+// A farm that lies in the views that show more than an artifact's verdict.
+test("a manifest of others is red in the partition map and in a comparison", { skip }, async () => {
+  const farm = honest();
+  const lie = (state) => state.blobs.set(hex(farm.artifact.config), Buffer.from(farm.artifact.config.toString().replace("cuda:sm_90a", "cuda:sm_90b")));
+  await withFarm(farm, lie, async () => {
+    for (const view of [`#/partition/${farm.digest}`, `#/compare/${farm.digest}/${farm.digest}`]) {
+      await browser.visit(view);
+      assert.match((await bad()).join("\n"), /file manifest\.json/, view);
+      assert.equal(await good(), 0, view);
+    }
+  });
+});
+
+test("what something touched is proven from what is signed, and from nothing else", { skip }, async () => {
+  const farm = honest({ recalls: [{ what: `sha256:${"99".repeat(32)}` }] });
+  const proven = async (query) => {
+    await browser.visit(`#/affected?${query}&prove=yes`);
+    return browser.run("return Array.from(document.querySelectorAll('main table')[0].tBodies[0].rows, (row) => Array.from(row.cells, (cell) => cell.innerText))");
+  };
+  await withFarm(farm, () => {}, async () => {
+    const [row] = await proven("component=ptxas");
+    assert.match(row[1], /holds/);
+    assert.match(row[2], /w1 \(acme\), w2 \(other\)/);
+    assert.match(row[3], /^no, by recalls\.json version 1/);
+    assert.match(row[4], /holds.*toolchain\.json names ptxas 13\.0 at bin\/ptxas/s);
+    for (const query of ["component=nvcc", "worker=w9", "operator=nobody", "toolchain=kiln-9", "target=cuda:sm_80", "key=AAAA", `source=sha256:${"77".repeat(32)}`]) {
+      assert.match((await proven(query))[0][4], /fails/, query);
+    }
+    for (const query of ["worker=w1", "operator=acme", "toolchain=kiln-0.1.0%2Bllvm22", "component=ptxas@13.0"]) assert.match((await proven(query))[0][4], /holds/, query);
+    assert.match((await proven("submitter=somebody"))[0][4], /not proven/);
+  });
+  const changed = (what, bytes) => (state) => state.blobs.set(hex(what), bytes);
+  for (const lie of [changed(farm.description, Buffer.from(farm.description.toString().replace("13.0", "13.1"))), changed(farm.tree, Buffer.alloc(farm.tree.length, 255)),
+    (state) => state.blobs.delete(hex(farm.tree))]) {
+    await withFarm(farm, lie, async () => {
+      const [row] = await proven("component=ptxas");
+      assert.match(row[1], /fails/);
+      assert.doesNotMatch(row.join(), /holds/);
+    });
+  }
+  await withFarm(farm, (state) => { state.affected = ["sha256:zz", `sha256:${"00".repeat(32)}`]; }, async () => {
+    for (const row of await proven("component=ptxas")) assert.match(row[1], /fails/);
+  });
+  await withFarm(farm, (state) => { state.recalls = farm.recallsFile([{ what: farm.digest }], 2); }, async () => {
+    const [row] = await proven("component=ptxas");
+    assert.match(row[1], /fails.*recalls/s);
+    assert.match(row[3], /it was bad/);
+    assert.match(row[4], /fails/);
+  });
+});
+
+test("a record whose bytes are others is refused", { skip }, async () => {
+  const farm = honest();
+  const place = `#/tuning/${record.hash}?size=${record.sizeBytes}`;
+  const forged = [(bytes) => Buffer.from(bytes.toString().replace("1000", "9000")), (bytes) => Buffer.concat([bytes, bytes])];
+  for (const forge of forged) {
+    await withFarm(farm, (state) => state.blobs.set(record.hash, forge(state.record)), async () => {
+      await browser.visit(place);
+      assert.match((await bad()).join(), /Refused/);
+      assert.equal(await browser.run("return document.querySelectorAll('svg').length"), 0);
+    });
+  }
+  await withFarm(farm, () => {}, async () => {
+    await browser.visit(`${place.split("?")[0]}?size=99999999`);
+    assert.match((await bad()).join(), /more than one answer/);
+  });
+});
+
+test("a log that goes back, or goes on from another beginning, is red", { skip }, async () => {
+  const farm = honest();
+  const other = honest();
+  await withFarm(farm, (state) => { state.checkpoints.push({ ...state.checkpoints[0], note: other.log.checkpoint() }, { ...state.checkpoints[0], size: "2" }); }, async () => {
+    await browser.visit("#/log");
+    assert.equal((await bad()).length, 2, await browser.text());
+  });
+  await withFarm(farm, () => {}, async (server) => {
+    await browser.visit("#/log");
+    assert.deepEqual(await bad(), []);
+    const shorter = new Log("log.kiln.example", farm.log.witnesses);
+    Object.assign(shorter, { key: farm.log.key, id: farm.log.id, leaves: farm.log.leaves.slice(0, 2) });
+    server.change((state) => { state.checkpoint = shorter.checkpoint(); state.tile = Buffer.from(state.tile).subarray(0, 64); state.tiles = 2; });
+    await browser.visit("#/log");
+    assert.match((await bad()).join(), /had \d+ before/, await browser.text());
+    assert.equal(await good(), 0);
+  });
+});
+
+test("what the farm alone says has no mark", { skip }, async () => {
+  const farm = honest();
+  await withFarm(farm, () => {}, async () => {
+    for (const view of ["artifacts", "jobs", "jobs/job-1", "timeline", "workers", "toolchains", "tuning", `tuning/${record.hash}?size=${record.sizeBytes}`, "affected?component=ptxas"]) {
+      await browser.visit(`#/${view}`);
+      assert.equal(await browser.run("return document.querySelectorAll('.good').length"), 0, view);
+    }
+  });
+});
+
+test("an open job is followed, can be paused, and a farm that talks without end is not listened to", { skip }, async () => {
+  const farm = honest();
+  const text = (wanted) => until(async () => wanted.test(await browser.text()), String(wanted));
+  await withFarm(farm, (state) => { state.jobState = "JOB_RUNNING"; }, async (server) => {
+    await browser.visit("#/jobs/job-1");
+    assert.ok(await browser.run("return document.querySelectorAll('svg.timeline .running').length === 1"));
+    server.change((state) => { state.jobState = "JOB_PUBLISHING"; });
+    await text(/publishing/);
+    await browser.click(".live button");
+    server.change((state) => { state.jobState = "JOB_RUNNING"; });
+    await new Promise((resolve) => setTimeout(resolve, 3500));
+    assert.match(await browser.text(), /publishing/);
+    await browser.click(".live button");
+    await text(/running/);
+    server.change(() => {});
+    await text(/It has ended/);
+    await browser.visit("#/trust");
+  });
+  const many = Array.from({ length: 5000 }, (_, i) => ({ kind: "ACTION_COMPILE", target: "t", attempt: i, outcome: "done", leased: "2026-01-01T00:00:00Z", ended: "2026-01-01T00:00:01Z", builder: { worker: `w${i % 9}` } }));
+  await withFarm(farm, (state) => { Object.assign(state, { jobState: "JOB_RUNNING", logs: many, events: ["x".repeat(5 << 20)] }); }, async () => {
+    await browser.visit("#/jobs/job-1");
+    assert.ok((await browser.run("return document.querySelectorAll('svg.timeline a').length")) <= 600);
+  });
+});
+
 test("an older root is not believed after a newer one", { skip }, async () => {
   const farm = honest();
   await withFarm(farm, () => {}, async () => {
@@ -212,7 +334,17 @@ test("an older root is not believed after a newer one", { skip }, async () => {
   });
 });
 
-const views = (digest) => ["artifacts", `artifacts/${digest}`, `provenance/${digest}`, `compare/${digest}/${digest}`, "compare", "affected", "affected?component=ptxas",
+const record = recordRef();
+async function until(holds, what) {
+  const end = Date.now() + 15000;
+  while (!(await holds())) {
+    assert.ok(Date.now() < end, what);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+  }
+}
+
+const views = (digest) => ["artifacts", `artifacts/${digest}`, `provenance/${digest}`, `partition/${digest}`, "timeline", "affected?component=ptxas&prove=yes",
+  `tuning/${record.hash}?size=${record.sizeBytes}`, `compare/${digest}/${digest}`, "compare", "affected", "affected?component=ptxas",
   "jobs", "jobs/job-1", "workers", "toolchains", "log", "recalls", "tuning", "trust", "nothing"];
 
 test("hostile names are text in every view", { skip }, async () => {
@@ -222,10 +354,11 @@ test("hostile names are text in every view", { skip }, async () => {
     for (const view of views(farm.digest)) {
       await browser.visit(`#/${view}`);
       const found = await browser.run("return { images: document.images.length, scripts: document.scripts.length, title: document.title, " +
-        "named: document.body.textContent.includes(arguments[0]), handlers: document.querySelectorAll('[onerror],[onload],[onclick],[style]').length }", evil);
+        "turned: /[\\u202a-\\u202e]/.test(document.title + document.body.textContent), named: document.body.textContent.includes(arguments[0]), handlers: document.querySelectorAll('[onerror],[onload],[onclick],[style]').length }", evil.replace("\u202e", "\ufffd"));
       assert.equal(found.images, 0, view);
       assert.equal(found.scripts, 1, view);
       assert.equal(found.handlers, 0, view);
+      assert.equal(found.turned, false, `${view} turns text around`);
       assert.notEqual(found.title, "owned", view);
       if (found.named) ++seen;
       const inert = await browser.run("return document.querySelectorAll('main h1').length === 1 && document.querySelectorAll('a:not([href^=\"#\"])').length === 0");
@@ -300,7 +433,7 @@ for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone"
           const pictures = process.env.KILN_CONSOLE_PICTURES;
           if (pictures) {
             fs.mkdirSync(pictures, { recursive: true });
-            await browser.screenshot(path.join(pictures, `${name}-${view.replace(/sha256:[0-9a-f]+/g, "one").replace(/[^a-z0-9]+/g, "-")}.png`));
+            await browser.screenshot(path.join(pictures, `${name}-${view.replace(/sha256:[0-9a-f]+/g, "one").replace(/[0-9a-f]{64}/g, "one").replace(/[^a-z0-9]+/g, "-")}.png`));
           }
         }
       });

@@ -2,14 +2,27 @@
 import fs from "node:fs";
 import http from "node:http";
 import { artifactOf, changed, check, policy, provenance, reproduction, statement } from "./artifact.mjs";
-import { bundles, canonical, digestText, ed25519, envelope, Log, p256, recallsOf, rootOf, sha256, time, treeHash, leafHash } from "./forge.mjs";
+import { bundles, canonical, digestText, ed25519, envelope, Log, member, p256, recallsOf, rootOf, sha256, time, treeHash, leafHash } from "./forge.mjs";
 
 const now = Math.floor(Date.now() / 1000);
 export const builder = "urn:kiln:builder:test";
 export const evil = "<img src=x onerror=\"document.title='owned'\"><script>document.title='owned'</script>\u202e'\"&";
 
+const varint = (n) => (n < 128 ? [n] : [(n & 127) | 128, ...varint(Math.floor(n / 128))]);
+const field = (number, bytes) => Buffer.concat([Buffer.from([(number << 3) | 2, ...varint(bytes.length)]), Buffer.from(bytes)]);
+// build.bazel.remote.execution.v2.Directory with these files.
+const directoryOf = (files) => Buffer.concat(Object.entries(files).map(([name, bytes]) => field(1, Buffer.concat([
+  field(1, Buffer.from(name)), field(2, Buffer.concat([field(1, Buffer.from(hex(bytes))), Buffer.from([16, ...varint(bytes.length)])])), Buffer.from([32, 1])]))));
+
 const hex = (bytes) => sha256(bytes).toString("hex");
 const ref = (bytes) => ({ hash: hex(bytes), sizeBytes: String(bytes.length) });
+
+const candidates = [1000, 800, 1500].map((median, i) => ({ schedule: { tile: [i, 64] }, state: "finalist", medianNanoseconds: String(median), spreadNanoseconds: "10", samples: 30 }));
+const record = Buffer.from(canonical({ apiVersion: "kiln/v1", kind: "TuningRecord", target: evil, device: { kind: "cpu", name: evil }, method: { threads: 1 },
+  kernels: [{ signature: `sha256:${"11".repeat(32)}`, template: evil, reason: evil, chosen: 1, candidates: [...candidates, { schedule: { "<b onclick=x>": [1] }, state: "wrong" }] }] }));
+
+// The tuning record that every farm here has.
+export const recordRef = () => ref(record);
 
 // Everything that an honest farm has: an artifact in a log that a witness cosigned, recalls, a root.
 export function honest({ recalls = [] } = {}) {
@@ -18,9 +31,17 @@ export function honest({ recalls = [] } = {}) {
   const issuers = [p256()];
   const witness = { name: "witness.kiln.example", key: ed25519(), time: now - 100 };
   const log = new Log("log.kiln.example", [witness]);
+  const description = Buffer.from(canonical({ components: [{ name: "ptxas", version: "13.0", path: "bin/ptxas", digest: `sha256:${"aa".repeat(32)}` },
+    { name: evil, version: evil, path: evil, digest: evil }] }));
+  const tree = directoryOf({ "aaa": Buffer.from("x"), "toolchain.json": description });
   const artifact = changed(artifactOf("manifest.json"), (manifest) => {
+    manifest.spec.toolchain = member(tree);
     manifest.stages = { ...manifest.stages,
       capture: { format: "onnx", producer: evil, producerVersion: "1", nodes: 2, nodesByOp: [{ name: evil, count: 2 }], opsets: [], customOps: [], unsupported: [] },
+      partition: { partitions: [{ target: "cpu:x86-64-v3", operations: 2, nodes: ["a", evil] }, { target: "cuda:sm_90a", operations: 1, nodes: ["c"] }], transferBytes: "2048",
+        transfers: [{ node: "a", from: "cpu:x86-64-v3", to: "cuda:sm_90a", bytes: "2048" }, { node: "in", from: "host", to: "cpu:x86-64-v3", bytes: "64" }],
+        fallback: [{ node: evil, op: evil, reason: evil, from: "cuda:sm_90a", to: "cpu:x86-64-v3" }] },
+      schedule: { kernels: [{ symbol: evil, nodes: ["a", evil], target: "cpu:x86-64-v3", codeBytes: "10" }, { symbol: "k1", nodes: ["c"], target: "cuda:sm_90a", codeBytes: "30" }] },
       plan: { profiles: [{ profile: "default", aliveBytes: ["10", "200", "50"], peakBytes: "256", buffers: 3, reuseRatio: "2.0" }] } };
   });
   const made = bundles([provenance(artifact, { builder, now }), check(artifact, { builder, now }), reproduction(artifact, { builder, now }),
@@ -31,7 +52,7 @@ export function honest({ recalls = [] } = {}) {
   const recallsFile = (list, version = 1) => recallsOf({ recalls: list.map((one) => ({ apiVersion: "kiln/v1", kind: "Recall", recalls: "artifact", whole: true, listed: [],
     reason: "it was bad", issuedOn: time(now - 60), ...one })), keys: issuers, now, version, log });
   const recallsJson = recallsFile(recalls);
-  return { key, log, artifact, bundles: made, root, recallsJson, recallsFile, digest: digestText(artifact.artifactJson),
+  return { key, log, artifact, tree, description, bundles: made, root, recallsJson, recallsFile, digest: digestText(artifact.artifactJson),
     policy: Buffer.from(canonical(policy({ requireLog: true, minWitnesses: 1 }))) };
 }
 
@@ -48,31 +69,38 @@ function answersOf(farm, lie) {
     toolchainLabel: "kiln-0.1.0+llvm22", published: time(now), jobs: ["job-1"], builders: ["w1", "w2"],
   };
   const leaves = log.leaves.map((leaf) => leafHash(leaf));
+  put(farm.tree);
+  put(farm.description);
+  put(record);
+  const checkpoints = [{ size: String(log.leaves.length), root: treeHash(log.leaves).toString("base64"), note: log.checkpoint() }];
   const parts = [{ kind: "component", name: "ptxas", version: "13.0" }, { kind: "component", name: evil }];
-  const state = { row, rows: [row], parts, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
+  const state = { record, checkpoints, logs: [], jobState: "JOB_SUCCEEDED", events: ["data: {}\n\n"], affected: [digest], row, rows: [row], parts, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
     logged: log.leaves.map((leaf, i) => ({ place: String(i), leaf: leaf.toString("base64"), payload: `sha256:${"00".repeat(32)}`, table: "statements" })) };
   lie(state, farm);
   const worker = { description: { name: evil, operator: "acme", targets: ["cpu:x86-64-v3"], slots: 2, devices: [{ id: "cpu", kind: "cpu", name: evil, healthy: true, memoryBytes: "1024" }] }, lastContact: time(now), running: [] };
   const action = { kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", state: "done", worker: "w1", attempt: 1 };
-  const job = { id: "job-1", state: "JOB_SUCCEEDED", submitted: time(now - 60), ended: time(now), modelName: evil, actions: [action], artifacts: [{ target: "cpu:x86-64-v3", digest, builders: ["w1"] }] };
+  const job = { id: "job-1", state: state.jobState, submitted: time(now - 60), ended: time(now), modelName: evil,
+    actions: [action, { kind: "ACTION_CHECK", target: evil, state: "running", worker: evil, stage: evil, attempt: 1 }], artifacts: [{ target: "cpu:x86-64-v3", digest, builders: ["w1"] }] };
   const api = {
     artifacts: { artifacts: state.rows }, [`artifacts/${digest}`]: state.row,
     [`artifacts/${digest}/provenance`]: { parts: state.parts },
     [`artifacts/${digest}/differences/${digest}`]: { differences: [{ what: "parameter", name: evil, first: "a", second: "b" }] },
-    affected: { affected: [{ artifact: digest, target: "cpu:x86-64-v3", statement: { predicateType: evil, recorded: time(now) } }] },
+    affected: { affected: state.affected.map((one) => ({ artifact: one, target: "cpu:x86-64-v3", statement: { predicateType: evil, recorded: time(now) } })) },
     jobs: { jobs: [job] }, "jobs/job-1": job,
-    "jobs/job-1/logs": { logs: [{ kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", attempt: 1, outcome: "done", leased: time(now - 50), ended: time(now - 20), builder: { worker: "w1" } }] },
+    "jobs/job-1/logs": { logs: [...state.logs, { kind: "ACTION_COMPILE", target: evil, attempt: 1, outcome: evil, error: evil, leased: time(now - 55), ended: time(now - 52), builder: { worker: evil } }, { kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", attempt: 1, outcome: "done", leased: time(now - 50), ended: time(now - 20), builder: { worker: "w1" } }] },
     workers: { workers: [worker] },
     toolchains: { toolchains: [{ label: evil, toolchainDigest: { hash: "ab".repeat(32) }, isDefault: true, descriptionJson: JSON.stringify({ components: [{ name: "ptxas", version: evil }] }) }] },
-    log: { entries: state.logged },
-    "index/tuning": { records: [{ record: { hash: "cd".repeat(32) }, target: "cpu:x86-64-v3", worker: "w1", entries: [{ signature: `sha256:${"11".repeat(32)}`, entry: evil }] }] },
+    log: { entries: state.logged, checkpoints: state.checkpoints },
+    "index/tuning": { records: [{ record: ref(state.record), target: "cpu:x86-64-v3", worker: "w1", entries: [{ signature: `sha256:${"11".repeat(32)}`, entry: evil }] }] },
   };
   const answers = new Map(Object.entries(api).map(([path, value]) => [`/api/v1/instances/default/${path}`, value]));
   answers.set("/api/v1/recalls", state.recalls ? { document: state.recalls.toString("base64"), version: "1" } : {});
   answers.set(`/v2/default/artifacts/manifests/${digest}`, state.artifactJson);
   for (const [name, bytes] of state.blobs) answers.set(`/v2/default/artifacts/blobs/sha256:${name}`, bytes);
+  answers.set("blobs", state.blobs);
+  answers.set("events", state.events);
   answers.set("/log/checkpoint", Buffer.from(state.checkpoint));
-  answers.set(`/log/tile/0/000.p/${log.leaves.length}`, state.tile);
+  answers.set(`/log/tile/0/000.p/${state.tiles ?? log.leaves.length}`, state.tile);
   return answers;
 }
 
@@ -83,8 +111,25 @@ export async function serve(farm, lie = () => {}) {
   const policyText = /kPagePolicy\[\] =\s*((?:"[^"]*"\s*)+);/.exec(fs.readFileSync(process.env.KILN_CONSOLE_POLICY, "utf8"))[1].replace(/"\s*"/g, "").replace(/"/g, "").trim();
   const files = new Map([["/", ["text/html; charset=utf-8", `${sources}/index.html`]], ["/console.js", ["text/javascript", `${consoleDirectory}/console.js`]], ["/console.css", ["text/css", `${sources}/console.css`]]]);
   const answers = answersOf(farm, lie);
+  const batchRead = (request, response) => {
+    let body = "";
+    request.on("data", (piece) => { body += piece; });
+    request.on("end", () => {
+      const responses = JSON.parse(body).digests.map((digest) => {
+        const bytes = answers.get("blobs").get(digest.hash);
+        return bytes ? { digest, data: bytes.toString("base64") } : { digest, status: { code: 5, message: evil } };
+      });
+      response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ responses }));
+    });
+  };
   const server = http.createServer((request, response) => {
     const path = decodeURIComponent(request.url.split("?")[0]);
+    if (path.endsWith("/blobs:batchRead")) return batchRead(request, response);
+    if (path.endsWith(":watch")) {
+      response.writeHead(200, { "Content-Type": "text/event-stream" });
+      for (const one of answers.get("events")) response.write(one);
+      return undefined; // it stays open, as a farm's does
+    }
     if (files.has(path)) {
       const [type, file] = files.get(path);
       response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": policyText, "X-Content-Type-Options": "nosniff" });
@@ -99,7 +144,11 @@ export async function serve(farm, lie = () => {}) {
     return response.end(Buffer.isBuffer(answer) ? answer : JSON.stringify(answer));
   });
   await new Promise((resolve) => server.listen(0, "127.0.0.1", resolve));
-  return { origin: `http://127.0.0.1:${server.address().port}`, stop: () => new Promise((resolve) => { server.closeAllConnections?.(); server.close(resolve); }) };
+  // A farm changes its mind.
+  const change = (again) => {
+    for (const [path, answer] of answersOf(farm, again)) answers.set(path, answer);
+  };
+  return { change, origin: `http://127.0.0.1:${server.address().port}`, stop: () => new Promise((resolve) => { server.closeAllConnections?.(); server.close(resolve); }) };
 }
 
 export { hex, treeHash };

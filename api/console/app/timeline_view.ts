@@ -1,0 +1,58 @@
+// What workers do now and did lately: open jobs and the newest, with their attempts by worker.
+import { command, el, link, table } from "./dom";
+import { live, Drawn, sleep } from "./live";
+import { Session } from "./session";
+import { isOpen, Job, Log, Seen, Span, spansOf, timeline, word } from "./timeline";
+import { at, choice, leading, notice, Shown, textOf, View } from "./view";
+
+const every = 2000; // milliseconds between two looks: a few calls each, of 200 a second that a caller has
+const mostJobs = 40;
+const windows: ReadonlyMap<string, number> = new Map([["10 minutes", 600e3], ["1 hour", 3600e3], ["1 day", 86400e3], ["all", Infinity]]);
+
+interface Worker { description?: { name?: string }; lost?: boolean }
+
+class Look {
+  private readonly seen: Seen = new Map();
+  private readonly ended = new Map<string, readonly Log[]>(); // of jobs that have ended: they do not change
+
+  constructor(private readonly session: Session, private readonly window: number) {}
+
+  async draw(): Promise<Drawn> {
+    const { farm } = this.session;
+    const now = Date.now();
+    const [{ jobs = [] }, { workers = [] }] = await Promise.all([
+      farm.call<{ jobs?: Job[] }>(["jobs"], { limit: String(mostJobs) }), farm.call<{ workers?: Worker[] }>(["workers"])]);
+    const wanted = jobs.filter((job) => isOpen(job) || now - Date.parse(job.submitted ?? "") < this.window);
+    const spans: Span[] = [];
+    for (const job of wanted) spans.push(...spansOf(job, await this.logs(job), this.seen, now));
+    const open = wanted.filter(isOpen);
+    const names = workers.filter((one) => !one.lost).map((one) => one.description?.name ?? "");
+    return { over: false, content: [
+      ...timeline("Attempts by worker", spans.filter((span) => now - span.to < this.window), names),
+      table("Open jobs and what each waits for", ["Job", "State", "Model", "Action", "State of it", "Worker", "Stage"], open.flatMap((job) => (job.actions ?? []).map((action) => [
+        link(at("jobs", [job.id ?? ""]), job.id ?? ""), word(job.state), job.modelName ?? "", `${word(action.kind)} ${action.target ?? ""}`, action.state ?? "", action.worker ?? "", action.stage ?? "",
+      ])), "No job is open."),
+    ] };
+  }
+
+  private async logs(job: Job): Promise<readonly Log[]> {
+    const id = job.id ?? "";
+    const known = this.ended.get(id);
+    if (known) return known;
+    const { logs = [] } = await this.session.farm.call<{ logs?: Log[] }>(["jobs", id, "logs"]);
+    if (!isOpen(job)) this.ended.set(id, logs);
+    return logs;
+  }
+}
+
+export const timelineView: View = async (session, { query }): Promise<Shown> => {
+  const asked = query.get("last") ?? "1 hour";
+  const last = windows.has(asked) ? asked : "1 hour";
+  const look = new Look(session, windows.get(last) ?? 0);
+  const shown = live(await look.draw(), () => look.draw(), (left) => sleep(every, left));
+  return { title: "Timeline of workers", follow: shown.follow, content: [
+    leading([choice("last", "Show the last", Array.from(windows.keys()), last)], "Show", (data) => at("timeline", [], { last: textOf(data, "last") })),
+    notice("plain", `What the farm says of its newest ${mostJobs} jobs, signed by nobody. An artifact's builders are in its verified statements.`),
+    shown.element, el("p", {}, link(at("jobs"), "All jobs")), command("kiln", "top"), command("kiln", "workers"),
+  ] };
+};
