@@ -11,5 +11,6 @@ void addBackup(CLI::App& app, Context& context);
 void addRestore(CLI::App& app, Context& context);
 void addGc(CLI::App& app, Context& context);
 void addDoctor(CLI::App& app, Context& context);
+void addConsole(CLI::App& app, Context& context);
 
 }  // namespace kiln::cli
