@@ -3,7 +3,6 @@
 #include <openssl/crypto.h>
 #include <sys/random.h>
 
-#include <algorithm>
 #include <array>
 #include <cstdint>
 
@@ -27,14 +26,14 @@ bool same(std::string_view one, std::string_view other) {
 
 Result<std::string> Door::newLink() {
   KILN_ASSIGN(std::string secret, newSecret());
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   link_ = secret;
   return secret;
 }
 
 std::optional<std::string> Door::open(std::string_view secret) {
   Result<std::string> token = newSecret();
-  const std::lock_guard lock(mutex_);
+  const MutexLock lock(mutex_);
   if (!token || link_.empty() || !same(secret, link_)) return std::nullopt;
   link_.clear();
   sessions_.push_back(*token);
@@ -43,8 +42,10 @@ std::optional<std::string> Door::open(std::string_view secret) {
 }
 
 bool Door::admits(std::string_view token) const {
-  const std::lock_guard lock(mutex_);
-  return std::ranges::any_of(sessions_, [&](const std::string& known) { return same(token, known); });
+  const MutexLock lock(mutex_);
+  for (const std::string& known : sessions_)
+    if (same(token, known)) return true;
+  return false;
 }
 
 }  // namespace kiln::relay

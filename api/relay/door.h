@@ -5,11 +5,11 @@
 
 #include <cstddef>
 #include <deque>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <string_view>
 
+#include "manifest/base/mutex.h"
 #include "manifest/base/result.h"
 
 namespace kiln::relay {
@@ -30,9 +30,9 @@ class Door {
 
  private:
   const std::size_t most_;
-  mutable std::mutex mutex_;
-  std::string link_;  // "" when it is spent
-  std::deque<std::string> sessions_;
+  mutable Mutex mutex_;
+  std::string link_ KILN_GUARDED_BY(mutex_);  // "" when it is spent
+  std::deque<std::string> sessions_ KILN_GUARDED_BY(mutex_);
 };
 
 }  // namespace kiln::relay

@@ -11,15 +11,14 @@
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
-#include <condition_variable>
 #include <limits>
-#include <mutex>
 #include <set>
 #include <thread>
 #include <vector>
 
 #include "api/relay/door.h"
 #include "api/relay/relay_rules.h"
+#include "manifest/base/mutex.h"
 
 namespace kiln::relay {
 namespace asio = boost::asio;
@@ -249,12 +248,12 @@ class Relay::Server {
   ~Server() {
     asio::post(accepting_, [this] { acceptor_.close(); });
     if (listener_.joinable()) listener_.join();
-    std::unique_lock lock(mutex_);
+    MutexLock lock(mutex_);
     stopping_ = true;
     // One that begins its next step at this moment takes the stop back, and gets it again.
     while (!running_.empty()) {
       for (asio::io_context* context : running_) context->stop();
-      ended_.wait_for(lock, std::chrono::milliseconds(10));
+      ended_.waitFor(mutex_, std::chrono::milliseconds(10));
     }
     lock.unlock();
     pool_.join();
@@ -295,15 +294,15 @@ class Relay::Server {
 
   void serve(asio::io_context& context, tcp::socket& socket) {
     {
-      const std::lock_guard lock(mutex_);
+      const MutexLock lock(mutex_);
       --waiting_;
       if (stopping_) return;
       running_.insert(&context);
     }
     Exchange(shared_, context, std::move(socket)).run();
-    const std::lock_guard lock(mutex_);
+    const MutexLock lock(mutex_);
     running_.erase(&context);
-    ended_.notify_all();
+    ended_.notifyAll();
   }
 
   Shared shared_;
@@ -311,10 +310,10 @@ class Relay::Server {
   tcp::acceptor acceptor_;
   std::thread listener_;
   std::atomic<std::size_t> waiting_ = 0;
-  std::mutex mutex_;
-  std::condition_variable ended_;
-  bool stopping_ = false;
-  std::set<asio::io_context*> running_;
+  Mutex mutex_;
+  Condition ended_;
+  bool stopping_ KILN_GUARDED_BY(mutex_) = false;
+  std::set<asio::io_context*> running_ KILN_GUARDED_BY(mutex_);
   asio::thread_pool pool_;
 };
 
