@@ -1,3 +1,4 @@
+#include "compiler_core/ir/byte_windows.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/constants.h"
 #include "compiler_core/transforms/formula.h"
@@ -53,7 +54,7 @@ class Narrowing {
   }
 
   void product(ir::ConvOp op) {
-    if (op.getGroup() != 1) return;
+    if (op.getGroup() != 1 && !ir::isRowWindow(op)) return;
     auto image = bytesOf(op.getInput()), filter = bytesOf(op.getFilter());
     if (!image || !filter) return;
     const ir::Shape window = shapeOf(op.getFilter());

@@ -1,4 +1,5 @@
 #include "compiler_core/ir/ir.h"
+#include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/IR/IRMapping.h"
 #include "mlir/Pass/Pass.h"
@@ -18,6 +19,12 @@ bool isElementwise(Operation* op) {
 }
 bool isAnchor(Operation* op) {
   return llvm::isa<ir::ConvOp, ir::MatmulOp, ir::PoolOp, ir::ReduceOp>(op);
+}
+// The end of a quantisation: a quarter of what it came from, to be stored and read again.
+bool makesBytes(Operation* op) {
+  auto cast = llvm::dyn_cast<ir::CastOp>(op);
+  return cast && llvm::isa<mlir::FloatType>(ir::tensorType(cast.getInput()).getElementType()) &&
+         ir::tensorType(cast.getResult()).getElementType().isInteger(8);
 }
 // Cheap to repeat: each group gets its own copy.
 bool isCopied(Operation* op) {
@@ -55,8 +62,11 @@ class Grouping {
       joins &= isElementwise(user) && it != groupOf_.end() && (!target || *target == it->second);
       if (it != groupOf_.end()) target = it->second;
     }
-    if (!joins || !target || (isAnchor(op) && groups_[*target].anchor) ||
-        groups_[*target].members.size() >= kMaxMembers) {
+    if (joins && target && isAnchor(op) && groups_[*target].anchor) {
+      target = partedAtBytes(op, *target);
+      joins = target.has_value();
+    }
+    if (!joins || !target || groups_[*target].members.size() >= kMaxMembers) {
       target = groups_.size();
       groups_.emplace_back();
     }
@@ -64,6 +74,36 @@ class Grouping {
     group.members.push_back(op);
     if (isAnchor(op)) group.anchor = op;
     groupOf_[op] = *target;
+  }
+
+  // Of two anchors one group cannot be made, but one may end where what follows it is quantised: what lies
+  // between `anchor`, the earlier one, and that moves from the group `from` to one of its own, whose number
+  // is returned. None where the anchor's results go elsewhere as well.
+  std::optional<std::size_t> partedAtBytes(Operation* anchor, std::size_t from) {
+    llvm::SetVector<Operation*> behind(anchor->user_begin(), anchor->user_end());
+    Operation* last = nullptr;
+    for (std::size_t i = 0; i < behind.size(); ++i) {
+      Operation* op = behind[i];
+      const auto it = groupOf_.find(op);
+      if (it == groupOf_.end() || it->second != from || op == groups_[from].anchor) return std::nullopt;
+      if (!makesBytes(op))
+        behind.insert(op->user_begin(), op->user_end());
+      else if (std::exchange(last, op))
+        return std::nullopt;
+    }
+    if (!last || last == groups_[from].members.front()) return std::nullopt;
+    // What made their other operands would lose its users from its group.
+    for (Operation* op : behind)
+      for (Value operand : op->getOperands())
+        if (Operation* producer = operand.getDefiningOp(); producer && producer != anchor)
+          if (groupOf_.contains(producer) && !behind.contains(producer)) return std::nullopt;
+    Group own;
+    for (Operation* op : groups_[from].members)
+      if (behind.contains(op)) own.members.push_back(op);
+    llvm::erase_if(groups_[from].members, [&](Operation* op) { return behind.contains(op); });
+    for (Operation* op : own.members) groupOf_[op] = groups_.size();
+    groups_.push_back(std::move(own));
+    return groups_.size() - 1;
   }
 
   void materialise(Group& group) {

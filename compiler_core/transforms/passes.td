@@ -51,8 +51,11 @@ def QuantisedProductsPass : Pass<"kiln-quantised-products", "::mlir::func::FuncO
     A product or convolution of two factors that are scale * (bytes - zero point) becomes an integer product with
     the scales behind it: what precision "int8" allows, the sums being exact where the model's are rounded at every
     step. Factors with a scale of their own per step of the sum, sums that could leave i32, and convolutions in
-    groups stay.
+    groups stay. Where windows of one channel are multiplied by rows (ir/byte_windows.h), those do not stay.
   }];
+  let options = [
+    Option<"rowWindows", "row-windows", "bool", /*default=*/"false", "The target multiplies the rows of a window of bytes at once">,
+  ];
 }
 
 def DecomposePass : Pass<"kiln-decompose", "::mlir::func::FuncOp"> {

@@ -1,3 +1,4 @@
+#include "compiler_core/ir/byte_windows.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/transforms/formula.h"
 #include "compiler_core/transforms/passes.h"
@@ -18,6 +19,8 @@ struct Dequantised {
   Value whole;            // in i32, less the zero point
   Value scale;            // f32, of as many dimensions
   std::int64_t most = 0;  // no element of `whole` is further from 0
+  // The codes are signed around 0, or unsigned around 128.
+  bool isSymmetric = false;
 };
 
 std::optional<std::int64_t> mostOf(Type code, std::optional<std::int64_t> zero) {
@@ -48,7 +51,8 @@ std::optional<Dequantised> dequantised(Formula& formula, Value factor) {
   const Type code = ir::tensorType(codes).getElementType();
   if (!code.isInteger(8)) return std::nullopt;
   if (whole == codes) whole = formula.cast(whole, formula.builder().getI32Type());
-  Dequantised found{whole, repeatedIn(formula, scaled.getRhs()), *mostOf(code, zero)};
+  Dequantised found{whole, repeatedIn(formula, scaled.getRhs()), *mostOf(code, zero),
+                    zero == (code.isUnsignedInteger() ? 128 : 0)};
   for (ir::TransposeOp transpose : llvm::reverse(transposes)) {
     found.whole = formula.transpose(found.whole, transpose.getPermutation());
     found.scale = formula.transpose(found.scale, transpose.getPermutation());
@@ -83,12 +87,14 @@ void product(ir::MatmulOp op) {
   op.erase();
 }
 
-void product(ir::ConvOp op) {
-  // Windows of one channel are too short to gain.
-  if (op.getGroup() != 1) return;
+// `rowWindows`: whether windows of one channel gain, since the target multiplies their rows at once.
+void product(ir::ConvOp op, bool rowWindows) {
+  const bool isRowWindow = rowWindows && ir::isRowWindow(op);
+  if (op.getGroup() != 1 && !isRowWindow) return;
   Formula formula(op);
   const auto image = dequantised(formula, op.getInput()), filter = dequantised(formula, op.getFilter());
-  if (!image || !filter) return;
+  // What a filter's zero point multiplies differs from window to window.
+  if (!image || !filter || (isRowWindow && !filter->isSymmetric)) return;
   const ir::Shape window = shapeOf(op.getFilter());
   const auto rank = static_cast<std::int64_t>(window.size());
   ir::Dim steps = 1;
@@ -117,6 +123,8 @@ void product(ir::ConvOp op) {
 }
 
 struct QuantisedProducts : impl::QuantisedProductsPassBase<QuantisedProducts> {
+  using QuantisedProductsPassBase::QuantisedProductsPassBase;
+
   void runOnOperation() final {
     SmallVector<Operation*> products;
     getOperation().walk([&](Operation* op) {
@@ -127,7 +135,7 @@ struct QuantisedProducts : impl::QuantisedProductsPassBase<QuantisedProducts> {
       if (auto matmul = dyn_cast<ir::MatmulOp>(op))
         product(matmul);
       else
-        product(cast<ir::ConvOp>(op));
+        product(cast<ir::ConvOp>(op), rowWindows);
     }
   }
 };

@@ -98,7 +98,8 @@ Result<ir::RewriteEvidence> rewrite(mlir::ModuleOp module, ir::WeightTable& weig
   // Transposed and scaled weights become plain weights, so that a filter is seen as constant by what follows.
   KILN_TRY(pipeline.run(createFoldConstantsPass(weights, options.spool)));
   // While scales and zero points stand beside the bytes.
-  if (options.quantised) KILN_TRY(pipeline.run(createQuantisedProductsPass()));
+  if (options.quantised)
+    KILN_TRY(pipeline.run(createQuantisedProductsPass({.rowWindows = options.byteDots})));
   // While weights are bytes and zero points stand beside them; then weights of the other sign, or transposed,
   // become weights again, before their transposes move.
   if (options.byteDots) {

@@ -1,5 +1,6 @@
 #include <limits>
 
+#include "compiler_core/ir/byte_windows.h"
 #include "compiler_core/ir/types.h"
 #include "compiler_core/schedule/lower/lowering.h"
 #include "compiler_core/schedule/lower/packed.h"
@@ -165,14 +166,23 @@ Value Lowering::convolution(ir::ConvOp op) {
   const unsigned rank = window.rank();
   auto upright = [&](Value value) { return reshape(value, withRows(shapeOf(value))); };
   Factor image = factor(op.getInput()), weights = factor(op.getFilter());
-  auto dot = op.getGroup() == 1 ? dotFactors(op.getInput(), op.getFilter()) : std::nullopt;
-  if (dot && !shapeOf(image.value)[1].isStatic()) dot.reset();
-  if (dot) {
+  auto dot = op.getGroup() == 1 || (depthwise && ir::isRowWindow(op))
+                 ? dotFactors(op.getInput(), op.getFilter())
+                 : std::nullopt;
+  if (dot && (depthwise ? dot->kind == kBf16ByBf16 : !shapeOf(image.value)[1].isStatic())) dot.reset();
+  if (dot && depthwise) {
+    image.value = dot->left.value;
+    weights.value = packedDotOperand(dot->right, 2, dot->steps);
+  } else if (dot) {
     // Channels that follow each other are steps of one packed operand.
     image.value = packedDotOperand(dot->left, 1, dot->steps);
     weights.value = packedDotOperand(dot->right, 1, dot->steps);
   }
   Value input = surround(upright(image.value), window.pads, 0), filter = upright(weights.value);
+  if (dot && depthwise)
+    input = packedRows(
+        input, out[2],
+        {ir::shapeOf(ir::tensorType(op.getFilter()))[2].value(), window.strides[0], window.dilations[0], 0});
   // Groups appear as a dimension of their own: `count` channels as [groups, count / groups].
   auto split = [&](Value value, unsigned dim) {
     if (groups == 1) return value;
@@ -205,7 +215,9 @@ Value Lowering::convolution(ir::ConvOp op) {
   to.push_back(d(base));
   for (unsigned i = 0; i < rank; ++i) {
     shape.push_back(out[2 + i]);
-    from.push_back(d(base + 1 + i) * window.strides[i] + d(kernel + i) * window.dilations[i]);
+    from.push_back(dot && depthwise && i == 0
+                       ? d(base + 1)  // a packed operand holds the window's rows
+                       : d(base + 1 + i) * window.strides[i] + d(kernel + i) * window.dilations[i]);
     with.push_back(d(kernel + i));
     to.push_back(d(base + 1 + i));
   }

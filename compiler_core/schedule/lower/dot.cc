@@ -24,6 +24,20 @@ Value byteOf(OpBuilder& b, Location loc, Value packed, std::int64_t number, bool
                   : Value(arith::ShRUIOp::create(b, loc, high, by));
 }
 
+// Codes as the steps of one packed operand, the first in the lowest bits; what is missing is 0.
+Value packed(OpBuilder& b, Location loc, ValueRange codes, std::int64_t steps) {
+  const Type type = b.getI32Type();
+  Value all;
+  for (auto [step, code] : llvm::enumerate(codes)) {
+    Value own = arith::ExtUIOp::create(b, loc, type, code);
+    if (step > 0)
+      own = arith::ShLIOp::create(b, loc, own,
+                                  shiftBy(b, loc, type, 32 / steps * static_cast<std::int64_t>(step)));
+    all = all ? Value(arith::OrIOp::create(b, loc, all, own)) : own;
+  }
+  return all;
+}
+
 // Step `number` of packed bf16, in f32.
 Value floatOf(OpBuilder& b, Location loc, Value packed, std::int64_t number) {
   Value by = shiftBy(b, loc, packed.getType(), 16);
@@ -86,19 +100,29 @@ Value Lowering::packedDotOperand(const Factor& factor, unsigned axis, std::int64
   }
   const SmallVector<AffineMap> maps(slices.size() + 1, b_.getMultiDimIdentityMap(rank));
   Value made = generic(
-      slices, empty(shape, packedType), maps, 0, [&](OpBuilder& b, Location loc, ValueRange v) -> Value {
-        Value all;
-        for (std::int64_t step = 0; step < steps; ++step) {
-          Value own = arith::ExtUIOp::create(b, loc, packedType, v[step]);
-          if (step > 0)
-            own = arith::ShLIOp::create(b, loc, own, shiftBy(b, loc, packedType, 32 / steps * step));
-          all = all ? Value(arith::OrIOp::create(b, loc, all, own)) : own;
-        }
-        return all;
-      });
+      slices, empty(shape, packedType), maps, 0,
+      [&](OpBuilder& b, Location loc, ValueRange v) { return packed(b, loc, v.take_front(steps), steps); });
   if (axis + 1 == rank) ir::PacksDotAttr::set(made.getDefiningOp(), b_.getUnitAttr());
   nextGroup();
   return packedOperands_[{factor.value, axis}] = made;
+}
+
+Value Lowering::packedRows(Value input, const ir::Dim& windows, const WindowAxis& axis) {
+  ir::Shape shape = shapeOf(input);
+  const auto rank = static_cast<unsigned>(shape.size());
+  shape[2] = windows;
+  SmallVector<Value> rows;
+  for (std::int64_t row = 0; row < axis.kernel; ++row) {
+    SmallVector<OpFoldResult> offsets(rank, b_.getIndexAttr(0)), strides(rank, b_.getIndexAttr(1));
+    offsets[2] = b_.getIndexAttr(row * axis.dilation);
+    strides[2] = b_.getIndexAttr(axis.stride);
+    rows.push_back(
+        shaped(tensor::ExtractSliceOp::create(b_, loc_, input, offsets, sizes(shape), strides), shape));
+  }
+  const SmallVector<AffineMap> maps(rows.size() + 1, b_.getMultiDimIdentityMap(rank));
+  return generic(rows, empty(shape, b_.getI32Type()), maps, 0, [&](OpBuilder& b, Location loc, ValueRange v) {
+    return packed(b, loc, v.take_front(rows.size()), kByteSteps);
+  });
 }
 
 Value Lowering::dotProduct(Value left, Value right, Value init, ArrayRef<AffineMap> maps, unsigned reductions,

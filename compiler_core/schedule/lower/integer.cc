@@ -82,8 +82,31 @@ Value shiftInt(OpBuilder& b, Location loc, Value x, Value y, bool isSigned, bool
   return select(b, loc, far, zero, shifted);
 }
 
+namespace {
+
+// To a width whose limits are exact in the float: what is beyond them is brought to them first, in two
+// instructions (of which the first makes NaN the lower one), and conversions are those to i32, which
+// processors have.
+Value floatToNarrowInt(OpBuilder& b, Location loc, Value x, IntegerType to, unsigned width, bool isSigned) {
+  const double most = std::ldexp(1.0, static_cast<int>(width) - isSigned) - 1,
+               least = isSigned ? -most - 1 : 0;
+  auto limited = [&](arith::CmpFPredicate inside, Value value, double limit) {
+    Value bound = numberOf(b, loc, x.getType(), limit);
+    return select(b, loc, arith::CmpFOp::create(b, loc, inside, value, bound), value, bound);
+  };
+  Value inside = limited(arith::CmpFPredicate::OLT, limited(arith::CmpFPredicate::OGT, x, least), most);
+  Value whole = arith::FPToSIOp::create(b, loc, b.getI32Type(), inside);
+  if (isSigned)
+    whole = select(b, loc, arith::CmpFOp::create(b, loc, arith::CmpFPredicate::UNO, x, x),
+                   numberOf(b, loc, whole.getType(), 0), whole);
+  return to.getWidth() < 32 ? Value(arith::TruncIOp::create(b, loc, to, whole)) : whole;
+}
+
+}  // namespace
+
 // The conversion itself is undefined outside its range; select keeps such a lane from being chosen.
 Value floatToInt(OpBuilder& b, Location loc, Value x, IntegerType to, unsigned width, bool isSigned) {
+  if (width <= 16) return floatToNarrowInt(b, loc, x, to, width, isSigned);
   const double limit = std::ldexp(1.0, static_cast<int>(width) - isSigned);
   auto number = [&](const APInt& value) -> Value {
     return arith::ConstantOp::create(b, loc, b.getIntegerAttr(to, value.sextOrTrunc(to.getWidth())));

@@ -161,6 +161,13 @@ class Lowering {
   // `factor` as dot operands packed into i32 along `axis`, whose extent is known: the last one is filled up
   // with zeros. A kernel of its own, unless it is a weight.
   mlir::Value packedDotOperand(const Factor& factor, unsigned axis, std::int64_t steps);
+  // A sliding window along one dimension; `before`: the padding at its beginning.
+  struct WindowAxis {
+    std::int64_t kernel, stride, dilation, before;
+  };
+  // The rows of each window of a padded [N, C, H, W] of bytes, at most as many as a packed operand has steps,
+  // as [N, C, `windows`, W] of i32: part of the kernel that multiplies them.
+  mlir::Value packedRows(mlir::Value input, const ir::Dim& windows, const WindowAxis& axis);
   // A sum over products of packed dot operands.
   mlir::Value dotProduct(mlir::Value left, mlir::Value right, mlir::Value init,
                          llvm::ArrayRef<mlir::AffineMap> maps, unsigned reductions, llvm::StringRef kind);
@@ -175,10 +182,6 @@ class Lowering {
   mlir::Value attention(ir::AttentionOp op);
   mlir::Value convolution(ir::ConvOp op);
   mlir::Value pool(ir::PoolOp op);
-  // A sliding window along one dimension; `before`: the padding at its beginning.
-  struct WindowAxis {
-    std::int64_t kernel, stride, dilation, before;
-  };
   // How many positions of each of `windows` windows lie inside an input of `extent`: a vector of `element`s.
   mlir::Value insideCounts(const WindowAxis& axis, const ir::Dim& windows, const ir::Dim& extent,
                            mlir::Type element);

@@ -175,6 +175,61 @@ TEST_F(Dot, Convolutions) {
     }
 }
 
+// A filter of its own per channel: [channels, 1, rows, columns].
+struct Depthwise {
+  int rows = 3, columns = 3, stride = 1, dilation = 1;
+  std::string image = "ui8", filter = "i8";
+  int zero = 100, filterZero = -1000;
+  int channels = 5, width = 37;
+};
+
+std::string depthwise(const Depthwise& d) {
+  const int height = 13, padRows = d.rows / 2, padColumns = d.columns / 2;
+  const auto positions = [&](int extent, int pad, int kernel) {
+    return (extent + 2 * pad - d.dilation * (kernel - 1) - 1) / d.stride + 1;
+  };
+  const std::string x = fmt::format("2x{}x{}x{}", d.channels, height, d.width),
+                    w = fmt::format("{}x1x{}x{}", d.channels, d.rows, d.columns),
+                    y = fmt::format("2x{}x{}x{}", d.channels, positions(height, padRows, d.rows),
+                                    positions(d.width, padColumns, d.columns));
+  return fmt::format("func.func @main(%a: tensor<{}x{}>, %bias: tensor<{}xi32>) -> tensor<{}xi32> {{\n", x,
+                     d.image, d.channels, y) +
+         numbered("b", w, d.filter, true, 0) + centred("a", x, d.image, d.zero) +
+         centred("b", w, d.filter, d.filterZero) +
+         fmt::format(
+             "  %y = kiln.conv %ad, %bd bias %bias strides [{0}, {0}] pads [{1}, {2}, {1}, {2}] dilations "
+             "[{3}, {3}] group {4} : (tensor<{5}xi32>, tensor<{6}xi32>, tensor<{4}xi32>) -> tensor<{7}xi32>\n"
+             "  return %y : tensor<{7}xi32>\n}}",
+             d.stride, padRows, padColumns, d.dilation, d.channels, x, w, y);
+}
+
+TEST_F(Dot, RowsOfDepthwiseWindows) {
+  for (const int stride : {1, 2})
+    for (const int dilation : {1, 2}) {
+      check(depthwise({.stride = stride, .dilation = dilation}), {}, kBytes);
+      check(depthwise({.rows = 2, .columns = 5, .stride = stride, .dilation = dilation, .width = 16}), {},
+            kBytes);
+      check(depthwise({.rows = 4, .columns = 1, .stride = stride, .dilation = dilation, .zero = -1000}), {},
+            kBytes);
+      check(depthwise({.stride = stride, .dilation = dilation, .image = "i8", .zero = -3, .width = 7}), {},
+            kBytes);
+      check(depthwise({.stride = stride, .dilation = dilation, .filter = "ui8", .filterZero = 128}), {},
+            kBytes);
+    }
+  // More rows than a packed operand holds, and what a filter's zero point multiplies.
+  check(depthwise({.rows = 5, .columns = 5}), {}, "");
+  check(depthwise({.filterZero = 3}), {}, "");
+}
+
+// All factors at the ends of their range.
+TEST_F(Dot, LargestDepthwiseFactors) {
+  const std::string text = depthwise({.zero = -1000, .channels = 3, .width = 20});
+  CheckOptions options;
+  options.inputs = {HostTensor::of(DType::kU8, {2, 3, 13, 20}, std::vector<std::uint8_t>(1560, 255)),
+                    HostTensor::of(DType::kI32, {3}, std::vector<std::int32_t>{1, -2, 3})};
+  check(text, options, kBytes);
+}
+
 TEST_F(Dot, DequantisedFactorsWhereThePrecisionSaysSo) {
   const std::string text = R"(
 func.func @main(%x: tensor<6x48xui8>) -> tensor<6x40xf32> {

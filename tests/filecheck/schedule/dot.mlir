@@ -59,3 +59,21 @@ func.func @main(%x: tensor<4x8xi8>, %y: tensor<8x4xi8>) -> tensor<4x4xi32> {
   %2 = kiln.matmul %0, %1 : (tensor<4x8xi32>, tensor<8x4xi32>) -> tensor<4x4xi32>
   return %2 : tensor<4x4xi32>
 }
+
+// -----
+
+// A packed operand of a depthwise convolution holds the rows of a window: every second one is the first of the next window's.
+// CHECK-LABEL: func.func @main
+// CHECK-SAME: tensor<8x1x1x3xi32> {kiln.source = 0 : i64, kiln.weight = 0 : i64, kiln.words = array<i64: 2, 4>}
+// CHECK: %[[R0:.*]] = tensor.extract_slice %[[P:.*]][0, 0, 0, 0] [1, 8, 5, 12] [1, 1, 2, 1]
+// CHECK: %[[R1:.*]] = tensor.extract_slice %[[P]][0, 0, 1, 0] [1, 8, 5, 12] [1, 1, 2, 1]
+// CHECK: %[[R2:.*]] = tensor.extract_slice %[[P]][0, 0, 2, 0] [1, 8, 5, 12] [1, 1, 2, 1]
+// CHECK: linalg.generic {{.*}} ins(%[[R0]], %[[R1]], %[[R2]] : {{.*}}) {{.*}} attrs = {kiln.group = [[G:.*]]}
+// CHECK: linalg.generic {{.*}} ins(%{{.*}}, %{{.*}} : tensor<1x8x5x12xi32>, tensor<8x1x3xi32>) {{.*}} attrs = {kiln.dot = "u8 by i8", kiln.group = [[G]]}
+func.func @main(%x: tensor<1x8x10x10xui8>) -> tensor<1x8x5x5xi32> {
+  %w = kiln.weight 0 : tensor<8x1x3x3xi8>
+  %0 = kiln.cast %x : tensor<1x8x10x10xui8> to tensor<1x8x10x10xi32>
+  %1 = kiln.cast %w : tensor<8x1x3x3xi8> to tensor<8x1x3x3xi32>
+  %2 = kiln.conv %0, %1 strides [2, 2] pads [1, 1, 1, 1] dilations [1, 1] group 8 : (tensor<1x8x10x10xi32>, tensor<8x1x3x3xi32>) -> tensor<1x8x5x5xi32>
+  return %2 : tensor<1x8x5x5xi32>
+}

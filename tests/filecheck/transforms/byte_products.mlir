@@ -66,3 +66,22 @@ func.func @signed_factors(%x: tensor<4x64xi8>, %y: tensor<64x8xi8>) -> tensor<4x
   %2 = kiln.matmul %0, %1 : (tensor<4x64xi32>, tensor<64x8xi32>) -> tensor<4x8xi32>
   return %2 : tensor<4x8xi32>
 }
+
+// The rows of a depthwise window are steps of one sum; a window of more rows than a packed operand holds stays.
+// CHECK-LABEL: func.func @depthwise
+// CHECK-SAME: %[[X:.*]]: tensor<1x4x8x8xui8>
+func.func @depthwise(%x: tensor<1x4x8x8xui8>) -> (tensor<1x4x8x8xi32>, tensor<1x4x8x8xi32>) {
+  // CHECK: kiln.pad <constant> %[[X]]
+  // CHECK: kiln.conv {{.*}} bias %{{.*}} strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 4
+  // CHECK: kiln.conv {{.*}} pads [2, 2, 2, 2] dilations [1, 1] group 4
+  %w = kiln.weight 3 : tensor<4x1x3x3xi8>
+  %v = kiln.weight 4 : tensor<4x1x5x5xi8>
+  %zero = kiln.constant dense<7> : tensor<1x4x8x8xi32>
+  %0 = kiln.cast %x : tensor<1x4x8x8xui8> to tensor<1x4x8x8xi32>
+  %1 = kiln.binary <sub> %0, %zero : tensor<1x4x8x8xi32>
+  %2 = kiln.cast %w : tensor<4x1x3x3xi8> to tensor<4x1x3x3xi32>
+  %3 = kiln.conv %1, %2 strides [1, 1] pads [1, 1, 1, 1] dilations [1, 1] group 4 : (tensor<1x4x8x8xi32>, tensor<4x1x3x3xi32>) -> tensor<1x4x8x8xi32>
+  %4 = kiln.cast %v : tensor<4x1x5x5xi8> to tensor<4x1x5x5xi32>
+  %5 = kiln.conv %1, %4 strides [1, 1] pads [2, 2, 2, 2] dilations [1, 1] group 4 : (tensor<1x4x8x8xi32>, tensor<4x1x5x5xi32>) -> tensor<1x4x8x8xi32>
+  return %3, %5 : tensor<1x4x8x8xi32>, tensor<1x4x8x8xi32>
+}

@@ -69,3 +69,25 @@ func.func @shared(%x: tensor<4xf32>) -> (tensor<4xf32>, tensor<4xf32>) {
   %3 = kiln.unary <tanh> %2 : tensor<4xf32>
   return %1, %3 : tensor<4xf32>, tensor<4xf32>
 }
+
+// Of two products that meet, the earlier one's kernel ends where its results are quantised, so that what lies in memory
+// between the two is bytes.
+// CHECK-LABEL: func.func @quantised_branch
+func.func @quantised_branch(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<4x4xf32> {
+  // CHECK: %[[Q:.*]] = kiln.fused {{.*}} -> tensor<4x4xui8> {
+  // CHECK: kiln.matmul
+  // CHECK: kiln.unary <relu>
+  // CHECK: kiln.cast %{{.*}} : tensor<4x4xf32> to tensor<4x4xui8>
+  // CHECK: kiln.yield
+  // CHECK: kiln.fused {{.*}}%[[Q]]{{.*}} -> tensor<4x4xf32> {
+  // CHECK: kiln.matmul
+  // CHECK: kiln.cast %{{.*}} : tensor<4x4xui8> to tensor<4x4xf32>
+  // CHECK: kiln.binary <add>
+  %0 = kiln.matmul %x, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %1 = kiln.unary <relu> %0 : tensor<4x4xf32>
+  %2 = kiln.cast %1 : tensor<4x4xf32> to tensor<4x4xui8>
+  %3 = kiln.cast %2 : tensor<4x4xui8> to tensor<4x4xf32>
+  %4 = kiln.matmul %w, %x : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
+  %5 = kiln.binary <add> %3, %4 : tensor<4x4xf32>
+  return %5 : tensor<4x4xf32>
+}

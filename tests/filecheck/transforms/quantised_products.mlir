@@ -1,5 +1,6 @@
 // Products of dequantised bytes become integer products with the scales behind them.
 // RUN: kiln-opt %s --kiln-quantised-products --canonicalize | FileCheck %s
+// RUN: kiln-opt %s --kiln-quantised-products=row-windows=true --canonicalize | FileCheck %s --check-prefixes=CHECK,ROWS
 
 // CHECK-LABEL: func.func @product
 func.func @product(%x: tensor<4x512xui8>, %s: tensor<1x30xf32>) -> tensor<4x30xf32> {
@@ -65,4 +66,27 @@ func.func @convolution(%x: tensor<1x3x8x8xui8>, %b: tensor<4xf32>) -> tensor<1x4
   %3 = kiln.binary <mul> %2, %scales : tensor<4x3x3x3xf32>
   %4 = kiln.conv %1, %3 bias %b strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 1 : (tensor<1x3x8x8xf32>, tensor<4x3x3x3xf32>, tensor<4xf32>) -> tensor<1x4x6x6xf32>
   return %4 : tensor<1x4x6x6xf32>
+}
+
+// Windows of one channel stay, unless their rows are multiplied at once; those whose filter has a zero point stay in any case.
+// CHECK-LABEL: func.func @depthwise
+func.func @depthwise(%x: tensor<1x4x8x8xui8>) -> (tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>) {
+  // ROWS: kiln.conv {{.*}} group 4 {{.*}} -> tensor<1x4x6x6xi32>
+  // CHECK: kiln.conv {{.*}} group 4 {{.*}} -> tensor<1x4x6x6xf32>
+  // CHECK: return
+  %w = kiln.weight 0 : tensor<4x1x3x3xi8>
+  %scale = kiln.constant dense<0.5> : tensor<1x4x8x8xf32>
+  %scales = kiln.constant dense<0.25> : tensor<4x1x3x3xf32>
+  %zero = kiln.constant dense<5> : tensor<4x1x3x3xi32>
+  %0 = kiln.cast %x : tensor<1x4x8x8xui8> to tensor<1x4x8x8xf32>
+  %1 = kiln.binary <mul> %0, %scale : tensor<1x4x8x8xf32>
+  %2 = kiln.cast %w : tensor<4x1x3x3xi8> to tensor<4x1x3x3xf32>
+  %3 = kiln.binary <mul> %2, %scales : tensor<4x1x3x3xf32>
+  %4 = kiln.conv %1, %3 strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 4 : (tensor<1x4x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<1x4x6x6xf32>
+  %5 = kiln.cast %w : tensor<4x1x3x3xi8> to tensor<4x1x3x3xi32>
+  %6 = kiln.binary <sub> %5, %zero : tensor<4x1x3x3xi32>
+  %7 = kiln.cast %6 : tensor<4x1x3x3xi32> to tensor<4x1x3x3xf32>
+  %8 = kiln.binary <mul> %7, %scales : tensor<4x1x3x3xf32>
+  %9 = kiln.conv %1, %8 strides [1, 1] pads [0, 0, 0, 0] dilations [1, 1] group 4 : (tensor<1x4x8x8xf32>, tensor<4x1x3x3xf32>) -> tensor<1x4x6x6xf32>
+  return %4, %9 : tensor<1x4x6x6xf32>, tensor<1x4x6x6xf32>
 }
