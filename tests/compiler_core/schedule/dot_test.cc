@@ -175,12 +175,13 @@ TEST_F(Dot, Convolutions) {
     }
 }
 
-// A filter of its own per channel: [channels, 1, rows, columns].
+// A filter of its own per channel: [channels, 1, rows, columns]. As i32 it is more than 1 KiB, so that it is
+// not folded into a constant of i32.
 struct Depthwise {
   int rows = 3, columns = 3, stride = 1, dilation = 1;
   std::string image = "ui8", filter = "i8";
   int zero = 100, filterZero = -1000;
-  int channels = 5, width = 37;
+  int channels = 70, width = 37;
 };
 
 std::string depthwise(const Depthwise& d) {
@@ -223,10 +224,10 @@ TEST_F(Dot, RowsOfDepthwiseWindows) {
 
 // All factors at the ends of their range.
 TEST_F(Dot, LargestDepthwiseFactors) {
-  const std::string text = depthwise({.zero = -1000, .channels = 3, .width = 20});
+  const std::string text = depthwise({.zero = -1000, .channels = 32, .width = 20});
   CheckOptions options;
-  options.inputs = {HostTensor::of(DType::kU8, {2, 3, 13, 20}, std::vector<std::uint8_t>(1560, 255)),
-                    HostTensor::of(DType::kI32, {3}, std::vector<std::int32_t>{1, -2, 3})};
+  options.inputs = {HostTensor::of(DType::kU8, {2, 32, 13, 20}, std::vector<std::uint8_t>(16640, 255)),
+                    HostTensor::of(DType::kI32, {32}, std::vector<std::int32_t>(32, -2))};
   check(text, options, kBytes);
 }
 

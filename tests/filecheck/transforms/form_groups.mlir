@@ -80,8 +80,8 @@ func.func @quantised_branch(%x: tensor<4x4xf32>, %w: tensor<4x4xf32>) -> tensor<
   // CHECK: kiln.cast %{{.*}} : tensor<4x4xf32> to tensor<4x4xui8>
   // CHECK: kiln.yield
   // CHECK: kiln.fused {{.*}}%[[Q]]{{.*}} -> tensor<4x4xf32> {
-  // CHECK: kiln.matmul
   // CHECK: kiln.cast %{{.*}} : tensor<4x4xui8> to tensor<4x4xf32>
+  // CHECK: kiln.matmul
   // CHECK: kiln.binary <add>
   %0 = kiln.matmul %x, %w : (tensor<4x4xf32>, tensor<4x4xf32>) -> tensor<4x4xf32>
   %1 = kiln.unary <relu> %0 : tensor<4x4xf32>
