@@ -38,7 +38,8 @@ std::vector<Target> makeTargets() {
       {"cpu:aarch64-neoverse-n1", arm, "neoverse-n1", n1},
       {"cuda:sm_80", x86, "x86-64-v3", v3, "sm_80"},
       {"cuda:sm_90a", x86, "x86-64-v3", v3, "sm_90a"},
-      {"cuda:sm_100a", x86, "x86-64-v3", v3, "sm_100a"}};
+      {"cuda:sm_100a", x86, "x86-64-v3", v3, "sm_100a"},
+      {"vulkan:1.3", x86, "x86-64-v3", v3, "vulkan-1.3"}};
 }
 
 const std::vector<Target>& targets() {
