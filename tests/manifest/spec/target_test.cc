@@ -37,7 +37,7 @@ TEST(Target, ServedTargetsExpandToSortedLists) {
 
 TEST(Target, UnservedTargetsNameWhatIsServed) {
   for (const char* name : {"cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v4+amx-tile", "cpu:aarch64-cortex-a72",
-                           "cuda:sm_75", "cuda:sm_90", "vulkan:1.3", "cpu:x86-64-v3,cuda:sm_86"}) {
+                           "cuda:sm_75", "cuda:sm_90", "vulkan:1.2+f16", "cpu:x86-64-v3,cuda:sm_86"}) {
     auto target = parseTarget(name);
     ASSERT_FALSE(target) << name;
     EXPECT_EQ(target.error().code, Code::kUnimplemented) << name;
@@ -96,8 +96,9 @@ TEST(Target, GarbageIsInvalid) {
   for (const std::string& name :
        {std::string(), std::string("cpu:"), std::string("cpu:x86-64-v9"), std::string("cpu:x86-64-v3+"),
         std::string("CPU:x86-64-v3"), std::string("cuda:sm_"), std::string("cuda:80"),
-        std::string("vulkan:1."), std::string("cpu:x86-64-v3,"), std::string("cpu:x86-64-v3 "),
-        std::string("a\0b", 3), std::string(5000, 'x')})
+        std::string("vulkan:1."), std::string("vulkan:1.3+"), std::string("vulkan:1.3 f16"),
+        std::string("cpu:x86-64-v3,"), std::string("cpu:x86-64-v3 "), std::string("a\0b", 3),
+        std::string(5000, 'x')})
     EXPECT_EQ(parseTarget(name).error().code, Code::kInvalidArgument) << name;
 }
 
