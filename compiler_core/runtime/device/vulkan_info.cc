@@ -89,32 +89,9 @@ std::optional<std::uint32_t> hostMemoryType(const VkPhysicalDeviceMemoryProperti
   return cached ? cached : memoryType(memory, types, kShared);
 }
 
-Result<VulkanDescription> describeVulkanDevice(const VulkanDriver& driver, int ordinal) {
-  const auto& devices = driver.devices();
-  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= devices.size()) {
-    return fail(Code::kUnimplemented, "there is no device " + std::to_string(ordinal) + ": " +
-                                          driver.library() + " has " + std::to_string(devices.size()) +
-                                          ", numbered from 0");
-  }
-  const VkPhysicalDevice device = devices[static_cast<std::size_t>(ordinal)];
-  VulkanDescription out;
-  out.info.api = DeviceApi::kVulkan;
-  out.info.ordinal = ordinal;
+namespace {
 
-  // A driver of an older Vulkan does not know the structures asked for below.
-  VkPhysicalDeviceProperties plain{};
-  driver->getPhysicalDeviceProperties(device, &plain);
-  out.info.name = textOf(plain.deviceName);
-  out.info.major = static_cast<int>(VK_API_VERSION_MAJOR(plain.apiVersion));
-  out.info.minor = static_cast<int>(VK_API_VERSION_MINOR(plain.apiVersion));
-  out.info.driverVersion = out.info.major * 1000 + out.info.minor * 10;
-  const std::string what = "device " + std::to_string(ordinal) + ", " + out.info.name;
-  if (plain.apiVersion < VK_API_VERSION_1_3) {
-    return fail(Code::kUnimplemented,
-                what + ", serves Vulkan " + out.info.computeCapability() +
-                    "; kernels need 1.3 or later: update its driver, or choose another device");
-  }
-
+void readProperties(const VulkanDriver& driver, VkPhysicalDevice device, VulkanDescription& out) {
   VkPhysicalDeviceVulkan13Properties v13{};
   v13.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_3_PROPERTIES;
   VkPhysicalDeviceVulkan12Properties v12{};
@@ -129,7 +106,7 @@ Result<VulkanDescription> describeVulkanDevice(const VulkanDriver& driver, int o
   driver->getPhysicalDeviceProperties2(device, &properties);
   const VkPhysicalDeviceLimits& limits = properties.properties.limits;
   out.info.uuid = uuidText(v11.deviceUUID);
-  out.info.software = plain.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  out.info.software = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
   out.info.driver = textOf(v12.driverName) + ": " + textOf(v12.driverInfo);
   out.info.conformance = versionText(v12.conformanceVersion);
   for (int i = 0; i < 3; ++i) {
@@ -140,8 +117,12 @@ Result<VulkanDescription> describeVulkanDevice(const VulkanDriver& driver, int o
   out.limits.sharedBytes = limits.maxComputeSharedMemorySize;
   out.limits.pushBytes = limits.maxPushConstantsSize;
   out.limits.allocationBytes = std::min(v11.maxMemoryAllocationSize, v13.maxBufferSize);
+  if (std::isfinite(limits.timestampPeriod))
+    out.limits.tickNanoseconds = static_cast<double>(limits.timestampPeriod);
   out.limits.subgroup = v11.subgroupSize;
+}
 
+void readFeatures(const VulkanDriver& driver, VkPhysicalDevice device, VulkanDescription& out) {
   out.features.core.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_FEATURES_2;
   out.features.v11.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_1_FEATURES;
   out.features.v12.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_VULKAN_1_2_FEATURES;
@@ -152,20 +133,11 @@ Result<VulkanDescription> describeVulkanDevice(const VulkanDriver& driver, int o
   driver->getPhysicalDeviceFeatures2(device, &out.features.core);
   // The structures are copied from here on.
   out.features.core.pNext = out.features.v11.pNext = out.features.v12.pNext = nullptr;
-  if (const std::string missing = lacking(out.features); !missing.empty())
-    return fail(Code::kUnimplemented,
-                what + ", cannot run kernels: it has no " + missing + "; choose another device");
+}
 
-  std::uint32_t count = 64;
-  std::vector<VkQueueFamilyProperties> families(count);
-  driver->getPhysicalDeviceQueueFamilies(device, &count, families.data());
-  families.resize(std::min<std::size_t>(count, families.size()));
-  const auto family = kernelQueue(families);
-  if (!family) return fail(Code::kUnimplemented, what + ", has no queue for kernels; choose another device");
-  out.queueFamily = *family;
-  if (families[*family].timestampValidBits == 64 && std::isfinite(limits.timestampPeriod))
-    out.limits.tickNanoseconds = static_cast<double>(limits.timestampPeriod);
-
+// Memory, and whether the limits can be true.
+Status readMemory(const VulkanDriver& driver, VkPhysicalDevice device, const std::string& what,
+                  VulkanDescription& out) {
   VkPhysicalDeviceMemoryProperties2 memory{};
   memory.sType = VK_STRUCTURE_TYPE_PHYSICAL_DEVICE_MEMORY_PROPERTIES_2;
   driver->getPhysicalDeviceMemoryProperties2(device, &memory);
@@ -193,7 +165,11 @@ Result<VulkanDescription> describeVulkanDevice(const VulkanDriver& driver, int o
                       std::to_string(most.sharedBytes) + " bytes, a launch " +
                       std::to_string(most.gridMost[0]) + " blocks, an allocation " +
                       std::to_string(most.allocationBytes) + " bytes");
+  return {};
+}
 
+Status readExtensions(const VulkanDriver& driver, VkPhysicalDevice device, const std::string& what,
+                      VulkanDescription& out) {
   std::uint32_t extensions = 0;
   KILN_TRY(VulkanDriver::check(driver->enumerateDeviceExtensions(device, nullptr, &extensions, nullptr),
                                what + ": listing its extensions"));
@@ -205,6 +181,54 @@ Result<VulkanDescription> describeVulkanDevice(const VulkanDriver& driver, int o
   out.tellsBudget = std::ranges::any_of(list, [](const VkExtensionProperties& one) {
     return textOf(one.extensionName) == VK_EXT_MEMORY_BUDGET_EXTENSION_NAME;
   });
+  return {};
+}
+
+}  // namespace
+
+Result<VulkanDescription> describeVulkanDevice(const VulkanDriver& driver, int ordinal) {
+  const auto& devices = driver.devices();
+  if (ordinal < 0 || static_cast<std::size_t>(ordinal) >= devices.size()) {
+    return fail(Code::kUnimplemented, "there is no device " + std::to_string(ordinal) + ": " +
+                                          driver.library() + " has " + std::to_string(devices.size()) +
+                                          ", numbered from 0");
+  }
+  const VkPhysicalDevice device = devices[static_cast<std::size_t>(ordinal)];
+  VulkanDescription out;
+  out.info.api = DeviceApi::kVulkan;
+  out.info.ordinal = ordinal;
+
+  // A driver of an older Vulkan does not know the structures asked for below.
+  VkPhysicalDeviceProperties plain{};
+  driver->getPhysicalDeviceProperties(device, &plain);
+  out.info.name = textOf(plain.deviceName);
+  out.info.major = static_cast<int>(VK_API_VERSION_MAJOR(plain.apiVersion));
+  out.info.minor = static_cast<int>(VK_API_VERSION_MINOR(plain.apiVersion));
+  out.info.driverVersion = out.info.major * 1000 + out.info.minor * 10;
+  const std::string what = "device " + std::to_string(ordinal) + ", " + out.info.name;
+  if (plain.apiVersion < VK_API_VERSION_1_3) {
+    return fail(Code::kUnimplemented,
+                what + ", serves Vulkan " + out.info.computeCapability() +
+                    "; kernels need 1.3 or later: update its driver, or choose another device");
+  }
+
+  readProperties(driver, device, out);
+  readFeatures(driver, device, out);
+  if (const std::string missing = lacking(out.features); !missing.empty())
+    return fail(Code::kUnimplemented,
+                what + ", cannot run kernels: it has no " + missing + "; choose another device");
+
+  std::uint32_t count = 64;
+  std::vector<VkQueueFamilyProperties> families(count);
+  driver->getPhysicalDeviceQueueFamilies(device, &count, families.data());
+  families.resize(std::min<std::size_t>(count, families.size()));
+  const auto family = kernelQueue(families);
+  if (!family) return fail(Code::kUnimplemented, what + ", has no queue for kernels; choose another device");
+  out.queueFamily = *family;
+  if (families[*family].timestampValidBits != 64) out.limits.tickNanoseconds = 0;
+
+  KILN_TRY(readMemory(driver, device, what, out));
+  KILN_TRY(readExtensions(driver, device, what, out));
   return out;
 }
 
