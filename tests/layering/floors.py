@@ -71,6 +71,7 @@ FLOORS = {
         "stubs": "",
         "cpu": ".",
         "cuda": ". cpu lower",
+        "vulkan": ". cpu cuda",
     },
     "compiler_core/driver": {
         ".": "",

@@ -73,9 +73,14 @@ class FunctionWriter {
   Status binary(const llvm::BinaryOperator& op);
   Status compare(const llvm::CmpInst& op);
   Status convert(const llvm::CastInst& op);
+
+  // intrinsics.cc
   Status intrinsic(const llvm::IntrinsicInst& op);
+  Status wholeIntrinsic(const llvm::IntrinsicInst& op, Scalar type);
+  Status realIntrinsic(const llvm::IntrinsicInst& op, Scalar type);
   Id extreme(Scalar type, Id a, Id b, bool largest, bool propagatesNan);
   Id isNan(Scalar type, Id value);
+  Id isOfClass(Scalar type, Id value, std::uint32_t classes);
   Id leadingZeros(Scalar type, Id value);
   Id setBits(Scalar type, Id value);
   Id rounded(Scalar type, Id value);
