@@ -8,6 +8,7 @@
 #include "manifest/base/exit_code.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 #include "tests/support/child_process.h"
 
 namespace kiln::conformance {
@@ -62,7 +63,7 @@ std::string beside(const char* name) {
 }  // namespace
 
 bool isForDevice(const CompileOptions& options) {
-  return options.target.find("cuda:") != std::string::npos;
+  return wantsDevice(options.target);
 }
 
 std::string hostTarget() {
@@ -106,7 +107,7 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
   std::vector<std::string> compile = {"compile", "--model", model, "--spec", spec, "--out", out};
   const std::string emulation = options.scratch + "/emulation";
   std::filesystem::remove_all(emulation);
-  if (isForDevice(options)) {
+  if (options.target.find("cuda:") != std::string::npos) {
     std::filesystem::create_directory(emulation);
     compile.insert(compile.end(), {"--emulation", emulation});
   }
