@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include "compiler_core/codegen/vulkan/codegen.h"
 #include "compiler_core/package/files.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::driver {
 namespace {
@@ -29,6 +31,11 @@ void DeviceProgram::addTo(codegen::PipelineOptions& options, const CompileReques
   options.device->arch = target_.device;
   options.device->contraction = request.contraction;
   options.device->tf32 = request.tf32;
+  if (isVulkan(target_.name)) {
+    // A product and its sum round apart on every driver, which the numerics allow; nothing there is tf32.
+    options.device->contraction = options.device->tf32 = options.device->tensorCores = false;
+    options.device->sharedBytes = codegen::kVulkanSharedBytes;
+  }
   options.space = kSpace;
   options.deviceKernels = &kernels_;
   options.onDeviceModule = [this](mlir::Operation& device) { take(device); };
@@ -51,6 +58,48 @@ void DeviceProgram::take(mlir::Operation& device) {
 
 Result<DeviceProgram::Generated> DeviceProgram::generate(const CompileRequest& request,
                                                          const CompileObserver& observer) {
+  return isVulkan(target_.name) ? generateVulkan(request, observer) : generateCubin(request, observer);
+}
+
+Status DeviceProgram::checkKernels(const std::vector<codegen::DeviceKernel>& kernels) const {
+  if (kernels.size() != kernels_.names.size())
+    return fail(Code::kInternal, fmt::format("{} kernels were compiled, the program launches {}",
+                                             kernels.size(), kernels_.names.size()));
+  for (std::size_t i = 0; i < kernels.size(); ++i)
+    if (kernels[i].name != kernels_.names[i])
+      return fail(Code::kInternal, fmt::format("kernel {} of the image is {}, the program launches {}", i,
+                                               kernels[i].name, kernels_.names[i]));
+  return {};
+}
+
+Result<DeviceProgram::Generated> DeviceProgram::generateVulkan(const CompileRequest& request,
+                                                               const CompileObserver& observer) {
+  if (!observer.emulation.empty())
+    return fail(Code::kUnimplemented,
+                "target " + target_.name + " has no emulation: a driver of Vulkan on the processor runs it");
+  KILN_ASSIGN(codegen::SpirvImage image,
+              codegen::generateSpirv(*module_, {.bitcode = {request.toolchainLib + "/kmath.bc"}}));
+  Generated result;
+  DeviceEvidence& evidence = result.evidence;
+  evidence.target = target_.name;
+  evidence.arch = target_.name.substr(target_.name.find(':') + 1);
+  evidence.kernels = kernels_.names;
+  evidence.driver = codegen::kVulkanVersion;
+  evidence.computeCapability = codegen::kSpirvVersion;
+  evidence.path = fmt::format("kernels/{}.spv", target_.device);
+  for (const codegen::SpirvKernel& kernel : image.kernels)
+    result.kernels.push_back({.name = kernel.name,
+                              .threads = kernel.threads,
+                              .sharedBytes = kernel.sharedBytes,
+                              .codeBytes = kernel.codeBytes});
+  KILN_TRY(checkKernels(result.kernels));
+  KILN_TRY(package::makeDirectory(request.out + "/kernels"));
+  KILN_ASSIGN(evidence.image, package::writeFile(request.out + "/" + evidence.path, asBytes(image.words)));
+  return result;
+}
+
+Result<DeviceProgram::Generated> DeviceProgram::generateCubin(const CompileRequest& request,
+                                                              const CompileObserver& observer) {
   const auto architecture = std::ranges::find(kArchitectures, target_.device, &Architecture::name);
   if (architecture == std::end(kArchitectures))
     return fail(Code::kInternal, "no compute capability of " + target_.device + " is known");
@@ -81,13 +130,7 @@ Result<DeviceProgram::Generated> DeviceProgram::generate(const CompileRequest& r
   evidence.driver = image.driver;
   evidence.computeCapability = architecture->computeCapability;
   evidence.exact = architecture->exact;
-  if (image.kernels.size() != kernels_.names.size())
-    return fail(Code::kInternal, fmt::format("{} kernels were compiled, the program launches {}",
-                                             image.kernels.size(), kernels_.names.size()));
-  for (std::size_t i = 0; i < image.kernels.size(); ++i)
-    if (image.kernels[i].name != kernels_.names[i])
-      return fail(Code::kInternal, fmt::format("kernel {} of the image is {}, the program launches {}", i,
-                                               image.kernels[i].name, kernels_.names[i]));
+  KILN_TRY(checkKernels(image.kernels));
   evidence.path = fmt::format("kernels/{}.cubin", target_.device);
   KILN_TRY(package::makeDirectory(request.out + "/kernels"));
   KILN_ASSIGN(evidence.image, package::writeFile(request.out + "/" + evidence.path, asBytes(image.cubin)));

@@ -30,12 +30,16 @@ class DeviceProgram {
     std::vector<codegen::DeviceKernel> kernels;
     std::string ptx;  // where the observer wants IR
   };
-  // Writes kernels/<arch>.cubin below request.out and, where the observer wants it, its emulation. Errors as
-  // codegen::generateDeviceImage.
+  // Writes kernels/<arch>.cubin or kernels/vulkan-<version>.spv below request.out and, where the observer
+  // wants it, a cubin's emulation. Errors as codegen::generateDeviceImage and codegen::generateSpirv.
   Result<Generated> generate(const CompileRequest& request, const CompileObserver& observer);
 
  private:
   void take(mlir::Operation& device);
+  Result<Generated> generateCubin(const CompileRequest& request, const CompileObserver& observer);
+  Result<Generated> generateVulkan(const CompileRequest& request, const CompileObserver& observer);
+  // kInternal: the image's kernels are not those that the program launches.
+  Status checkKernels(const std::vector<codegen::DeviceKernel>& kernels) const;
 
   Target target_;
   codegen::DeviceKernels kernels_;

@@ -2,6 +2,7 @@
 // kiln_powf_v8f32 (functions are named after the operations of MLIR's math dialect). Compiled to kmath.bc.
 // Behind the name stands _avx512 where such a processor has something better; the bits are the same.
 #include "compiler_core/math/erf.h"
+#include "compiler_core/math/exact.h"
 #include "compiler_core/math/exp.h"
 #include "compiler_core/math/hyperbolic.h"
 #include "compiler_core/math/inverse_trig.h"
@@ -60,3 +61,21 @@ KILN_UNARY(erf, v16f32_avx512, F32, kiln::math::LanesAvx512)
 // For devices alone.
 KILN_BINARY(remainder, remainder, f32, F32, One)
 KILN_BINARY(remainder, remainder, f64, F64, One)
+// For devices whose own operations are not correctly rounded.
+#define KILN_EXACT(result, name, arguments, value)                                               \
+  extern "C" __attribute__((visibility("hidden"), flatten)) result kiln_exact_##name arguments { \
+    return value;                                                                                \
+  }
+namespace {
+using Single = kiln::math::exact::Exact<kiln::math::exact::Single>;
+using Double = kiln::math::exact::Exact<kiln::math::exact::Double>;
+}  // namespace
+KILN_EXACT(float, fma_f32, (float a, float b, float c), Single::fma(a, b, c))
+KILN_EXACT(double, fma_f64, (double a, double b, double c), Double::fma(a, b, c))
+KILN_EXACT(float, divide_f32, (float a, float b), Single::divide(a, b))
+KILN_EXACT(double, divide_f64, (double a, double b), Double::divide(a, b))
+KILN_EXACT(float, sqrt_f32, (float a), Single::root(a))
+KILN_EXACT(double, sqrt_f64, (double a), Double::root(a))
+KILN_EXACT(float, from_half, (unsigned short code), kiln::math::exact::fromHalf(code))
+KILN_EXACT(unsigned short, to_half, (float x), kiln::math::exact::toHalf(x))
+KILN_EXACT(unsigned short, to_bfloat, (float x), kiln::math::exact::toBfloat(x))

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "compiler_core/math/coefficients.h"
+#include "compiler_core/math/wide.h"
 
 namespace kiln::math {
 
@@ -18,7 +19,7 @@ struct ReducedAngle {
 
 // x finite, |x| >= 1. Out of line: one copy per program, reached only by arguments beyond the fast path.
 __attribute__((noinline)) inline ReducedAngle reduceLargeAngle(double x) {
-  __extension__ using Wide = unsigned __int128;
+  using wide::Wide;
   using Word = unsigned long long;
   const Word bits = __builtin_bit_cast(Word, x);
   const Word mantissa = (bits & 0xfffffffffffffu) | 0x10000000000000u;
@@ -28,34 +29,31 @@ __attribute__((noinline)) inline ReducedAngle reduceLargeAngle(double x) {
   const int word = start / 64, shift = start % 64;
   Word window[3];
   for (int i = 0; i < 3; ++i) {
-    const Wide pair = (static_cast<Wide>(kTwoOverPi[word + i]) << 64) | kTwoOverPi[word + i + 1];
-    window[i] = static_cast<Word>(pair >> (64 - shift));
+    window[i] = wide::shiftRight(Wide{kTwoOverPi[word + i], kTwoOverPi[word + i + 1]}, 64 - shift).low;
   }
   // mantissa * window modulo 2^192: two integer bits (the quadrant), then the fraction. The lowest word only
   // carries.
-  const Wide low = static_cast<Wide>(mantissa) * window[2];
-  const Wide product = ((static_cast<Wide>(mantissa * window[0])) << 64) +
-                       static_cast<Wide>(mantissa) * window[1] + (low >> 64);
-  Word quadrant = static_cast<Word>(product >> 126);
-  Wide fraction = (product << 2) | (static_cast<Word>(low) >> 62);  // in units of 2^-128 quadrants
+  const Wide low = wide::product(mantissa, window[2]);
+  const Wide product =
+      wide::sum(wide::sum({mantissa * window[0], 0}, wide::product(mantissa, window[1])), {0, low.high});
+  Word quadrant = product.high >> 62;
+  Wide fraction = wide::shiftLeft(product, 2);  // in units of 2^-128 quadrants
+  fraction.low |= low.low >> 62;
   bool negative = (bits >> 63) != 0;
-  if (fraction >> 127) {  // nearer to the next quadrant
-    fraction = ~fraction + 1;
+  if ((fraction.high >> 63) != 0) {  // nearer to the next quadrant
+    fraction = wide::difference({0, 0}, fraction);
     quadrant += 1;
     negative = !negative;
   }
   if ((bits >> 63) != 0) quadrant = 0 - quadrant;
   // The fraction as a + b, 53 bits each, after the leading zeros are shifted out.
-  Word top = static_cast<Word>(fraction >> 64);
-  int zeros = top != 0 ? __builtin_clzll(top) : 64;
-  if (zeros == 64)
-    zeros += static_cast<Word>(fraction) != 0 ? __builtin_clzll(static_cast<Word>(fraction)) : 63;
-  fraction <<= zeros;
-  top = static_cast<Word>(fraction >> 64);
+  int zeros = fraction.high != 0 ? __builtin_clzll(fraction.high) : 64;
+  if (zeros == 64) zeros += fraction.low != 0 ? __builtin_clzll(fraction.low) : 63;
+  fraction = wide::shiftLeft(fraction, zeros);
   const double unit = __builtin_bit_cast(double, static_cast<Word>(1023 - 53 - zeros) << 52);
-  const double a = static_cast<double>(static_cast<long long>(top >> 11)) * unit;
+  const double a = static_cast<double>(static_cast<long long>(fraction.high >> 11)) * unit;
   const double b =
-      static_cast<double>(static_cast<long long>(static_cast<Word>(fraction >> 22) & 0x1fffffffffffffu)) *
+      static_cast<double>(static_cast<long long>(wide::shiftRight(fraction, 22).low & 0x1fffffffffffffu)) *
       unit * 0x1p-53;
   double high = a * kHalfPiHigh;
   double tail = __builtin_fma(a, kHalfPiHigh, -high) + (a * kHalfPiMiddle + b * kHalfPiHigh);

@@ -14,6 +14,4 @@ namespace kiln::memory {
 #define GEN_PASS_DECL
 #include "compiler_core/memory/passes.h.inc"
 
-inline constexpr std::uint64_t kSharedBytes = 48 << 10;  // what every device gives a block
-
 }  // namespace kiln::memory

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "manifest/spec/target_device.h"
+
 namespace kiln::partition {
 namespace {
 
@@ -49,7 +51,7 @@ const CapabilityTable& cpu() {
 
 // GPUs: what becomes loops over elements. What walks its data in an order that depends on them, or finds out
 // sizes, has no form there; tensor cores multiply f16 and bf16 themselves.
-const CapabilityTable& cuda() {
+const CapabilityTable& device() {
   static const CapabilityTable table = [] {
     constexpr std::string_view kNot[] = {"kiln.sort",     "kiln.compress", "kiln.unique", "kiln.nms",
                                          "kiln.truncate", "kiln.if",       "kiln.loop"};
@@ -92,7 +94,7 @@ unsigned typeBit(DType type) {
 
 const CapabilityTable& capabilitiesOf(std::string_view target) {
   static const CapabilityTable none;
-  if (target.starts_with("cuda:")) return cuda();
+  if (wantsDevice(target)) return device();
   return target.starts_with("cpu:") ? cpu() : none;
 }
 

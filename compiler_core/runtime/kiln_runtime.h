@@ -82,7 +82,8 @@ typedef struct kiln_session_options {
   int32_t run_before_ready; /* not 0: run() works without warmup */
   int32_t measure_kernels;  /* not 0: runs are measured, see kiln_session_kernels */
   /* For programs with kernels for a device; others do not look at them. */
-  const char* device_driver; /* the CUDA driver library: path or name, not ""; NULL: "libcuda.so.1" */
+  const char* device_driver; /* the CUDA driver library or Vulkan loader: path or name, not ""; NULL:
+                                "libcuda.so.1", "libvulkan.so.1" */
   int32_t device;            /* which of the driver's devices, from 0 */
   int32_t check_indices;     /* not 0: a run with an index outside its dimension fails (kiln_index_check) */
 } kiln_session_options;
@@ -162,7 +163,8 @@ typedef struct kiln_counters {
       device_transfer_bytes; /* copied between the processor's memory and the device's by completed runs */
   uint64_t replayed_runs;    /* runs that repeated a recorded one as a CUDA graph */
   const char* device_name;   /* the driver's; lives as long as the session */
-  int32_t device_driver_version; /* the CUDA version that the driver serves: 13000 is 13.0 */
+  int32_t device_driver_version; /* the CUDA version that the driver serves: 13000 is 13.0; the device's
+                                    Vulkan: 1030 is 1.3 */
   int32_t device_compute_major, device_compute_minor; /* its compute capability */
   int32_t device_emulated;       /* not 0: no device, a test of its kernels on the processor */
   uint64_t out_of_range_indices; /* that runs met, see kiln_session_index_checks; warmup's not included */

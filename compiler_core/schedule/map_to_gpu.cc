@@ -88,12 +88,17 @@ class Mapper {
     wrapTogether(small);
   }
 
+  GpuOptions gpuOptions() const {
+    return {options_.contraction, options_.tf32, options_.tensorCores,
+            static_cast<std::int64_t>(options_.sharedBytes)};
+  }
+
   // Nothing where no strategy computes the operation.
   void wrapByStrategy(Operation* op) {
     for (const Strategy* strategy : strategies()) {
       if (!strategy->device) continue;
       const DeviceForm& form = *strategy->device;
-      if (form.emitKernel && form.emitKernel(b_, op, {options_.contraction, options_.tf32})) return;
+      if (form.emitKernel && form.emitKernel(b_, op, gpuOptions())) return;
       if (!form.positions) continue;
       b_.setInsertionPoint(op);
       if (const auto points = form.positions(b_, op)) return wrapAlone(op, *points);
@@ -185,7 +190,7 @@ class Mapper {
   void mapBlock(scf::ForallOp block) {
     if (!block.getOps<gpu::ThreadIdOp>().empty()) return;  // was written for threads
     const auto info = ir::KernelAttr::get(block);
-    const GpuOptions options{options_.contraction, options_.tf32};
+    const GpuOptions options = gpuOptions();
     const std::int64_t threads = numberOf(scheduleOf(info), kThreadsKnob, 256);
     SmallVector<Operation*> phases;
     for (Operation& op : block.getBody()->without_terminator())

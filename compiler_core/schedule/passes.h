@@ -50,6 +50,8 @@ struct DeviceOptions {
   std::string arch = "sm_90a";
   bool contraction = true;  // a * b + c in reductions is one fused operation
   bool tf32 = false;        // products of f32 may be products of tf32
+  bool tensorCores = true;  // products of 16-bit floats are theirs; else they are made one by one in f32
+  std::uint64_t sharedBytes = 48 << 10;  // what every such device gives a block
 };
 std::unique_ptr<mlir::Pass> createMapToGpuPass(const DeviceOptions& options = {});
 

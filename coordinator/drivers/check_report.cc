@@ -49,8 +49,7 @@ Result<bool> hasKernels(Connection& connection, const index::RunRecord& run) {
     return fail(Code::kInternal, "a check of what is not published");
   KILN_ASSIGN(auto artifact, index::loadArtifact(connection, run.instance, *target->artifact));
   if (!artifact) return fail(Code::kNotFound, "artifact " + target->artifact->text() + " is gone");
-  return std::ranges::find(artifact->files, kCubinMediaType, &index::FileRecord::mediaType) !=
-         artifact->files.end();
+  return std::ranges::any_of(artifact->files, isKernelsMediaType, &index::FileRecord::mediaType);
 }
 
 }  // namespace

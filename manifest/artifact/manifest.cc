@@ -9,6 +9,7 @@
 #include "manifest/json/reader.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln {
 namespace {
@@ -299,10 +300,11 @@ Result<DeviceImageInfo> readDevice(const Json& json, const CompileSpec& spec, co
   const std::vector<std::string> targets = targetNames(spec.target);
   if (std::ranges::find(targets, device.target) == targets.end())
     return badMember(reader.path("target"), "is none of the spec's");
-  if (device.target != "cuda:" + device.arch)
+  const bool vulkan = isVulkan(device.target);
+  if (device.target != (vulkan ? "vulkan:" : "cuda:") + device.arch)
     return badMember(reader.path("arch"), "is not that of the target");
   KILN_ASSIGN(ObjectReader image, reader.object("image"));
-  KILN_ASSIGN(device.image, readFile(std::move(image), kCubinMediaType, paths));
+  KILN_ASSIGN(device.image, readFile(std::move(image), vulkan ? kSpirvMediaType : kCubinMediaType, paths));
   KILN_ASSIGN(device.kernels, reader.strings("kernels"));
   if (device.kernels.size() > kMaxKernels) return badMember(reader.path("kernels"), "too many kernels");
   std::set<std::string_view> names;

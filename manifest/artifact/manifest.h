@@ -70,11 +70,11 @@ struct ArtifactFile {
 
 // The kernels of one device of a program (program_abi.h): space i + 1 is that of devices[i].
 struct DeviceImageInfo {
-  std::string target, arch;          // "cuda:sm_90a", "sm_90a"
-  ArtifactFile image;                // "kernels/sm_90a.cubin"
+  std::string target, arch;          // "cuda:sm_90a", "sm_90a"; "vulkan:1.3", "1.3"
+  ArtifactFile image;                // "kernels/sm_90a.cubin"; of a vulkan: target a SPIR-V module
   std::vector<std::string> kernels;  // its entries, as kiln_launch numbers them
-  std::string driver;                // the least version of the CUDA driver API: "13.0"
-  std::string computeCapability;     // "9.0"
+  std::string driver;                // the least version of the CUDA driver API, "13.0", or of Vulkan, "1.3"
+  std::string computeCapability;     // "9.0"; of a vulkan: target the version of SPIR-V, "1.6"
   bool exact =
       false;  // on devices of this compute capability only; else of its major version, this minor or later
   bool operator==(const DeviceImageInfo&) const = default;

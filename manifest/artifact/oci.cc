@@ -43,7 +43,7 @@ Result<OciManifest> parseOciManifest(std::string_view text) {
     KILN_ASSIGN(ArtifactFile file, readLayer(layer, place, out.layers.empty() ? kProgramMediaType : ""));
     const std::string& before = out.layers.empty() ? file.mediaType : out.layers.back().mediaType;
     if (!out.layers.empty() && file.mediaType != kWeightsMediaType &&
-        (file.mediaType != kCubinMediaType || before == kWeightsMediaType))
+        (!isKernelsMediaType(file.mediaType) || before == kWeightsMediaType))
       return badMember(place + ".mediaType", "must be that of kernels or, behind these, of weights");
     if (auto added = paths.add(file.path); !added) return badMember(place, added.error().message);
     out.layers.push_back(std::move(file));

@@ -38,7 +38,8 @@ std::vector<Target> makeTargets() {
       {"cpu:aarch64-neoverse-n1", arm, "neoverse-n1", n1},
       {"cuda:sm_80", x86, "x86-64-v3", v3, "sm_80"},
       {"cuda:sm_90a", x86, "x86-64-v3", v3, "sm_90a"},
-      {"cuda:sm_100a", x86, "x86-64-v3", v3, "sm_100a"}};
+      {"cuda:sm_100a", x86, "x86-64-v3", v3, "sm_100a"},
+      {"vulkan:1.3", x86, "x86-64-v3", v3, "vulkan-1.3"}};
 }
 
 const std::vector<Target>& targets() {
@@ -56,18 +57,24 @@ bool isNumber(std::string_view text) {
          std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
 }
 
-bool isCpu(std::string_view text) {
-  std::size_t plus = text.find('+');
-  std::string_view level = text.substr(0, plus);
-  bool known = level == "x86-64" || level == "x86-64-v2" || level == "x86-64-v3" || level == "x86-64-v4" ||
-               level == "aarch64" || (level.starts_with("aarch64-") && isWord(level.substr(8), "-"));
-  if (!known) return false;
-  while (plus != std::string_view::npos) {
-    text.remove_prefix(plus + 1);
-    plus = text.find('+');
+// "", "+f16+int8dot".
+bool areFeatures(std::string_view text) {
+  while (!text.empty()) {
+    if (text.front() != '+') return false;
+    text.remove_prefix(1);
+    const std::size_t plus = std::min(text.find('+'), text.size());
     if (!isWord(text.substr(0, plus), ".-_")) return false;
+    text.remove_prefix(plus);
   }
   return true;
+}
+
+bool isCpu(std::string_view text) {
+  const std::size_t plus = std::min(text.find('+'), text.size());
+  const std::string_view level = text.substr(0, plus);
+  bool known = level == "x86-64" || level == "x86-64-v2" || level == "x86-64-v3" || level == "x86-64-v4" ||
+               level == "aarch64" || (level.starts_with("aarch64-") && isWord(level.substr(8), "-"));
+  return known && areFeatures(text.substr(plus));
 }
 
 bool isWellFormed(std::string_view name) {
@@ -77,7 +84,11 @@ bool isWellFormed(std::string_view name) {
     if (!name.empty() && name.back() >= 'a' && name.back() <= 'f') name.remove_suffix(1);
     return isNumber(name) && name.size() >= 2;
   }
-  if (name.starts_with("vulkan:1.")) return isNumber(name.substr(9));
+  if (name.starts_with("vulkan:1.")) {
+    name.remove_prefix(9);
+    const std::size_t plus = std::min(name.find('+'), name.size());
+    return isNumber(name.substr(0, plus)) && areFeatures(name.substr(plus));
+  }
   return false;
 }
 

@@ -15,8 +15,8 @@ struct Target {
   std::string triple;                 // "x86_64-unknown-linux-gnu"
   std::string cpu;                    // LLVM's name: "x86-64-v3"
   std::vector<std::string> features;  // sorted, "+" prefixed; the whole list, nothing implied
-  // The GPU's architecture of a cuda: target ("sm_90a"), else empty. Triple, CPU and features of such a
-  // target are those of the host program that launches its kernels, cpu:x86-64-v3.
+  // The GPU's architecture of a cuda: target ("sm_90a"), "vulkan-1.3" of vulkan:1.3, else empty. Triple, CPU
+  // and features of such a target are those of the host program that launches its kernels, cpu:x86-64-v3.
   std::string device = {};
 };
 

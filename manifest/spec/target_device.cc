@@ -8,12 +8,17 @@
 namespace kiln {
 namespace {
 constexpr std::string_view kCuda = "cuda:";
+constexpr std::string_view kVulkan = "vulkan:";
 constexpr std::string_view kArchitecture = "cuda:sm_";
 }  // namespace
 
 bool wantsDevice(std::string_view target) {
-  return std::ranges::any_of(targetNames(target),
-                             [](const std::string& part) { return part.starts_with(kCuda); });
+  return std::ranges::any_of(
+      targetNames(target), [](const std::string& part) { return part.starts_with(kCuda) || isVulkan(part); });
+}
+
+bool isVulkan(std::string_view target) {
+  return target.starts_with(kVulkan);
 }
 
 bool runsOnGpu(std::string_view target, int major, int minor) {

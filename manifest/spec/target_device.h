@@ -7,8 +7,10 @@
 namespace kiln {
 
 // Whether a part of the target ("a" or "a,b") runs on a device of its own rather than the processor:
-// cuda:sm_90a. Nothing is checked.
+// cuda:sm_90a, vulkan:1.3. Nothing is checked.
 bool wantsDevice(std::string_view target);
+// Whether one target's device is reached through Vulkan: vulkan:1.3, vulkan:1.3+f16.
+bool isVulkan(std::string_view target);
 
 // Whether a GPU of this compute capability executes programs for `target`: cuda:sm_80 runs on 8.0 and above
 // within 8, the architecture-specific cuda:sm_90a on 9.0 alone. False for anything but one cuda: target.

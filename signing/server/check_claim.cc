@@ -17,8 +17,7 @@ tl::unexpected<Error> refused(const std::string& why) {
 Status checkGpu(const Json& report, const Closure& closure) {
   auto gpu = checkedGpu(report);
   if (!gpu) return refused(gpu.error().message);
-  const bool wanted = std::ranges::find(closure.oci.layers, kCubinMediaType, &ArtifactFile::mediaType) !=
-                      closure.oci.layers.end();
+  const bool wanted = std::ranges::any_of(closure.oci.layers, isKernelsMediaType, &ArtifactFile::mediaType);
   if (wanted && !*gpu) return refused("the artifact has kernels for a GPU, but the report names none");
   if (!wanted && *gpu) return refused("the report names a GPU, but the artifact has no kernels for one");
   return {};

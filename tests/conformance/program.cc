@@ -8,6 +8,7 @@
 #include "manifest/base/exit_code.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 #include "tests/support/child_process.h"
 
 namespace kiln::conformance {
@@ -62,7 +63,7 @@ std::string beside(const char* name) {
 }  // namespace
 
 bool isForDevice(const CompileOptions& options) {
-  return options.target.find("cuda:") != std::string::npos;
+  return wantsDevice(options.target);
 }
 
 std::string hostTarget() {
@@ -104,9 +105,9 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
   KILN_TRY(kilnCc(arguments, options));
   std::filesystem::remove_all(out);
   std::vector<std::string> compile = {"compile", "--model", model, "--spec", spec, "--out", out};
-  if (isForDevice(options)) {
-    const std::string emulation = options.scratch + "/emulation";
-    std::filesystem::remove_all(emulation);
+  const std::string emulation = options.scratch + "/emulation";
+  std::filesystem::remove_all(emulation);
+  if (options.target.find("cuda:") != std::string::npos) {
     std::filesystem::create_directory(emulation);
     compile.insert(compile.end(), {"--emulation", emulation});
   }
@@ -120,10 +121,12 @@ Result<std::vector<std::string>> stringsOf(const std::string& artifactDirectory)
 
 Result<runtime::Session> openSession(const std::string& artifactDirectory) {
   KILN_ASSIGN(runtime::Artifact artifact, runtime::Artifact::open(artifactDirectory));
-  ::setenv("KILN_EMULATED_KERNELS", (artifactDirectory + "/../emulation").c_str(), 1);
-  const std::string driver = beside("libkiln-emulated-cuda.so");
-  return runtime::Session::open(artifact,
-                                {.threads = 2, .run_before_ready = 1, .device_driver = driver.c_str()});
+  const std::string emulation = artifactDirectory + "/../emulation";
+  ::setenv("KILN_EMULATED_KERNELS", emulation.c_str(), 1);
+  const std::string emulated = beside("libkiln-emulated-cuda.so");
+  // What has no emulation runs on the first device of Vulkan's loader.
+  const char* const driver = std::filesystem::exists(emulation) ? emulated.c_str() : nullptr;
+  return runtime::Session::open(artifact, {.threads = 2, .run_before_ready = 1, .device_driver = driver});
 }
 
 Result<std::vector<NamedTensor>> runSession(runtime::Session& session,

@@ -12,7 +12,8 @@ struct CompileOptions {
   std::string scratch;  // existing folder
 };
 
-// Kernels run on the emulated device, which watches its memory by itself.
+// Kernels run on a device: for cuda: targets on the emulated one, which watches its memory by itself, for
+// vulkan: targets on the first of the loader's.
 bool isForDevice(const CompileOptions& options);
 
 // The highest target of this machine.

@@ -7,6 +7,7 @@ usage: support_table.py update REPORT   REPORT (onnx_backend --json over the who
                                         the same with onnx_dynamic --json, which becomes dynamic/report.json; SELECTION says
                                         which cases were run, if not all
        support_table.py device REPORT   REPORT (onnx_backend --target cuda:sm_90a --json) becomes device_report.json
+       support_table.py vulkan REPORT   REPORT (onnx_backend --target vulkan:1.3 --json) becomes vulkan_report.json
        support_table.py device-dynamic REPORT [SELECTION]
                                         the same with onnx_dynamic, dynamic/device_report.json
        support_table.py contrib REPORT  REPORT (contrib/compare.py --json) becomes contrib/report.json
@@ -23,6 +24,7 @@ REPORT = HERE / "report.json"
 DYNAMIC, REASONS = HERE / "dynamic/report.json", HERE / "dynamic/reasons.json"
 CONTRIB = HERE / "contrib/report.json"
 DEVICE, DEVICE_DYNAMIC = HERE / "device_report.json", HERE / "dynamic/device_report.json"
+VULKAN = HERE / "vulkan_report.json"
 TABLE = ROOT / "compiler_core/frontend/onnx/SUPPORT.md"
 MAX_REASONS, MAX_REASON = 3, 110
 
@@ -186,7 +188,7 @@ def dump(report):
 
 
 def main(arguments):
-    places = {"update": REPORT, "contrib": CONTRIB, "device": DEVICE, "dynamic": DYNAMIC, "device-dynamic": DEVICE_DYNAMIC}
+    places = {"update": REPORT, "contrib": CONTRIB, "device": DEVICE, "vulkan": VULKAN, "dynamic": DYNAMIC, "device-dynamic": DEVICE_DYNAMIC}
     if len(arguments) == 2 and arguments[0] in places or len(arguments) == 3 and "dynamic" in arguments[0]:
         full = json.loads(pathlib.Path(arguments[1]).read_text())
         if "dynamic" in arguments[0]:

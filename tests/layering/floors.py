@@ -73,6 +73,7 @@ FLOORS = {
         "stubs": "",
         "cpu": ".",
         "cuda": ". cpu lower",
+        "vulkan": ". cpu cuda",
     },
     "compiler_core/driver": {
         ".": "",
@@ -126,13 +127,14 @@ FLOORS = {
     "compiler_core/runtime": {
         "element": "",
         "elf": "",
+        "spirv": "",
         "compare": "element",
         "npy": "element",
         ".": "npy",
         "batch": ". element npy",
         "parallel": ".",
         "program": ". elf",
-        "device": ". program",
+        "device": ". program spirv",
         "emulated": "device",
         "session": ". compare device element npy parallel program",
         "check": ". batch compare device session",

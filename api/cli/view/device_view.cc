@@ -5,15 +5,21 @@
 #include "api/cli/base/print.h"
 #include "api/cli/view/json_text.h"
 #include "manifest/base/counted.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::cli {
 std::vector<std::string> deviceLines(const Manifest& manifest) {
   std::vector<std::string> lines;
-  for (const DeviceImageInfo& device : manifest.devices)
-    lines.push_back(fmt::format("{}: {} {}, {}; compute capability {}{}, driver {} or later", device.target,
-                                device.image.path, humanBytes(device.image.digest.size),
-                                counted(device.kernels.size(), "kernel"), device.computeCapability,
-                                device.exact ? " only" : " or later of that major version", device.driver));
+  for (const DeviceImageInfo& device : manifest.devices) {
+    const std::string needs =
+        isVulkan(device.target)
+            ? fmt::format("SPIR-V {}, Vulkan {} or later", device.computeCapability, device.driver)
+            : fmt::format("compute capability {}{}, driver {} or later", device.computeCapability,
+                          device.exact ? " only" : " or later of that major version", device.driver);
+    lines.push_back(fmt::format("{}: {} {}, {}; {}", device.target, device.image.path,
+                                humanBytes(device.image.digest.size),
+                                counted(device.kernels.size(), "kernel"), needs));
+  }
   return lines;
 }
 
@@ -23,13 +29,17 @@ std::vector<std::string> deviceKernelLines(const Json& schedule) {
     if (!kernel.is_object() || !kernel.contains("device")) continue;
     const Json& device = kernel["device"];
     const std::string code = textOf(kernel, "codeOf");
-    lines.push_back(
-        fmt::format("{} [{}] {} x {} threads, {} registers, {} bytes spilled, {} bytes shared, occupancy {}, "
-                    "moves {} bytes{}",
-                    textOf(kernel, "symbol"), textOf(kernel, "rule"), textOf(kernel, "tasks"),
-                    textOf(device, "threads"), textOf(device, "registers"), textOf(device, "spillBytes"),
-                    textOf(device, "sharedBytes"), permilleOf(device, "occupancyPermille"),
-                    textOf(device, "movedBytes"), code.empty() ? "" : ", code of " + code));
+    // What a driver makes of SPIR-V is its own: registers and occupancy are not known before.
+    const std::string compiled = isVulkan(textOf(kernel, "target"))
+                                     ? ""
+                                     : fmt::format(" {} registers, {} bytes spilled,",
+                                                   textOf(device, "registers"), textOf(device, "spillBytes"));
+    const std::string occupancy =
+        compiled.empty() ? "" : fmt::format(" occupancy {},", permilleOf(device, "occupancyPermille"));
+    lines.push_back(fmt::format("{} [{}] {} x {} threads,{} {} bytes shared,{} moves {} bytes{}",
+                                textOf(kernel, "symbol"), textOf(kernel, "rule"), textOf(kernel, "tasks"),
+                                textOf(device, "threads"), compiled, textOf(device, "sharedBytes"), occupancy,
+                                textOf(device, "movedBytes"), code.empty() ? "" : ", code of " + code));
   }
   return lines;
 }

@@ -3,7 +3,7 @@ import { byteOrder, utf8 } from "./bytes";
 import { sameDigest } from "./digest";
 import { badMember, VerifyError } from "./error";
 import { Json, jsonObject, JsonObject, parseCanonicalJson } from "./json";
-import { ArtifactFile, cubinType, OciManifest, programType, weightsType } from "./oci";
+import { ArtifactFile, cubinType, OciManifest, programType, spirvType, weightsType } from "./oci";
 import { checkRelativePath, PathSet } from "./path";
 import { ObjectReader } from "./reader";
 import { CompileSpec, readSpec } from "./spec";
@@ -157,8 +157,9 @@ function readDevice(json: Json, spec: CompileSpec, place: string, paths: PathSet
   const target = reader.string("target");
   const arch = reader.string("arch");
   if (!targetNames(spec.target).includes(target)) throw badMember(reader.path("target"), "is none of the spec's");
-  if (target !== `cuda:${arch}`) throw badMember(reader.path("arch"), "is not that of the target");
-  const image = readFile(reader.object("image"), cubinType, paths);
+  const vulkan = target.startsWith("vulkan:");
+  if (target !== `${vulkan ? "vulkan" : "cuda"}:${arch}`) throw badMember(reader.path("arch"), "is not that of the target");
+  const image = readFile(reader.object("image"), vulkan ? spirvType : cubinType, paths);
   const kernels = reader.strings("kernels");
   if (kernels.length > 65536) throw badMember(reader.path("kernels"), "too many kernels");
   if (new Set(kernels).size !== kernels.length || !kernels.every((name) => /^[A-Za-z_][A-Za-z0-9_]{0,255}$/.test(name))) {

@@ -10,6 +10,7 @@ const artifactType = "application/vnd.kiln.artifact.v1+json";
 const manifestType = "application/vnd.kiln.manifest.v1+json";
 export const programType = "application/vnd.kiln.program.v1+elf";
 export const cubinType = "application/vnd.kiln.kernels.v1+cubin";
+export const spirvType = "application/vnd.kiln.kernels.v1+spirv";
 export const weightsType = "application/vnd.kiln.weights.v1";
 const mostBytes = 4 << 20;
 const largest = Number.MAX_SAFE_INTEGER;
@@ -61,7 +62,8 @@ export function parseOciManifest(bytes: Uint8Array): OciManifest {
     const place = `artifact.layers[${i}]`;
     const layer = readLayer(one, place, i === 0);
     const before = i === 0 ? layer.mediaType : layers[i - 1].mediaType;
-    if (i > 0 && layer.mediaType !== weightsType && (layer.mediaType !== cubinType || before === weightsType)) {
+    const isKernels = layer.mediaType === cubinType || layer.mediaType === spirvType;
+    if (i > 0 && layer.mediaType !== weightsType && (!isKernels || before === weightsType)) {
       throw badMember(`${place}.mediaType`, "must be that of kernels or, behind these, of weights");
     }
     paths.add(layer.path, place);

@@ -22,22 +22,6 @@
 namespace kiln::codegen {
 namespace {
 
-// A copy of the module in the LLVM dialect, by way of `pass`.
-Result<mlir::OwningOpRef<mlir::ModuleOp>> lowered(mlir::ModuleOp module, std::unique_ptr<mlir::Pass> pass,
-                                                  bool scalarMath) {
-  std::string messages;
-  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic& diagnostic) {
-    llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "; ";
-    return mlir::success();
-  });
-  mlir::OwningOpRef<mlir::ModuleOp> copy(module.clone());
-  mlir::PassManager passes(module.getContext());
-  passes.addPass(std::move(pass));
-  addLowerToLlvm(passes, scalarMath);
-  if (mlir::failed(passes.run(*copy))) return fail(Code::kInternal, "device kernels: " + messages);
-  return copy;
-}
-
 // What the cubin says of each kernel, in the module's order.
 Result<std::vector<DeviceKernel>> describe(const std::vector<CubinKernel>& found,
                                            const std::vector<MappedKernel>& kernels,
@@ -74,6 +58,22 @@ Result<std::vector<DeviceKernel>> describe(const std::vector<CubinKernel>& found
 
 }  // namespace
 
+Result<mlir::OwningOpRef<mlir::ModuleOp>> lowerDeviceKernels(mlir::ModuleOp module,
+                                                             std::unique_ptr<mlir::Pass> pass,
+                                                             bool scalarMath) {
+  std::string messages;
+  mlir::ScopedDiagnosticHandler handler(module.getContext(), [&](mlir::Diagnostic& diagnostic) {
+    llvm::raw_string_ostream(messages) << diagnostic.getLocation() << ": " << diagnostic << "; ";
+    return mlir::success();
+  });
+  mlir::OwningOpRef<mlir::ModuleOp> copy(module.clone());
+  mlir::PassManager passes(module.getContext());
+  passes.addPass(std::move(pass));
+  addLowerToLlvm(passes, scalarMath);
+  if (mlir::failed(passes.run(*copy))) return fail(Code::kInternal, "device kernels: " + messages);
+  return copy;
+}
+
 std::string ptxasOf(const std::string& toolchainLib) {
   return (std::filesystem::path(toolchainLib).parent_path() / "bin" / "ptxas").string();
 }
@@ -82,7 +82,7 @@ Result<DeviceImage> generateDeviceImage(mlir::ModuleOp module, const CudaOptions
   const DeviceLimits* limits = deviceLimits(options.arch);
   if (!limits) return fail(Code::kUnimplemented, fmt::format("no device {} is served", options.arch));
   KILN_ASSIGN(const std::vector<MappedKernel> kernels, mappedKernels(module));
-  KILN_ASSIGN(auto functions, lowered(module, createLowerToNvvmPass(), /*scalarMath=*/true));
+  KILN_ASSIGN(auto functions, lowerDeviceKernels(module, createLowerToNvvmPass(), /*scalarMath=*/true));
   KILN_ASSIGN(std::string ptx, emitPtx(*functions, kernels, options));
   std::set<std::string, std::less<>> names;
   for (const MappedKernel& kernel : kernels) names.insert(kernel.name);
@@ -102,7 +102,7 @@ Result<DeviceImage> generateDeviceImage(mlir::ModuleOp module, const CudaOptions
 
 Result<std::string> generateEmulation(mlir::ModuleOp module, const CpuOptions& options) {
   KILN_ASSIGN(const std::vector<MappedKernel> kernels, mappedKernels(module));
-  KILN_ASSIGN(auto functions, lowered(module, createLowerToEmulationPass(), /*scalarMath=*/false));
+  KILN_ASSIGN(auto functions, lowerDeviceKernels(module, createLowerToEmulationPass(), /*scalarMath=*/false));
   return emitEmulation(*functions, kernels, options);
 }
 

@@ -43,22 +43,6 @@ void initializeTarget() {
   });
 }
 
-Result<std::unique_ptr<llvm::TargetMachine>> makeMachine(const CudaOptions& options) {
-  initializeTarget();
-  const llvm::Triple triple("nvptx64-nvidia-cuda");
-  std::string error;
-  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
-  if (!target) return fail(Code::kUnimplemented, "devices: " + error);
-  // Never Fast: then every operation carries its rounding, and ptxas fuses nothing.
-  llvm::TargetOptions settings;
-  settings.AllowFPOpFusion = options.contraction ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(
-      target->createTargetMachine(triple, options.arch, kPtxFeature, settings, llvm::Reloc::PIC_,
-                                  std::nullopt, llvm::CodeGenOptLevel::Aggressive));
-  if (!machine) return fail(Code::kInternal, "no target machine for " + options.arch);
-  return machine;
-}
-
 // NVPTX computes a remainder from a rounded quotient; the math library's is exact, as it is on CPUs.
 void callRemainders(llvm::Module& module) {
   std::vector<llvm::Instruction*> remainders;
@@ -161,9 +145,25 @@ Result<std::string> print(llvm::Module& module, llvm::TargetMachine& machine) {
 
 }  // namespace
 
+Result<std::unique_ptr<llvm::TargetMachine>> makeDeviceMachine(const std::string& arch, bool contraction) {
+  initializeTarget();
+  const llvm::Triple triple("nvptx64-nvidia-cuda");
+  std::string error;
+  const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
+  if (!target) return fail(Code::kUnimplemented, "devices: " + error);
+  // Never Fast: then every operation carries its rounding, and ptxas fuses nothing.
+  llvm::TargetOptions settings;
+  settings.AllowFPOpFusion = contraction ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, arch, kPtxFeature, settings, llvm::Reloc::PIC_, std::nullopt,
+                                  llvm::CodeGenOptLevel::Aggressive));
+  if (!machine) return fail(Code::kInternal, "no target machine for " + arch);
+  return machine;
+}
+
 Result<std::string> emitPtx(mlir::ModuleOp module, const std::vector<MappedKernel>& kernels,
                             const CudaOptions& options) {
-  KILN_ASSIGN(auto machine, makeMachine(options));
+  KILN_ASSIGN(auto machine, makeDeviceMachine(options.arch, options.contraction));
   llvm::LLVMContext context;
   mlir::registerNVVMDialectTranslation(*module.getContext());
   KILN_ASSIGN(auto ir, translate(module, *machine, context));

@@ -68,7 +68,7 @@ constexpr Stage kStages[] = {
     {"planned",
      [](OpPassManager& passes, const PipelineOptions& options) {
        passes.addNestedPass<func::FuncOp>(
-           memory::createPlanMemoryPass({options.device ? memory::kSharedBytes : 0}));
+           memory::createPlanMemoryPass({options.device ? options.device->sharedBytes : 0}));
      }},
     {"kernels",
      [](OpPassManager& passes, const PipelineOptions& options) {

@@ -12,6 +12,7 @@
 #include "manifest/base/file.h"
 #include "manifest/json/json.h"
 #include "manifest/json/reader.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::driver {
 namespace {
@@ -95,15 +96,18 @@ Status checkServed(const CompileSpec& spec) {
                 fmt::format("{} \"{}\" is not served for {} by this toolchain yet; give \"{}\"", member,
                             value, spec.target, served));
   };
-  const bool hasDevice = std::ranges::any_of(
-      targetNames(spec.target), [](const std::string& name) { return name.starts_with("cuda:"); });
+  const bool hasDevice = wantsDevice(spec.target);
+  const bool hasTf32 = hasDevice && std::ranges::none_of(targetNames(spec.target), isVulkan);
   // No schedule of a device names an order of its own, so that there is nothing to tune.
   if (hasDevice && spec.numerics.reassociation == "on")
     return refuse("numerics.reassociation", spec.numerics.reassociation, "deterministic\" or \"off");
-  // Processors have no products of tf32.
-  if (spec.numerics.precision != "f32" && spec.numerics.precision != (hasDevice ? "tf32" : "int8"))
+  // Processors and devices of Vulkan have no products of tf32.
+  const std::string_view precision = hasTf32 ? "tf32" : hasDevice ? "f32" : "int8";
+  if (spec.numerics.precision != "f32" && spec.numerics.precision != precision)
     return refuse("numerics.precision", spec.numerics.precision,
-                  hasDevice ? "f32\" or \"tf32" : "f32\" or \"int8");
+                  hasTf32     ? "f32\" or \"tf32"
+                  : hasDevice ? "f32"
+                              : "f32\" or \"int8");
   if (spec.outOfProfile != "fail" && spec.outOfProfile != "pad")
     return refuse("outOfProfile", spec.outOfProfile, "fail\" or \"pad");
   return {};

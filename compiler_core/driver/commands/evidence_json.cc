@@ -7,6 +7,7 @@
 #include "compiler_core/ir/evidence_json.h"
 #include "compiler_core/runtime/program_abi.h"
 #include "manifest/artifact/media_types.h"
+#include "manifest/spec/target_device.h"
 #include "manifest/tuning/schedule_json.h"
 
 namespace kiln::driver {
@@ -61,7 +62,8 @@ Json toJson(const DeviceKernelEvidence& evidence, std::uint64_t movedBytes) {
 Json toJson(const DeviceEvidence& device) {
   return {{"target", device.target},
           {"arch", device.arch},
-          {"image", fileJson(device.path, kCubinMediaType, device.image)},
+          {"image",
+           fileJson(device.path, isVulkan(device.target) ? kSpirvMediaType : kCubinMediaType, device.image)},
           {"kernels", device.kernels},
           {"driver", device.driver},
           {"computeCapability", device.computeCapability},

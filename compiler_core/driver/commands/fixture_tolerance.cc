@@ -7,6 +7,7 @@
 
 #include "compiler_core/runtime/element/element.h"
 #include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::driver {
 namespace {
@@ -55,8 +56,8 @@ const Relative& relativeOf(const ReferenceResult& result, const Numerics& numeri
 
 Numerics appliedNumerics(const CompileSpec& spec) {
   Numerics numerics = spec.numerics;
-  const bool onDeviceAlone = std::ranges::all_of(
-      targetNames(spec.target), [](const std::string& name) { return name.starts_with("cuda:"); });
+  const bool onDeviceAlone = std::ranges::all_of(targetNames(spec.target),
+                                                 [](const std::string& name) { return wantsDevice(name); });
   if (onDeviceAlone && spec.fallback != "cpu") numerics.reassociation = "off";
   return numerics;
 }

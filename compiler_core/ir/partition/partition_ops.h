@@ -17,7 +17,7 @@ inline constexpr llvm::StringLiteral kCallerMemory = "host";
 
 // Whether a target's values lie in the memory of a device rather than the processor's.
 inline bool isOnDevice(llvm::StringRef target) {
-  return target.starts_with("cuda:");
+  return target.starts_with("cuda:") || target.starts_with("vulkan:");
 }
 
 }  // namespace kiln::ir

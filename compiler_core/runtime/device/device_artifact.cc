@@ -4,7 +4,9 @@
 #include <sys/stat.h>
 
 #include "compiler_core/runtime/device/device_layout.h"
+#include "compiler_core/runtime/device/open_device.h"
 #include "manifest/artifact/device_image_limit.h"
+#include "manifest/artifact/media_types.h"
 #include "manifest/base/file.h"
 #include "manifest/elf/elf_sections.h"
 
@@ -36,7 +38,8 @@ Result<std::string> readImage(const std::string& path, const ArtifactFile& file)
       readExactly(opened->get(), {reinterpret_cast<std::uint8_t*>(bytes.data()), bytes.size()}, 0, path));
   if (digestOf(bytes) != file.digest)
     return bad("its digest is not the manifest's; fetch the artifact again");
-  if (!isWhole(bytes)) return bad("not an ELF file of kernels, or cut off");
+  if (file.mediaType == kCubinMediaType && !isWhole(bytes))
+    return bad("not an ELF file of kernels, or cut off");
   return bytes;
 }
 
@@ -45,49 +48,37 @@ Result<std::string> readImage(const std::string& path, const ArtifactFile& file)
 Result<DeviceImages> DeviceImages::read(const std::string& directory, const Manifest& manifest) {
   DeviceImages images;
   for (const DeviceImageInfo& device : manifest.devices) {
-    KILN_ASSIGN(std::string cubin, readImage(directory + "/" + device.image.path, device.image));
-    images.cubins_.push_back(std::move(cubin));
+    KILN_ASSIGN(std::string bytes, readImage(directory + "/" + device.image.path, device.image));
+    images.bytes_.push_back(std::move(bytes));
   }
   return images;
 }
 
 Result<std::shared_ptr<const DeviceArtifact>> DeviceArtifact::load(
     const Manifest& manifest, const DeviceImages& images, const Weights& weights, const DevicePlan& plan,
-    std::shared_ptr<const DeviceContext> context) {
-  std::shared_ptr<DeviceArtifact> artifact(new DeviceArtifact(std::move(context)));
-  const DeviceContext::Scope scope(*artifact->context_);
-  KILN_ASSIGN(artifact->freeBefore_, artifact->context_->freeBytes());
-  KILN_TRY(checkDeviceMemory(plan, false, artifact->context_->info(), artifact->freeBefore_));
+    std::shared_ptr<const ComputeDevice> device) {
+  std::shared_ptr<DeviceArtifact> artifact(new DeviceArtifact(std::move(device)));
+  const auto scope = artifact->device_->enter();
+  KILN_ASSIGN(artifact->freeBefore_, artifact->device_->freeBytes());
+  KILN_TRY(checkDeviceMemory(plan, false, artifact->device_->info(), artifact->freeBefore_));
   KILN_TRY(artifact->loadKernels(manifest, images));
   KILN_TRY(artifact->loadWeights(manifest, weights, plan));
   return artifact;
 }
 
 Status DeviceArtifact::loadKernels(const Manifest& manifest, const DeviceImages& images) {
-  const CudaDriver& api = context_->driver();
   for (std::size_t i = 0; i < manifest.devices.size(); ++i) {
-    const DeviceImageInfo& device = manifest.devices[i];
-    const std::string what = "loading " + device.image.path;
-    cuda::CUmodule module = nullptr;
-    KILN_TRY(api.check(api->moduleLoadData(&module, images.cubins()[i].data()), what));
-    modules_.push_back(module);
-    auto& kernels = kernels_.emplace_back();
-    for (const std::string& name : device.kernels) {
-      cuda::CUfunction function = nullptr;
-      const cuda::CUresult found = api->moduleGetFunction(&function, module, name.c_str());
-      if (found == cuda::kNotFound)
-        return fail(Code::kDataLoss, device.image.path + ": there is no kernel \"" + name + "\" in it");
-      KILN_TRY(api.check(found, what + ": kernel \"" + name + "\""));
-      kernels.push_back(function);
-    }
+    KILN_ASSIGN(auto module, device_->load(manifest.devices[i], images.bytes()[i]));
+    modules_.push_back(std::move(module));
   }
   return {};
 }
 
 Status DeviceArtifact::loadWeights(const Manifest& manifest, const Weights& weights, const DevicePlan& plan) {
-  KILN_ASSIGN(const DeviceStream stream, DeviceStream::create(context_));
-  KILN_ASSIGN(memory_, DeviceBuffer::allocate(context_, plan.weightBytes, stream, "weights"));
-  const CudaDriver& api = context_->driver();
+  KILN_ASSIGN(const auto queue, device_->makeQueue());
+  if (plan.weightBytes != 0) {
+    KILN_ASSIGN(memory_, device_->allocate(plan.weightBytes, "weights"));
+  }
   std::uint64_t offset = 0;
   for (std::size_t i = 0; i < manifest.weights.size(); ++i) {
     const void* const mapped = weights.pointers()[i];
@@ -96,25 +87,19 @@ Status DeviceArtifact::loadWeights(const Manifest& manifest, const Weights& weig
       continue;
     }
     const std::uint64_t bytes = manifest.weights[i].digest.size;
-    const cuda::CUdeviceptr place = memory_.address() + offset;
+    const std::uint64_t place = memory_ ? memory_->address() + offset : 0;
     if (bytes != 0) {
-      KILN_TRY(api.check(api->memcpyHtoDAsync(place, mapped, bytes, stream.get()),
-                         "uploading " + manifest.weights[i].path));
+      if (const Status there = queue->upload(place, mapped, bytes); !there)
+        return fail(there.error().in("uploading " + manifest.weights[i].path));
     }
     pointers_.push_back(reinterpret_cast<const void*>(place));
     offset += deviceAligned(bytes);
   }
-  return api.check(stream.wait(), "uploading the weights");
+  return queue->wait();
 }
 
-DeviceArtifact::~DeviceArtifact() {
-  const DeviceContext::Scope scope(*context_);
-  for (const cuda::CUmodule module : modules_) context_->driver()->moduleUnload(module);
-}
-
-cuda::CUfunction DeviceArtifact::kernel(std::uint32_t space, std::uint32_t kernel) const {
-  if (space == 0 || space > kernels_.size() || kernel >= kernels_[space - 1].size()) return nullptr;
-  return kernels_[space - 1][kernel];
+const KernelModule* DeviceArtifact::module(std::uint32_t space) const {
+  return space == 0 || space > modules_.size() ? nullptr : modules_[space - 1].get();
 }
 
 Result<std::shared_ptr<const DeviceArtifact>> DeviceArtifacts::on(const std::string& library, int ordinal,
@@ -124,12 +109,11 @@ Result<std::shared_ptr<const DeviceArtifact>> DeviceArtifacts::on(const std::str
   const MutexLock lock(mutex_);
   auto& place = loaded_[{library, ordinal}];
   if (auto there = place.lock()) return there;
-  KILN_ASSIGN(auto driver, CudaDriver::open(library));
-  KILN_ASSIGN(DeviceInfo info, deviceInfo(*driver, ordinal));
-  for (const DeviceImageInfo& device : manifest.devices) KILN_TRY(checkDevice(device, info));
+  KILN_ASSIGN(auto device, openDevice(manifest.devices.front().target, library, ordinal));
+  for (std::size_t i = 0; i < manifest.devices.size(); ++i)
+    KILN_TRY(device->check(manifest.devices[i], images.bytes()[i]));
   KILN_ASSIGN(const DevicePlan plan, devicePlan(manifest));
-  KILN_ASSIGN(auto context, DeviceContext::open(std::move(driver), std::move(info)));
-  KILN_ASSIGN(auto loaded, DeviceArtifact::load(manifest, images, weights, plan, std::move(context)));
+  KILN_ASSIGN(auto loaded, DeviceArtifact::load(manifest, images, weights, plan, std::move(device)));
   place = loaded;
   return loaded;
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "compiler_core/runtime/device/compatibility.h"
-#include "compiler_core/runtime/device/device_context.h"
+#include "compiler_core/runtime/device/compute_device.h"
 #include "compiler_core/runtime/program/weights.h"
 #include "manifest/base/mutex.h"
 
@@ -19,42 +19,41 @@ class DeviceImages {
  public:
   // Requires the manifest's digests; kDataLoss naming the path.
   static Result<DeviceImages> read(const std::string& directory, const Manifest& manifest);
-  const std::vector<std::string>& cubins() const { return cubins_; }
+  const std::vector<std::string>& bytes() const { return bytes_; }
 
  private:
-  std::vector<std::string> cubins_;  // of the manifest's devices
+  std::vector<std::string> bytes_;  // of the manifest's devices
 };
 
 // Immutable, thread safe. Gives everything back with the last session.
 class DeviceArtifact {
  public:
-  // Checks first (compatibility.h), then loads kernels and weights; what fails leaves nothing behind.
+  // Checks first (ComputeDevice::check, compatibility.h), then loads kernels and weights; what fails leaves
+  // nothing behind.
   static Result<std::shared_ptr<const DeviceArtifact>> load(const Manifest& manifest,
                                                             const DeviceImages& images,
                                                             const Weights& weights, const DevicePlan& plan,
-                                                            std::shared_ptr<const DeviceContext> context);
-  ~DeviceArtifact();
+                                                            std::shared_ptr<const ComputeDevice> device);
   DeviceArtifact(const DeviceArtifact&) = delete;
   DeviceArtifact& operator=(const DeviceArtifact&) = delete;
 
-  const std::shared_ptr<const DeviceContext>& context() const { return context_; }
-  // Null when there is no such space or kernel.
-  cuda::CUfunction kernel(std::uint32_t space, std::uint32_t kernel) const;
+  const ComputeDevice& device() const { return *device_; }
+  // Null when there is no such space.
+  const KernelModule* module(std::uint32_t space) const;
   // As kiln_run takes them: each in its space.
   const void* const* weights() const { return pointers_.data(); }
-  std::uint64_t weightBytes() const { return memory_.bytes(); }
+  std::uint64_t weightBytes() const { return memory_ ? memory_->bytes() : 0; }
   // On the device before anything of the artifact was there.
   std::uint64_t freeBefore() const { return freeBefore_; }
 
  private:
-  explicit DeviceArtifact(std::shared_ptr<const DeviceContext> context) : context_(std::move(context)) {}
+  explicit DeviceArtifact(std::shared_ptr<const ComputeDevice> device) : device_(std::move(device)) {}
   Status loadKernels(const Manifest& manifest, const DeviceImages& images);
   Status loadWeights(const Manifest& manifest, const Weights& weights, const DevicePlan& plan);
 
-  const std::shared_ptr<const DeviceContext> context_;
-  std::vector<cuda::CUmodule> modules_;
-  std::vector<std::vector<cuda::CUfunction>> kernels_;  // by device
-  DeviceBuffer memory_;
+  const std::shared_ptr<const ComputeDevice> device_;
+  std::vector<std::unique_ptr<KernelModule>> modules_;  // of the manifest's devices
+  std::unique_ptr<DeviceMemory> memory_;                // null without weights there
   std::vector<const void*> pointers_;
   std::uint64_t freeBefore_ = 0;
 };
@@ -62,7 +61,7 @@ class DeviceArtifact {
 // The devices that an open artifact is on. Thread safe.
 class DeviceArtifacts {
  public:
-  // The artifact on that device: what sessions there hold, else loaded now. `library`: see CudaDriver::open.
+  // The artifact on that device: what sessions there hold, else loaded now. `library`: see openDevice().
   Result<std::shared_ptr<const DeviceArtifact>> on(const std::string& library, int ordinal,
                                                    const Manifest& manifest, const DeviceImages& images,
                                                    const Weights& weights) const;

@@ -9,20 +9,32 @@
 
 namespace kiln::runtime {
 
+// What a device is reached through.
+enum class DeviceApi { kCuda, kVulkan };
+
 struct DeviceInfo {
+  DeviceApi api = DeviceApi::kCuda;
   int ordinal = 0;
   std::string name;  // "NVIDIA H200"
   // Identifies the very device; for recognising it again on its machine, never to be published.
   std::string uuid;          // "GPU-01234567-89ab-cdef-0123-456789abcdef"
-  int major = 0, minor = 0;  // of its compute capability
+  int major = 0, minor = 0;  // of its compute capability; of Vulkan that the device serves
   int multiprocessors = 0;
   std::uint64_t memoryBytes = 0;
-  int driverVersion = 0;  // as CudaDriver::version
+  int driverVersion = 0;  // as CudaDriver::version; of Vulkan in the same way, 1030 is 1.3
   bool emulated = false;
+  // The processor, behind a real driver (lavapipe): what runs on it is no test of a GPU, nor of its speed.
+  bool software = false;
+  // Of Vulkan: "llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)", and the version of the conformance tests that the
+  // driver says it passed, "1.3.1.1".
+  std::string driver, conformance;
 
   std::string computeCapability() const { return std::to_string(major) + "." + std::to_string(minor); }
-  // "sm_90": the name that a toolchain has for it, without a suffix.
-  std::string arch() const { return "sm_" + std::to_string(major) + std::to_string(minor); }
+  // "sm_90": the name that a toolchain has for it, without a suffix; "vulkan1.3".
+  std::string arch() const {
+    return api == DeviceApi::kVulkan ? "vulkan" + computeCapability()
+                                     : "sm_" + std::to_string(major) + std::to_string(minor);
+  }
 };
 
 // kUnimplemented naming how many there are when `ordinal` is none of them.

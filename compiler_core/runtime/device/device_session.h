@@ -35,7 +35,6 @@ class DeviceSession {
   // kResourceExhausted names the planned bytes.
   static Result<std::unique_ptr<DeviceSession>> open(std::shared_ptr<const DeviceArtifact> artifact,
                                                      const Manifest& manifest, std::size_t tensors);
-  ~DeviceSession();
   DeviceSession(const DeviceSession&) = delete;
   DeviceSession& operator=(const DeviceSession&) = delete;
 
@@ -43,8 +42,8 @@ class DeviceSession {
   Result<void*> staging(std::size_t index, std::uint64_t bytes);
 
   // Runs a program to the end of all that it enqueued; what the program returned. An error of the device is
-  // kInternal with the driver's words, kUnavailable if the device itself stopped working; after one that is
-  // sticky every later run of the artifact's sessions there fails and says so.
+  // kInternal with the driver's words, kUnavailable if the device itself stopped working; after one that ends
+  // the device for the process every later run of the artifact's sessions there fails and says so.
   Result<std::int32_t> run(const DeviceRun& run);
 
   // The callbacks of that name (program_abi.h), during run().
@@ -55,9 +54,9 @@ class DeviceSession {
   // The program calls parallel_for: it does not work on devices alone.
   void worksOnHost() { hostWork_ = true; }
 
-  const DeviceInfo& info() const { return artifact_->context()->info(); }
+  const DeviceInfo& info() const { return artifact_->device().info(); }
   const void* const* weights() const { return artifact_->weights(); }
-  std::uint64_t plannedBytes() const { return memory_.bytes() + artifact_->weightBytes(); }
+  std::uint64_t plannedBytes() const { return (memory_ ? memory_->bytes() : 0) + artifact_->weightBytes(); }
   std::uint64_t observedBytes() const { return observedBytes_; }
   // Between the processor's memory and the device's, of runs that succeeded.
   std::uint64_t transferredBytes() const { return transferred_; }
@@ -68,7 +67,7 @@ class DeviceSession {
   struct Recording {
     // kImpossible: the processor has work in between, or there is nothing to record.
     enum class State { kNone, kWanted, kReady, kImpossible } state = State::kNone;
-    cuda::CUgraphExec graph = nullptr;
+    std::unique_ptr<DeviceRecording> run;
     std::vector<void*> pointers;
     std::vector<std::int64_t> dims;
     std::uint64_t copied = 0;
@@ -80,27 +79,24 @@ class DeviceSession {
 
   DeviceSession(std::shared_ptr<const DeviceArtifact> artifact, const Manifest& manifest,
                 std::size_t tensors);
-  const CudaDriver& driver() const { return artifact_->context()->driver(); }
+  const ComputeDevice& device() const { return artifact_->device(); }
   Result<std::int32_t> enqueue(const DeviceRun& run);
   Result<std::int32_t> program(const DeviceRun& run);
   // Whether there is a recording now.
   Result<bool> record(const DeviceRun& run, Recording& recording);
   Status replay(const DeviceRun& run, const Recording& recording);
-  void forget(Recording& recording);
   Status addTimes(KernelTimes& times);
-  Result<cuda::CUevent> event(std::size_t index);
   // Keeps the first failure of a run and tells a program's callback result.
-  std::int32_t note(cuda::CUresult code, const std::string& what);
+  std::int32_t note(const Status& status);
   std::int32_t note(Error error);
-  Status check(cuda::CUresult code, const std::string& what);
   void observe();
 
   const std::shared_ptr<const DeviceArtifact> artifact_;
   const Manifest& manifest_;
-  DeviceStream stream_;
-  DeviceBuffer memory_;
-  std::vector<void*> arenas_;  // by space
-  std::vector<PinnedBuffer> staging_;
+  std::unique_ptr<DeviceQueue> queue_;
+  std::unique_ptr<DeviceMemory> memory_;  // null where no space has an arena
+  std::vector<void*> arenas_;             // by space
+  std::vector<std::unique_ptr<PinnedMemory>> staging_;
   std::vector<Recording> recordings_;  // by profile
   std::uint64_t transferred_ = 0, replays_ = 0, observedBytes_ = 0;
 
@@ -108,8 +104,7 @@ class DeviceSession {
   bool hostWork_ = false, enqueued_ = false, recording_ = false, measuring_ = false;
   std::uint64_t copied_ = 0;
   std::optional<Error> failure_;
-  std::vector<Timed> timed_;
-  std::vector<cuda::CUevent> events_;  // two per timed launch; kept for later runs
+  std::vector<Timed> timed_;  // launch i is between the queue's marks 2 i and 2 i + 1
 };
 
 }  // namespace kiln::runtime

@@ -207,8 +207,8 @@ CpuidSource hostCpuid() {
 
 Status checkHostFeatures(std::span<const std::string> features, const std::string& target) {
 #if defined(__x86_64__)
-  // The host program of a cuda: target is for x86-64.
-  if (!target.starts_with("cpu:x86-64") && !target.starts_with("cuda:")) {
+  // The host program of a device's target is for x86-64.
+  if (!target.starts_with("cpu:x86-64") && !target.starts_with("cuda:") && !target.starts_with("vulkan:")) {
     return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is x86-64");
   }
   return checkX86Features(features, target, hostCpuid());

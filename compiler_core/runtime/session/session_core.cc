@@ -5,10 +5,12 @@
 #include <algorithm>
 #include <cstring>
 
+#include "compiler_core/runtime/device/open_device.h"
 #include "compiler_core/runtime/parallel/fp_state.h"
 #include "compiler_core/runtime/session/output_buffers.h"
 #include "compiler_core/runtime/session/padding.h"
 #include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::runtime {
 namespace {
@@ -98,9 +100,11 @@ Result<std::unique_ptr<SessionCore>> SessionCore::open(std::shared_ptr<const Loa
   std::unique_ptr<DeviceSession> device;
   const Manifest& manifest = artifact->manifest;
   if (!manifest.devices.empty()) {
-    KILN_ASSIGN(auto there, artifact->devices.on(
-                                options.device_driver != nullptr ? options.device_driver : kCudaDriverLibrary,
-                                options.device, manifest, artifact->images, artifact->weights));
+    const char* const library = options.device_driver != nullptr
+                                    ? options.device_driver
+                                    : defaultDriverLibrary(manifest.devices.front().target);
+    KILN_ASSIGN(auto there,
+                artifact->devices.on(library, options.device, manifest, artifact->images, artifact->weights));
     KILN_ASSIGN(device, DeviceSession::open(std::move(there), manifest,
                                             manifest.inputs.size() + manifest.outputs.size() + 1));
   }
@@ -294,9 +298,8 @@ std::int32_t SessionCore::callProgram(const Plan& plan, const std::vector<void*>
 // A program whose nodes are all on devices, in a profile in which no symbol varies.
 bool SessionCore::isRepeatable(std::size_t profile) const {
   const CompileSpec& spec = artifact_->manifest.spec;
-  const auto isDevice = [](const std::string& target) { return target.starts_with("cuda:"); };
   const auto isFixed = [](const auto& dim) { return dim.second.min == dim.second.max; };
-  return spec.fallback == "fail" && std::ranges::all_of(targetNames(spec.target), isDevice) &&
+  return spec.fallback == "fail" && std::ranges::all_of(targetNames(spec.target), wantsDevice) &&
          std::ranges::all_of(spec.profiles[profile].dims, isFixed);
 }
 

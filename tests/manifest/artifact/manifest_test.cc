@@ -169,6 +169,23 @@ TEST(Manifest, OfDevices) {
   EXPECT_EQ(back->devices, manifest->devices);
 }
 
+TEST(Manifest, OfAVulkanDevice) {
+  CompileSpec spec = deviceSpec();
+  spec.target = "vulkan:1.3+f16";
+  Json evidence = deviceEvidence();
+  Json& device = evidence["program"]["devices"][0];
+  device["target"] = "vulkan:1.3+f16";
+  device["arch"] = "1.3+f16";
+  device["driver"] = "1.3";
+  EXPECT_FALSE(makeManifest(spec, evidence)) << "the image is a cubin's";
+  device["image"]["mediaType"] = kSpirvMediaType;
+  const auto manifest = makeManifest(spec, evidence);
+  ASSERT_TRUE(manifest) << manifest.error().message;
+  EXPECT_EQ(manifest->files()[1].mediaType, kSpirvMediaType);
+  device["arch"] = "1.3";
+  EXPECT_FALSE(makeManifest(spec, evidence));
+}
+
 TEST(Manifest, RefusesWrongDevicesByName) {
   const auto device = [](Json& j) -> Json& { return j["program"]["devices"][0]; };
   const Case cases[] = {

@@ -10,6 +10,9 @@ TEST(TargetDevice, CudaTargetsWantADevice) {
   EXPECT_TRUE(wantsDevice("cpu:x86-64-v4,cuda:sm_80"));
   EXPECT_FALSE(wantsDevice("cpu:x86-64-v4,cpu:x86-64-v3"));
   EXPECT_FALSE(wantsDevice(""));
+  EXPECT_TRUE(wantsDevice("vulkan:1.3"));
+  EXPECT_TRUE(isVulkan("vulkan:1.3+f16"));
+  EXPECT_FALSE(isVulkan("cuda:sm_80"));
 }
 
 TEST(TargetDevice, AGpuRunsItsOwnGeneration) {

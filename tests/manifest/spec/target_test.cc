@@ -36,8 +36,9 @@ TEST(Target, ServedTargetsExpandToSortedLists) {
 }
 
 TEST(Target, UnservedTargetsNameWhatIsServed) {
-  for (const char* name : {"cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v4+amx-tile", "cpu:aarch64-cortex-a72",
-                           "cuda:sm_75", "cuda:sm_90", "vulkan:1.3", "cpu:x86-64-v3,cuda:sm_86"}) {
+  for (const char* name :
+       {"cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v4+amx-tile", "cpu:aarch64-cortex-a72", "cuda:sm_75",
+        "cuda:sm_90", "vulkan:1.2", "vulkan:1.3+f16", "vulkan:1.3+coopmat", "cpu:x86-64-v3,cuda:sm_86"}) {
     auto target = parseTarget(name);
     ASSERT_FALSE(target) << name;
     EXPECT_EQ(target.error().code, Code::kUnimplemented) << name;
@@ -45,6 +46,13 @@ TEST(Target, UnservedTargetsNameWhatIsServed) {
       EXPECT_NE(target.error().message.find(served), std::string::npos) << target.error().message;
     EXPECT_NE(target.error().message.find(name), std::string::npos);
   }
+}
+
+TEST(Target, VulkanNamesTheDeviceAndTheHostsLevel) {
+  const Target target = parseTarget("vulkan:1.3").value();
+  EXPECT_EQ(target.device, "vulkan-1.3");
+  EXPECT_EQ(target.features, parseTarget(kHostTarget).value().features);
+  EXPECT_EQ(parseTarget("vulkan:1.3,cuda:sm_90a").error().code, Code::kUnimplemented) << "two devices";
 }
 
 TEST(Target, CudaNamesTheDeviceAndTheHostsLevel) {
@@ -96,8 +104,9 @@ TEST(Target, GarbageIsInvalid) {
   for (const std::string& name :
        {std::string(), std::string("cpu:"), std::string("cpu:x86-64-v9"), std::string("cpu:x86-64-v3+"),
         std::string("CPU:x86-64-v3"), std::string("cuda:sm_"), std::string("cuda:80"),
-        std::string("vulkan:1."), std::string("cpu:x86-64-v3,"), std::string("cpu:x86-64-v3 "),
-        std::string("a\0b", 3), std::string(5000, 'x')})
+        std::string("vulkan:1."), std::string("vulkan:1.3+"), std::string("vulkan:1.3 f16"),
+        std::string("cpu:x86-64-v3,"), std::string("cpu:x86-64-v3 "), std::string("a\0b", 3),
+        std::string(5000, 'x')})
     EXPECT_EQ(parseTarget(name).error().code, Code::kInvalidArgument) << name;
 }
 

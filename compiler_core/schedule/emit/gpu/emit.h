@@ -13,8 +13,10 @@
 namespace kiln::schedule {
 
 struct GpuOptions {
-  bool contraction = true;  // acc + a * b in a reduction becomes one fused operation
-  bool tf32 = false;        // products of f32 may round their factors to 10 bits of mantissa
+  bool contraction = true;              // acc + a * b in a reduction becomes one fused operation
+  bool tf32 = false;                    // products of f32 may round their factors to 10 bits of mantissa
+  bool tensorCores = true;              // the device has those of NVIDIA's
+  std::int64_t sharedBytes = 48 << 10;  // of a block
 };
 
 // Moves fills into the operations behind them that start from what was filled in, as kiln.initial.

@@ -40,8 +40,8 @@ std::int64_t bytesOf(const AttentionShape& s, std::optional<TensorCore> core) {
 }
 
 AttentionShape chooseShape(std::int64_t queries, std::int64_t keys, std::int64_t depth, std::int64_t values,
-                           std::optional<TensorCore> core) {
-  constexpr std::int64_t kShared = 47 << 10;  // leaves a reserve for alignment
+                           std::optional<TensorCore> core, std::int64_t sharedBytes) {
+  const std::int64_t kShared = sharedBytes - (1 << 10);  // leaves a reserve for alignment
   constexpr std::int64_t kAccumulatorBytes = 256;
   const auto size = [](std::int64_t extent, std::int64_t most) {
     return ShapedType::isDynamic(extent) ? most : powerOfTwo(extent, 16, most);
@@ -78,6 +78,7 @@ class AttentionEmitter {
     const auto parameters = call.getParameters();
     for (unsigned i = 0; i < 3; ++i) elements_[i] = elementOf(b_, parameters[i]);
     scale_ = llvm::bit_cast<double>(parameters[3]);
+    if (!options.tensorCores) return;
     if (llvm::all_of(elements_, [](Type type) { return type.isF16(); }))
       core_ = TensorCore::kF16;
     else if (llvm::all_of(elements_, [](Type type) { return type.isBF16(); }))
@@ -102,7 +103,7 @@ class AttentionEmitter {
     values_.reductions = {3};
     auto fixed = [&](OpFoldResult size) { return getConstantIntValue(size).value_or(ShapedType::kDynamic); };
     shape_ = chooseShape(fixed(scores_.sizes[2]), fixed(scores_.sizes[3]), fixed(scores_.sizes[4]),
-                         *getConstantIntValue(values_.sizes[2]), core_);
+                         *getConstantIntValue(values_.sizes[2]), core_, options_.sharedBytes);
     const OpFoldResult zero = b_.getIndexAttr(0), one = b_.getIndexAttr(1);
     auto blocks = scf::ForallOp::create(
         b_, loc_, ArrayRef<OpFoldResult>{zero, zero, zero}, ArrayRef(scores_.sizes).take_front(3),

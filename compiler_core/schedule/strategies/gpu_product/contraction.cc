@@ -304,7 +304,8 @@ class ContractionPlan : public Plan {
 
 std::optional<TensorCore> tensorCoreFor(linalg::LinalgOp op, const Contraction& roles,
                                         const GpuOptions& options) {
-  if (!getElementTypeOrSelf(op.getDpsInits()[0].getType()).isF32()) return std::nullopt;
+  if (!options.tensorCores || !getElementTypeOrSelf(op.getDpsInits()[0].getType()).isF32())
+    return std::nullopt;
   const Multiplicand left = roles.left.multiplicand, right = roles.right.multiplicand;
   if (left == right && left == Multiplicand::kF16) return TensorCore::kF16;
   if (left == right && left == Multiplicand::kBF16) return TensorCore::kBF16;

@@ -15,7 +15,14 @@ TEST(DeviceView, SaysWhatAnImageRunsOn) {
                                 "only, driver 13.0 or later"}));
   manifest.devices[0].exact = false;
   EXPECT_NE(deviceLines(manifest)[0].find("9.0 or later of that major version"), std::string::npos);
+  DeviceImageInfo& device = manifest.devices[0];
   EXPECT_EQ(deviceMemoryText(manifest, manifest.profiles[0]), ", 8.2 kB on cuda:sm_90a");
+  device.target = "vulkan:1.3";
+  device.image.path = "kernels/vulkan-1.3.spv";
+  device.driver = "1.3";
+  device.computeCapability = "1.6";
+  EXPECT_EQ(deviceLines(manifest)[0],
+            "vulkan:1.3: kernels/vulkan-1.3.spv 12 B, 2 kernels; SPIR-V 1.6, Vulkan 1.3 or later");
 }
 
 TEST(DeviceView, KernelsOfDevicesWithTheirFigures) {
@@ -36,6 +43,14 @@ TEST(DeviceView, KernelsOfDevicesWithTheirFigures) {
       "kiln_k0_a [row] 12 x 256 threads, 40 registers, 8 bytes spilled, 1024 bytes shared, occupancy 87.5 %, "
       "moves 4096 bytes");
   EXPECT_TRUE(lines[1].ends_with(", code of kiln_k0_a")) << lines[1];
+  const Json portable = {{"kernels",
+                          {{{"symbol", "kiln_k0_a"},
+                            {"target", "vulkan:1.3"},
+                            {"rule", "row"},
+                            {"tasks", 12},
+                            {"device", device}}}}};
+  EXPECT_EQ(deviceKernelLines(portable).at(0),
+            "kiln_k0_a [row] 12 x 256 threads, 1024 bytes shared, moves 4096 bytes");
 }
 
 TEST(DeviceView, AnythingElseIsLeftOut) {
