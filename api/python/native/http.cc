@@ -60,7 +60,7 @@ class Answer {
 
 // `sink` is called without the GIL.
 Result<HttpAnswer> perform(const std::string& url, const HttpCredentials& credentials, std::size_t limit,
-                           const std::function<Status(Bytes)>* sink) {
+                           const std::function<Status(Bytes)>* sink, const std::stop_token& stop = {}) {
   const bool secure = url.starts_with("https:") && !credentials.ca.empty();
   const HttpCredentials shown = secure ? credentials : HttpCredentials{};
   KILN_ASSIGN(const std::string token, tokenOf(shown));
@@ -69,6 +69,7 @@ Result<HttpAnswer> perform(const std::string& url, const HttpCredentials& creden
   KILN_ASSIGN(Answer answer, Answer::open(url, shown, token));
   HttpAnswer out{.status = answer.status(), .body = {}};
   while (true) {
+    if (stop.stop_requested()) return fail(Code::kUnavailable, url + ": stopped before the whole answer came");
     KILN_ASSIGN(const Bytes bytes, answer.read(url));
     if (bytes.empty()) return out;
     if (sink != nullptr && out.status == 200) {
@@ -86,8 +87,9 @@ Result<HttpAnswer> perform(const std::string& url, const HttpCredentials& creden
 
 }  // namespace
 
-Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit, const HttpCredentials& credentials) {
-  return perform(url, credentials, limit, nullptr);
+Result<HttpAnswer> httpGet(const std::string& url, std::size_t limit, const HttpCredentials& credentials,
+                           const std::stop_token& stop) {
+  return perform(url, credentials, limit, nullptr, stop);
 }
 
 Result<HttpAnswer> httpStream(const std::string& url, const std::function<Status(Bytes)>& sink,
