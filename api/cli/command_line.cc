@@ -126,10 +126,12 @@ int runCommandLine(int argc, char** argv) {
   Context context;
   context.terminal = isLiveTerminal();
   for (const auto add : kCommands) add(app, context);
-  const auto usage = [&](std::string what) {
+  // Before a command has read its own options, the words say whether the answer is to be JSON.
+  const auto refused = [&](const Error& error) {
     context.json = asksForJson(argc, argv);
-    return failed(context, {Code::kInvalidArgument, std::move(what), {}});
+    return failed(context, error);
   };
+  const auto usage = [&](std::string what) { return refused({Code::kInvalidArgument, std::move(what), {}}); };
   if (std::string wrong = emptyAssignment(argc, argv); !wrong.empty()) return usage(std::move(wrong));
   try {
     app.parse(argc, argv);
@@ -142,10 +144,7 @@ int runCommandLine(int argc, char** argv) {
   if (std::string wrong = emptyValue(app); !wrong.empty()) return usage(std::move(wrong));
   if (std::string wrong = negativeValue(app); !wrong.empty()) return usage(std::move(wrong));
   const bool named = askedFor(app).get_option_no_throw("--context") != nullptr;
-  if (Status fits = context.readSettings(named); !fits) {
-    context.json = asksForJson(argc, argv);
-    return failed(context, fits.error());
-  }
+  if (Status fits = context.readSettings(named); !fits) return refused(fits.error());
   const Status done = context.command();
   return done ? static_cast<int>(kExitOk) : failed(context, done.error());
 }

@@ -69,7 +69,8 @@ Result<HttpAnswer> perform(const std::string& url, const HttpCredentials& creden
   KILN_ASSIGN(Answer answer, Answer::open(url, shown, token));
   HttpAnswer out{.status = answer.status(), .body = {}};
   while (true) {
-    if (stop.stop_requested()) return fail(Code::kUnavailable, url + ": stopped before the whole answer came");
+    if (stop.stop_requested())
+      return fail(Code::kUnavailable, url + ": stopped before the whole answer came");
     KILN_ASSIGN(const Bytes bytes, answer.read(url));
     if (bytes.empty()) return out;
     if (sink != nullptr && out.status == 200) {
