@@ -8,9 +8,10 @@
 
 namespace kiln::server {
 
-std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
-  CLI::App app("Takes jobs, hands work to workers and publishes what they built.", "kiln-coordinator");
-  app.set_version_flag("--version", "kiln-coordinator 0.1.0");
+namespace {
+
+// Where gRPC is served, and who may call.
+void addListeners(CLI::App& app, Options& options) {
   app.add_option("--listen", options.listen,
                  "unix:/path to serve gRPC on, or HOST:PORT with mutual TLS; may be repeated")
       ->required();
@@ -31,6 +32,10 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
                  "access file: what callers over TLS may do; read again on SIGHUP");
   app.add_option("--quotas", options.quotas,
                  "quota file: how much each instance may have; read again on SIGHUP");
+}
+
+// What is kept where, and the log that it is written to.
+void addStorage(CLI::App& app, Options& options) {
   app.add_option("--database", options.database, "libpq connection string")->required();
   app.add_option("--store", options.store,
                  "the blob store: a directory, or s3://BUCKET/PREFIX?endpoint=URL&... (storage/s3/README.md)")
@@ -45,6 +50,10 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
       ->required();
   app.add_option("--log-tiles", options.logTiles,
                  "directory of kiln-log's files, or its s3://BUCKET/PREFIX, to serve below /log/");
+}
+
+// Whom this farm believes, and what its workers may run.
+void addTrust(CLI::App& app, Options& options) {
   app.add_option("--worker-ca", options.workerCa,
                  "certificate of the worker authority, PEM; read at the start alone")
       ->required();
@@ -63,6 +72,10 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
                  "sha256:HEX of the sandbox document of a Remote Execution cluster that workers may offer "
                  "(kiln-worker doctor "
                  "--executor prints it); may be repeated; without it none");
+}
+
+// The HTTP side.
+void addHttp(CLI::App& app, Options& options) {
   app.add_option("--http", options.http, "loopback HOST:PORT of the read-only HTTP side")
       ->capture_default_str();
   app.add_option("--http-port-file", options.httpPortFile, "file that receives the HTTP port");
@@ -71,6 +84,12 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--https", options.https,
                  "ADDRESS:PORT of the HTTP side within mutual TLS, for callers of the access file");
   app.add_option("--https-port-file", options.httpsPortFile, "file that receives its port");
+  app.add_flag("--public-log", options.publicLog,
+               "--https serves the log's checkpoint and tiles to everybody");
+}
+
+// What is measured, traced and logged.
+void addTelemetry(CLI::App& app, Options& options) {
   app.add_option("--metrics", options.metrics.address, telemetry::kMetricsHelp);
   app.add_option("--metrics-port-file", options.metrics.portFile, telemetry::kMetricsPortFileHelp);
   app.add_option("--traces", options.traces, tracing::kTracesHelp);
@@ -81,8 +100,10 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--log-format", options.logFormat, logging::kFormatHelp)
       ->check(CLI::IsMember({"text", "json"}))
       ->capture_default_str();
-  app.add_flag("--public-log", options.publicLog,
-               "--https serves the log's checkpoint and tiles to everybody");
+}
+
+// How long the farm waits, and for what.
+void addPatience(CLI::App& app, Options& options) {
   app.add_option("--lease-seconds", options.leaseSeconds, "how long a silent worker keeps its work")
       ->capture_default_str();
   app.add_option("--attempts", options.attempts, "leases per run before it fails")->capture_default_str();
@@ -95,6 +116,19 @@ std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
   app.add_option("--gc-interval-seconds", options.gcIntervalSeconds,
                  "collect garbage this often; 0: only when kiln gc asks")
       ->capture_default_str();
+}
+
+}  // namespace
+
+std::optional<int> readCommandLine(int argc, char** argv, Options& options) {
+  CLI::App app("Takes jobs, hands work to workers and publishes what they built.", "kiln-coordinator");
+  app.set_version_flag("--version", "kiln-coordinator 0.1.0");
+  addListeners(app, options);
+  addStorage(app, options);
+  addTrust(app, options);
+  addHttp(app, options);
+  addTelemetry(app, options);
+  addPatience(app, options);
   app.footer(
       "Example: kiln-coordinator --listen unix:/run/kiln/coordinator.sock --database 'host=/run/kiln "
       "dbname=kiln' "
