@@ -74,7 +74,7 @@ TEST(Submission, RefusesWhatIsMalformed) {
   bad.set_targets(0, "native");
   expectRefused(bad, Code::kInvalidArgument, "native");
   bad = request();
-  bad.set_targets(0, "vulkan:1.3");
+  bad.set_targets(0, "vulkan:1.4");
   expectRefused(bad, Code::kUnimplemented, "cpu:x86-64-v3");
   bad = request();
   bad.mutable_sources(0)->mutable_blob()->set_hash("nothex");
