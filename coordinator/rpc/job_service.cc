@@ -38,15 +38,11 @@ Result<v1::ListJobsResponse> list(postgres::Pool& database, const v1::ListJobsRe
     return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
   if (!request.before().empty()) KILN_TRY(load(database, {request.instance(), request.before()}));
   KILN_ASSIGN(auto connection, database.acquire());
-  KILN_ASSIGN(auto keys,
+  KILN_ASSIGN(auto snapshots,
               index::listJobs(*connection, request.instance(),
                               request.limit() == 0 ? kDefaultLimit : request.limit(), request.before()));
   v1::ListJobsResponse out;
-  // A snapshot has all that was submitted, up to megabytes: one at a time.
-  for (const JobKey& key : keys) {
-    KILN_ASSIGN(auto snapshot, index::loadJob(*connection, key, index::Evidence::kWithout));
-    if (snapshot) *out.add_jobs() = view(*snapshot);
-  }
+  for (const JobSnapshot& snapshot : snapshots) *out.add_jobs() = view(snapshot);
   return out;
 }
 

@@ -89,7 +89,12 @@ class UpTest(unittest.TestCase):
         self.assertEqual(farm.first.returncode, 0, farm.first.stderr)
         lines = farm.first.stdout.split("Go on with:\n")[1].splitlines()
         self.assertEqual(len(lines), len(printed.splitlines()))
-        ran = subprocess.run(["bash", "-euc", "\n".join(lines)], cwd=farm.home, stdin=subprocess.DEVNULL, text=True,
+        # The farm's name goes to a folder of this test's own, and a name that an earlier farm has taken gives way.
+        environment = {**os.environ, "XDG_CONFIG_HOME": str(farm.home / "config")}
+        taken = subprocess.run([ROOT / "build/release/bin/kiln", "config", "add", "local", "--endpoint", "unix:/gone/coordinator.sock"],
+                               env=environment, text=True, capture_output=True)
+        self.assertEqual(taken.returncode, 0, taken.stderr)
+        ran = subprocess.run(["bash", "-euc", "\n".join(lines)], cwd=farm.home, env=environment, stdin=subprocess.DEVNULL, text=True,
                              stdout=subprocess.PIPE, stderr=subprocess.STDOUT, timeout=300)
         self.assertEqual(ran.returncode, 0, ran.stdout[-4000:])
         self.assertIn("is stopped", ran.stdout)

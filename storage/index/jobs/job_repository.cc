@@ -2,9 +2,7 @@
 
 #include "storage/index/jobs/execution_repository.h"
 #include "storage/index/jobs/job_changes.h"
-#include "storage/index/jobs/result_repository.h"
 #include "storage/index/rows/codec.h"
-#include "storage/index/rows/run_codec.h"
 
 namespace kiln::index {
 namespace {
@@ -15,94 +13,6 @@ using postgres::Rows;
 
 GitSource orEmpty(const std::optional<GitSource>& source) {
   return source.value_or(GitSource{});
-}
-
-JobRecord jobAt(const Row& row) {
-  JobRecord job;
-  job.key = {row.get<std::string>("instance"), row.get<std::string>("id")};
-  job.idempotencyKey = row.get<std::string>("idempotency_key");
-  job.request = hashAt(row, "request_hash");
-  job.state = static_cast<JobState>(row.get<int>("state"));
-  job.cancelWanted = row.get<bool>("cancel_wanted");
-  job.reuse = row.get<bool>("reuse");
-  job.submitted = row.get<TimePoint>("submitted");
-  job.ended = row.get<std::optional<TimePoint>>("ended");
-  job.deadline = row.get<std::optional<TimePoint>>("deadline");
-  job.toolchainLabel = row.get<std::string>("toolchain_label");
-  job.toolchainDigest = digestAt(row, "toolchain_hash", "toolchain_size");
-  job.spec = row.get<std::string>("options");  // as the release before knows it
-  job.delivery = row.get<std::string>("delivery");
-  job.modelName = row.get<std::string>("model_name");
-  job.submitter = row.get<std::string>("submitter");
-  job.trace = row.get<std::string>("trace");
-  if (job.state == JobState::kFailed)
-    job.error = JobErrorRecord{row.get<int>("error_code"), row.get<std::string>("error_message"),
-                               row.get<int>("error_exit"), row.get<std::string>("error_details")};
-  if (const auto executed = optionalDigestAt(row, "executed_hash", "executed_size"))
-    job.execution = ExecutionRecord{*executed, row.get<bool>("cacheable"), row.get<TimePoint>("watched")};
-  job.revision = row.get<std::uint64_t>("revision");
-  return job;
-}
-
-Status loadSources(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT * FROM sources WHERE instance = $1 AND job_id = $2 ORDER BY ordinal",
-                                 {key.instance, key.id}));
-  KILN_ASSIGN(snapshot.sources, rows.map([](const Row& row) {
-    return SourceRecord{row.get<std::string>("path"), optionalDigestAt(row, "hash", "size"),
-                        gitAt(row, "git"), gitAt(row, "origin")};
-  }));
-  return {};
-}
-
-Status loadTargets(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute(
-                  "SELECT t.target, t.artifact_hash, coalesce(a.size, 0) AS size, t.cached, t.builders, "
-                  "t.check_outcome, t.tuning_hash, t.tuning_size "
-                  "FROM job_targets t LEFT JOIN artifacts a "
-                  "ON a.instance = t.instance AND a.hash = t.artifact_hash "
-                  "WHERE t.instance = $1 AND t.job_id = $2 ORDER BY t.ordinal",
-                  {key.instance, key.id}));
-  KILN_ASSIGN(snapshot.targets, rows.map([](const Row& row) {
-    return TargetRecord{row.get<std::string>("target"),
-                        optionalDigestAt(row, "artifact_hash", "size"),
-                        row.get<bool>("cached"),
-                        row.get<std::vector<std::string>>("builders"),
-                        static_cast<CheckOutcome>(row.get<int>("check_outcome")),
-                        optionalDigestAt(row, "tuning_hash", "tuning_size")};
-  }));
-  return {};
-}
-
-Status loadActions(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute(
-                  "SELECT a.kind, a.target, a.hash, a.size, j.source FROM job_actions j JOIN actions a "
-                  "ON a.instance = j.instance AND a.hash = j.action_hash "
-                  "WHERE j.instance = $1 AND j.job_id = $2 ORDER BY j.ordinal",
-                  {key.instance, key.id}));
-  KILN_ASSIGN(snapshot.actions, rows.map([](const Row& row) {
-    return ActionRecord{static_cast<ActionKind>(row.get<int>("kind")), row.get<std::string>("target"),
-                        digestAt(row, "hash", "size"), row.get<std::optional<int>>("source")};
-  }));
-  return {};
-}
-
-Status loadRuns(Connection& connection, const JobKey& key, JobSnapshot& snapshot) {
-  KILN_ASSIGN(Rows rows, connection.execute(
-                             "SELECT r.*, EXISTS (SELECT FROM action_results e WHERE e.instance = r.instance "
-                             "AND e.run_id = r.id AND e.exit_code <> 0) AS tool_failed FROM runs r WHERE "
-                             "instance = $1 AND job_id = $2 ORDER BY queued, id",
-                             {key.instance, key.id}));
-  KILN_ASSIGN(snapshot.runs, rows.map([&](const Row& row) {
-    RunRecord run = runAt(row);
-    if (run.state == RunState::kDone && row.get<bool>("tool_failed")) snapshot.failedRuns.insert(run.id);
-    return run;
-  }));
-  // Not the highest of them: of two changes at once the one that commits last may have the lower number.
-  for (const RunRecord& run : snapshot.runs) snapshot.job.revision += run.revision;
-  return {};
 }
 
 // Columns of several rows, for unnest().
@@ -145,11 +55,6 @@ Columns targetColumns(const std::vector<TargetRecord>& targets) {
   }
   return out;
 }
-
-constexpr char kSelectJob[] =
-    "SELECT j.*, e.action_hash AS executed_hash, e.action_size AS executed_size, e.cacheable, e.watched FROM "
-    "jobs j LEFT JOIN executions e ON e.instance = j.instance AND e.job_id = j.id WHERE j.instance = $1 AND "
-    "j.id = $2";
 
 // Job, sources and targets; an empty hash stands for none.
 constexpr char kInsertJob[] = R"sql(
@@ -220,27 +125,6 @@ Result<std::string> traceOfJob(Connection& connection, const JobKey& job) {
   return trace.value_or("");
 }
 
-Result<std::optional<JobSnapshot>> loadJob(Connection& connection, const JobKey& key, Evidence evidence,
-                                           Lock lock) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute(std::string(kSelectJob) + (lock == Lock::kUpdate ? " FOR UPDATE OF j" : ""),
-                                 {key.instance, key.id}));
-  KILN_ASSIGN(auto job, rows.first(jobAt));
-  if (!job) return std::optional<JobSnapshot>();
-  JobSnapshot snapshot;
-  snapshot.job = std::move(*job);
-  KILN_TRY(loadSources(connection, key, snapshot));
-  KILN_TRY(loadTargets(connection, key, snapshot));
-  KILN_TRY(loadActions(connection, key, snapshot));
-  KILN_TRY(loadRuns(connection, key, snapshot));
-  if (evidence == Evidence::kWith && snapshot.job.execution) {
-    KILN_ASSIGN(snapshot.results, resultOfExecution(connection, snapshot));
-  } else if (evidence == Evidence::kWith) {
-    KILN_ASSIGN(snapshot.results, resultsOfJob(connection, key, snapshot.job.reuse));
-  }
-  return std::optional<JobSnapshot>(std::move(snapshot));
-}
-
 Result<std::optional<KeyedRequest>> findByIdempotencyKey(Connection& connection, const std::string& instance,
                                                          const std::string& key) {
   KILN_ASSIGN(Rows rows, connection.execute(
@@ -249,16 +133,6 @@ Result<std::optional<KeyedRequest>> findByIdempotencyKey(Connection& connection,
   return rows.first([&](const Row& row) {
     return KeyedRequest{{instance, row.get<std::string>("id")}, hashAt(row, "request_hash").hash};
   });
-}
-
-Result<std::vector<JobKey>> listJobs(Connection& connection, const std::string& instance, int limit,
-                                     const std::string& before) {
-  KILN_ASSIGN(Rows rows, connection.execute(
-                             "SELECT id FROM jobs WHERE instance = $1 AND (submitted, id) < "
-                             "COALESCE((SELECT (submitted, id) FROM jobs WHERE instance = $1 AND id = $3), "
-                             "('infinity'::timestamptz, '')) ORDER BY submitted DESC, id DESC LIMIT $2",
-                             {instance, limit, before}));
-  return rows.map([&](const Row& row) { return JobKey{instance, row.get<std::string>("id")}; });
 }
 
 Result<std::vector<JobKey>> listOpenJobs(Connection& connection, const std::optional<JobKey>& after,

@@ -32,9 +32,11 @@ struct KeyedRequest {
 Result<std::optional<KeyedRequest>> findByIdempotencyKey(postgres::Connection& connection,
                                                          const std::string& instance, const std::string& key);
 
-// Newest first; from after the job `before` if it is given (unknown: from the start).
-Result<std::vector<JobKey>> listJobs(postgres::Connection& connection, const std::string& instance, int limit,
-                                     const std::string& before);
+// Newest first, up to `limit`; from after the job `before` if it is given (unknown: from the start). Of each
+// what a list shows: without its sources, spec and delivery, which may be megabytes, and without results.
+// Takes four statements, however many jobs there are.
+Result<std::vector<JobSnapshot>> listJobs(postgres::Connection& connection, const std::string& instance,
+                                          int limit, const std::string& before);
 // Up to `limit` jobs that have not ended, in all instances and in the order of their keys; from after the job
 // `after` if it is given.
 Result<std::vector<JobKey>> listOpenJobs(postgres::Connection& connection, const std::optional<JobKey>& after,

@@ -119,6 +119,42 @@ TEST_F(IndexTest, EveryChangeRaisesTheRevision) {
   EXPECT_GT(revision(), second);
 }
 
+// A list says of each job what the job alone says, but for what was submitted, and keeps jobs apart.
+TEST_F(IndexTest, JobsAreListedWithAllThatAListShows) {
+  for (const char* id : {"a", "b", "c"}) {
+    JobSnapshot job = jobWithRuns(id, id, 2, "default", kStart + std::chrono::seconds(id[0]));
+    job.targets.push_back({"cpu:x86-64-v4", digestOf(std::string("artifact ") + id), true, {"w1"}});
+    job.actions.push_back({ActionKind::kFetch, "", digestOf(std::string("fetch ") + id), 1});
+    ASSERT_TRUE(connection_.transact([&](Connection& c) { return insertJob(c, job); }));
+  }
+  ASSERT_TRUE(insertJob(connection_, jobWithRuns("z", "z", 1, "another")));
+  ASSERT_TRUE(connection_.execute("UPDATE runs SET stage = 'codegen' WHERE id = 'b-r1'"));
+  const auto listed = listJobs(connection_, "default", 2, "");
+  ASSERT_TRUE(listed) << listed.error().message;
+  ASSERT_EQ(listed->size(), 2u);
+  EXPECT_EQ(listed->front().job.key.id, "c");
+  for (const JobSnapshot& job : *listed) {
+    const JobSnapshot alone = **loadJob(connection_, job.job.key, Evidence::kWithout);
+    EXPECT_EQ(job.job.revision, alone.job.revision);
+    EXPECT_EQ(job.job.toolchainDigest, alone.job.toolchainDigest);
+    ASSERT_EQ(job.targets.size(), 2u);
+    EXPECT_EQ(job.targets[0].target, "cpu:x86-64-v3");
+    EXPECT_EQ(job.targets[1].artifact->hash, alone.targets[1].artifact->hash);
+    ASSERT_EQ(job.actions.size(), 2u);
+    EXPECT_EQ(job.actions[0].action, alone.actions[0].action);
+    EXPECT_EQ(job.actions[1].action, alone.actions[1].action);
+    ASSERT_EQ(job.runs.size(), 2u);
+    EXPECT_EQ(job.runs[0].id, alone.runs[0].id);
+    EXPECT_EQ(job.runs[1].stage, job.job.key.id == "b" ? "codegen" : "");
+    EXPECT_TRUE(job.sources.empty());
+    EXPECT_EQ(job.job.spec + job.job.delivery, "");
+  }
+  const auto next = listJobs(connection_, "default", 2, listed->back().job.key.id);
+  ASSERT_EQ(next->size(), 1u);
+  EXPECT_EQ(next->front().job.key.id, "a");
+  EXPECT_TRUE(listJobs(connection_, "nobody's", 2, "")->empty());
+}
+
 TEST_F(IndexTest, OpenJobsAreListedInPiecesInTheOrderOfTheirKeys) {
   for (const char* id : {"b", "a", "c"}) ASSERT_TRUE(insertJob(connection_, jobWithRuns(id, id, 1)));
   ASSERT_TRUE(insertJob(connection_, jobWithRuns("z", "z", 1, "another")));
