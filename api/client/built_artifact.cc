@@ -6,6 +6,7 @@
 #include "manifest/artifact/oci.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/spec/target.h"
+#include "manifest/tuning/entries.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::client {
@@ -46,7 +47,14 @@ Result<CompileSpec> askedSpec(const v1::SubmitJobRequest& request, const std::st
   spec.features = built.features;
   spec.toolchainDigest = built.toolchainDigest;
   KILN_ASSIGN(const Json delivery, parseJson(request.delivery_json()));
-  if (delivery.contains("tuning")) spec.tuning = built.tuning;
+  if (const auto tuning = delivery.find("tuning"); tuning != delivery.end()) {
+    spec.tuning = built.tuning;
+    // The defaults are entries that name no kernel, where its toolchain has a catalogue.
+    if (built.tuning && tuning->value("mode", "") == "off") {
+      KILN_ASSIGN(const std::string none, toCanonicalJson(TuningEntries{spec.target, {}}.toJson()));
+      spec.tuning = digestOf(none);
+    }
+  }
   if (std::ranges::any_of(request.sources(), [](const v1::Source& source) { return !source.has_blob(); })) {
     spec.files = built.files;
     return spec;

@@ -57,8 +57,8 @@ struct CompileRequest {
   // Options of the partition stage; several targets stand in target.name, "a,b".
   bool fallback = false;
   PartitionRules partition;
-  // Schedules instead of the defaults. One whose kernel the program does not have is an error, as is one that
-  // does not fit it.
+  // Schedules instead of the defaults. One that was given is an error where the program does not have its
+  // kernel or it does not fit that; one of the toolchain's catalogue is left out there.
   schedule::ScheduleOverrides schedules;
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string

@@ -28,8 +28,9 @@ struct KernelEvidence {
   std::string rule;                 // row of the heuristic's table
   std::vector<std::int64_t> loops;  // extents of the parallel loops
   Schedule schedule;
-  std::string signature;  // where the kernel can stand by itself
-  std::string tuned;      // digest of the tuning entry that its schedule came from; empty: the default
+  std::string signature;   // where the kernel can stand by itself
+  std::string tuned;       // digest of the tuning entry that its schedule came from; empty: none was given
+  std::string catalogued;  // digest of the entry of the toolchain's catalogue that it came from; empty: none
   std::int64_t tasks = 0;
   std::uint64_t codeBytes = 0;   // what it adds to the program; 0 in a dry run
   std::uint64_t movedBytes = 0;  // the most that its buffers take, once if read and once if written

@@ -63,7 +63,7 @@ Result<Joined> joinProfiles(const Compilation& compilation, const Analysed& anal
   for (LoweredProfile& profile : llvm::drop_begin(profiles)) append(*profile.module, *joined.module);
   for (LoweredProfile& profile : profiles) joined.plans.push_back(std::move(profile.evidence.plan));
   for (const auto& [signature, schedule] : compilation.request.schedules)
-    if (!parts.signatures.contains(signature))
+    if (!schedule.isFromCatalogue() && !parts.signatures.contains(signature))
       return fail(Code::kFailedPrecondition, "the schedule of kernel " + signature +
                                                  ": the program has no such kernel; kiln-cc plan lists "
                                                  "those it has");

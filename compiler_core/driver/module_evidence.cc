@@ -4,6 +4,7 @@
 
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/schedule/analysis/kernel_info.h"
+#include "compiler_core/schedule/choice/schedule_override.h"
 
 namespace kiln::driver {
 
@@ -123,7 +124,8 @@ FailureOr<KernelEvidence> kernelOf(DictionaryAttr info, Operation* op) {
   for (auto node : nodes->getAsRange<StringAttr>()) kernel.nodes.push_back(node.str());
   kernel.rule = rule->str();
   if (auto signature = ir::kernel::kSignature.in(info)) kernel.signature = signature.str();
-  if (auto entry = ir::kernel::kTuned.in(info)) kernel.tuned = entry.str();
+  if (auto entry = ir::kernel::kTuned.in(info))
+    (kernel.rule == schedule::kCatalogueRule ? kernel.catalogued : kernel.tuned) = entry.str();
   kernel.loops = loops->asArrayRef().vec();
   kernel.schedule = schedule::scheduleOf(info);
   if (auto tasks = ir::kernel::kTasks.in(info)) kernel.tasks = tasks.getInt();

@@ -67,6 +67,7 @@ struct TilePass : impl::TilePassBase<TilePass> {
     const ScheduleOverride* given = nullptr;
     if (options.given)
       if (auto found = options.given->find(signature); found != options.given->end()) given = &found->second;
+    if (given && given->isFromCatalogue() && !isStillBetter(*given, standard.schedule, site)) given = nullptr;
     if (given)
       if (const Status fits = checkOverride(*given, site); !fits) {
         const Error error =
@@ -75,7 +76,9 @@ struct TilePass : impl::TilePassBase<TilePass> {
         return group.members.front()->emitError(error.message);
       }
     Builder b(&getContext());
-    NamedAttrList attributes(given ? info("given", given->schedule) : info(standard.rule, standard.schedule));
+    NamedAttrList attributes(
+        given ? info(given->isFromCatalogue() ? StringRef(kCatalogueRule) : "given", given->schedule)
+              : info(standard.rule, standard.schedule));
     ir::kernel::kSignature.set(attributes, b.getStringAttr(signature));
     if (given && !given->entry.empty()) ir::kernel::kTuned.set(attributes, b.getStringAttr(given->entry));
     return attributes.getDictionary(&getContext());
@@ -87,6 +90,12 @@ struct TilePass : impl::TilePassBase<TilePass> {
       return fail(Code::kInvalidArgument, "the schedule is for the template " + given.templateName +
                                               ", the kernel is of " + std::string(own));
     return check(given.schedule, site);
+  }
+
+  // Whether what the catalogue says of a kernel holds for this compiler: it was measured against the default
+  // that the kernel has here, and its knobs are legal.
+  static bool isStillBetter(const ScheduleOverride& catalogued, const Schedule& standard, const Site& site) {
+    return *catalogued.insteadOf == standard && checkOverride(catalogued, site).has_value();
   }
 
   LogicalResult tileRoot(linalg::LinalgOp root, const Anchored& anchored, IRRewriter& rewriter) {

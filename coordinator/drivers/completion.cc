@@ -130,11 +130,9 @@ Status checkContent(const Stores& stores, const index::RunRecord& run, const job
   KILN_ASSIGN(std::string evidence, document(jobs::kEvidenceFile));
   KILN_ASSIGN(std::string manifest, document(jobs::kManifestFile));
   KILN_ASSIGN(const Manifest made, jobs::checkCompileOutputs(spec, outputs, evidence, manifest));
-  TuningEntries given{spec.target, {}};
-  if (spec.tuning) {
-    KILN_ASSIGN(given, readTuningEntries(stores.blobs, run.instance, *spec.tuning));
-  }
-  return jobs::checkTuningUse(made, given);
+  if (!spec.tuning) return jobs::checkTuningUse(made, nullptr);
+  KILN_ASSIGN(const TuningEntries given, readTuningEntries(stores.blobs, run.instance, *spec.tuning));
+  return jobs::checkTuningUse(made, &given);
 }
 
 // The result as it is kept: outputs, exit code and the end of the log. Of a success what came with the report

@@ -15,6 +15,7 @@
 #include "coordinator/planning/expectations.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/recall/recalls.h"
+#include "coordinator/tuning/default_schedules.h"
 #include "manifest/spec/target.h"
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/jobs/job_changes.h"
@@ -107,7 +108,8 @@ void addFetches(JobSnapshot& snapshot) {
 void forgetEarlierWork(JobSnapshot& snapshot) {
   snapshot.job.reuse = false;
   snapshot.results.clear();
-  for (index::TargetRecord& target : snapshot.targets) target = {target.target, {}, false, {}};
+  for (index::TargetRecord& target : snapshot.targets)
+    target = {target.target, {}, false, {}, index::CheckOutcome::kNone, target.tuning};
 }
 
 // Decides what of the job is done already; returns the blobs of its actions.
@@ -192,6 +194,8 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
   snapshot.job.trace = traceOfNewJob(observers_.tracing, snapshot.job.key, caller.traceparent);
   KILN_ASSIGN(snapshot.job.deadline, deadlineOf(submission.delivery, snapshot.job.submitted));
   if (tuning) snapshot.targets.front().tuning = tuning;
+  if (submission.delivery.defaultSchedules)
+    KILN_TRY(takeDefaultSchedules(planning_.stores.blobs, toolchain, snapshot));
   if (!submission.delivery.rebuild) KILN_TRY(checkNotRecalled(planning_.recalls, contentOf(snapshot)));
   KILN_ASSIGN(auto blobs, plan(planning_, *connection, submission, toolchain, snapshot));
   bool cached = !index::isOpen(snapshot.job.state);
@@ -214,7 +218,10 @@ Result<JobSnapshot> Submitter::submit(const v1::SubmitJobRequest& request, const
   }
   Status stored = connection->transact([&](Connection& c) -> Status {
     KILN_TRY(index::insertJob(c, snapshot));
-    return tuning ? index::setTargetTuning(c, snapshot.job.key, 0, *tuning) : Status();
+    for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
+      if (const auto& given = snapshot.targets[i].tuning)
+        KILN_TRY(index::setTargetTuning(c, snapshot.job.key, static_cast<int>(i), *given));
+    return {};
   });
   if (!stored && stored.error().code == Code::kAlreadyExists) {  // the same submission came twice at once
     KILN_ASSIGN(auto first, knownJob(*connection, submission));

@@ -73,17 +73,33 @@ Result<std::map<std::string, index::TuningEntryRow>> knownOf(const Planning& pla
   return known;
 }
 
-// The entries that a compile of this plan gets.
-Result<TuningEntries> entriesFor(const Planning& planning, const std::string& instance,
-                                 const KernelPlan& plan) {
+// What the compile takes by itself, without entries.
+TuningEntries cataloguedOf(const KernelPlan& plan) {
+  TuningEntries out{plan.target, {}};
+  for (const PlannedKernel& kernel : plan.kernels)
+    if (kernel.catalogue) out.entries.push_back({kernel.signature, kernel.templateName, *kernel.catalogue});
+  return out;
+}
+
+// The entries that a compile of this plan gets: what is known of a kernel, else what the toolchain's
+// catalogue has. Nothing where that is what the compile takes by itself.
+Result<std::optional<TuningEntries>> entriesFor(const Planning& planning, const std::string& instance,
+                                                const KernelPlan& plan) {
   KILN_ASSIGN(const auto known, knownOf(planning, instance, plan));
   TuningEntries out{plan.target, {}};
-  for (const auto& [signature, row] : known) {
-    if (row.entry.empty()) continue;
-    KILN_ASSIGN(const Json json, parseStrictJson(row.entry));
-    KILN_ASSIGN(TuningEntry entry, entryFromRow(signature, json));
-    if (entry.schedule != plan.find(signature)->schedule) out.entries.push_back(std::move(entry));
+  const TuningEntries catalogued = cataloguedOf(plan);
+  for (const PlannedKernel& kernel : plan.kernels) {
+    const auto row = known.find(kernel.signature);
+    if (row == known.end()) {
+      if (const TuningEntry* entry = catalogued.find(kernel.signature)) out.entries.push_back(*entry);
+      continue;
+    }
+    if (row->second.entry.empty()) continue;
+    KILN_ASSIGN(const Json json, parseStrictJson(row->second.entry));
+    KILN_ASSIGN(TuningEntry entry, entryFromRow(kernel.signature, json));
+    if (entry.schedule != kernel.schedule) out.entries.push_back(std::move(entry));
   }
+  if (out == catalogued) return std::optional<TuningEntries>();
   KILN_TRY(checkEntries(out, plan));
   return out;
 }
@@ -192,9 +208,9 @@ Status Tuner::compile(const index::JobSnapshot& snapshot, const DeliverySpec& de
   index::TargetRecord target = targetAt(snapshot, step.target);
   KILN_ASSIGN(const jobs::Outputs outputs, jobs::readOutputs(step.plan));
   KILN_ASSIGN(const KernelPlan planned, readKernelPlan(planning_.stores.blobs, key.instance, outputs));
-  KILN_ASSIGN(const TuningEntries entries, entriesFor(planning_, key.instance, planned));
-  if (!entries.entries.empty()) {
-    KILN_ASSIGN(const std::string text, toCanonicalJson(entries.toJson()));
+  KILN_ASSIGN(const auto entries, entriesFor(planning_, key.instance, planned));
+  if (entries) {
+    KILN_ASSIGN(const std::string text, toCanonicalJson(entries->toJson()));
     target.tuning = digestOf(text);
     KILN_TRY(storage::putBlob(planning_.stores.blobs, key.instance, *target.tuning, asBytes(text)));
   }

@@ -24,7 +24,7 @@ class Tuner {
   Status plan(const index::JobSnapshot& snapshot, const DeliverySpec& delivery, const jobs::PlanTune& step);
 
   // Has the record of a search signed and keeps what it decides; stores the compile with tuning.json of what
-  // is known of its kernels by then, without one where that is nothing but defaults.
+  // is known of its kernels by then, without one where that is what the compile takes by itself.
   Status compile(const index::JobSnapshot& snapshot, const DeliverySpec& delivery,
                  const jobs::PlanCompile& step);
 

@@ -69,6 +69,17 @@ class Parts:
         return json.dumps(facts)
 
 
+def add_catalogue(parts, version, folder):
+    """The tuning catalogue, where there is one: its list, and the records that this names."""
+    listing = folder / "catalogue.json"
+    if not listing.is_file():
+        return
+    parts.add("tuning-catalogue", version, "lib/catalogue/catalogue.json", listing)
+    for record in json.loads(listing.read_text())["records"]:
+        name = record["digest"].removeprefix("sha256:")
+        parts.add(f"tuning-record-{name[:12]}", version, f"lib/catalogue/{name}.json", folder / f"{name}.json")
+
+
 def collect(build, cuda, version_of=installed_version):
     """The parts, Kiln's version and the label. version_of: a Debian package's version, for what comes from one."""
     version = kiln_version()
@@ -81,6 +92,7 @@ def collect(build, cuda, version_of=installed_version):
     for arch in ("aarch64", "x86_64"):
         name = f"libkiln_builtins-{arch}.a"
         parts.add(f"builtins-{arch}", version, f"lib/{name}", library / name)
+    add_catalogue(parts, version, library / "catalogue")
     ptxas, libdevice = cuda / "bin/ptxas", cuda / "nvvm/libdevice/libdevice.10.bc"
     if not ptxas.is_file() or not libdevice.is_file():
         print(f"toolchain: no CUDA compiler parts in {cuda}; the tree goes without", file=sys.stderr)

@@ -53,10 +53,18 @@ constexpr std::int64_t kMaxBudgetSeconds = 24 * 3600;
 constexpr std::int64_t kMaxDeadlineSeconds = 30 * 24 * 3600;
 constexpr std::int64_t kMaxWorkerSeconds = 1'000'000'000;
 
+constexpr char kDefaultsMode[] = "off";
+
+bool isOfDefaults(ObjectReader& tuning) {
+  const auto mode = tuning.string("mode");
+  return mode && *mode == kDefaultsMode;
+}
+
 Result<TuningRequest> readTuning(ObjectReader reader) {
   TuningRequest tuning;
   KILN_ASSIGN(const std::string mode, reader.string("mode"));
-  if (mode != "reuse" && mode != "search") return badMember(reader.path("mode"), "must be reuse or search");
+  if (mode != "reuse" && mode != "search")
+    return badMember(reader.path("mode"), "must be off, reuse or search");
   tuning.search = mode == "search";
   if (tuning.search) {
     KILN_ASSIGN(const std::int64_t budget, reader.integer("budgetSeconds", 1, kMaxBudgetSeconds));
@@ -101,6 +109,7 @@ Json DeliverySpec::toJson() const {
   if (majority) json["agreement"] = "majority";
   if (check) json["check"] = checkJson(*check);
   if (tuning) json["tuning"] = tuningJson(*tuning);
+  if (defaultSchedules) json["tuning"] = {{"mode", kDefaultsMode}};
   if (rebuild) json["rebuild"] = rebuildJson(*rebuild);
   return json;
 }
@@ -157,14 +166,18 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
   }
   if (reader.has("tuning")) {
     KILN_ASSIGN(ObjectReader tuning, reader.object("tuning"));
-    KILN_ASSIGN(spec.tuning, readTuning(std::move(tuning)));
-    if (spec.tuning->search && spec.tuning->budgetSeconds >= spec.timeLimitSeconds)
+    spec.defaultSchedules = isOfDefaults(tuning);
+    if (spec.defaultSchedules) KILN_TRY(tuning.finish());
+    if (!spec.defaultSchedules) {
+      KILN_ASSIGN(spec.tuning, readTuning(std::move(tuning)));
+    }
+    if (spec.tuning && spec.tuning->search && spec.tuning->budgetSeconds >= spec.timeLimitSeconds)
       return badMember(reader.path("tuning"), "its budget must be below timeLimitSeconds");
   }
   if (reader.has("rebuild")) {
     KILN_ASSIGN(ObjectReader rebuild, reader.object("rebuild"));
     KILN_ASSIGN(spec.rebuild, readRebuild(std::move(rebuild)));
-    if (!spec.noCache || spec.check || spec.tuning || spec.builders != 1)
+    if (!spec.noCache || spec.check || spec.tuning || spec.defaultSchedules || spec.builders != 1)
       return badMember(reader.path("rebuild"), "goes with noCache, one builder, no check and no tuning");
   }
   KILN_TRY(reader.finish());

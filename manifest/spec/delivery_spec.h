@@ -52,7 +52,8 @@ struct DeliverySpec {
   // The most that its runs may be estimated to take together; a job estimated to take longer is refused.
   std::optional<std::uint32_t> maxWorkerSeconds = {};
   std::optional<CheckRequest> check;      // nothing: artifacts are published unchecked
-  std::optional<TuningRequest> tuning;    // nothing: the defaults
+  std::optional<TuningRequest> tuning;    // nothing: what the toolchain's catalogue has, else the defaults
+  bool defaultSchedules = false;          // the defaults alone; goes without tuning
   std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check or tuning
   bool operator==(const DeliverySpec&) const = default;
 

@@ -59,7 +59,7 @@ const PlannedKernel* KernelPlan::find(std::string_view signature) const {
 
 Json KernelPlan::toJson() const {
   Json list = Json::array();
-  for (const PlannedKernel& kernel : kernels)
+  for (const PlannedKernel& kernel : kernels) {
     list.push_back({{"signature", kernel.signature},
                     {"template", kernel.templateName},
                     {"nodes", kernel.nodes},
@@ -67,6 +67,8 @@ Json KernelPlan::toJson() const {
                     {"work", std::to_string(kernel.work)},
                     {"schedule", scheduleJson(kernel.schedule)},
                     {"knobs", kernel.knobs}});
+    if (kernel.catalogue) list.back()["catalogue"] = scheduleJson(*kernel.catalogue);
+  }
   return {
       {"apiVersion", "kiln/v1"}, {"kind", "KernelPlan"}, {"target", target}, {"kernels", std::move(list)}};
 }
@@ -91,9 +93,15 @@ Result<KernelPlan> KernelPlan::fromJson(const Json& json) {
     KILN_ASSIGN(kernel.work, member.unsigned64("work"));
     KILN_ASSIGN(kernel.schedule, readSchedule(member, "schedule"));
     KILN_ASSIGN(kernel.knobs, readKnobs(member));
+    if (member.has("catalogue")) {
+      KILN_ASSIGN(kernel.catalogue, readSchedule(member, "catalogue"));
+    }
     KILN_TRY(member.finish());
     if (const Status good = checkKnobs(kernel.schedule, kernel); !good)
       return badMember(place + ".schedule", good.error().message);
+    if (kernel.catalogue)
+      if (const Status good = checkKnobs(*kernel.catalogue, kernel); !good)
+        return badMember(place + ".catalogue", good.error().message);
     if (!plan.kernels.empty() && kernel.signature <= plan.kernels.back().signature)
       return badMember(place + ".signature", "must come after the signature before it");
     plan.kernels.push_back(std::move(kernel));

@@ -2,6 +2,7 @@
 // model, CompileSpec and toolchain. FORMAT.md, "Tuning".
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,8 @@ struct PlannedKernel {
   Schedule schedule;               // the default
   // What each knob may be: the values of the default and the others that are worth trying.
   std::map<std::string, std::vector<std::vector<std::int64_t>>, std::less<>> knobs;
+  // What a compile without tuning entries takes in the place of the default, from the toolchain's catalogue.
+  std::optional<Schedule> catalogue = {};
   bool operator==(const PlannedKernel&) const = default;
 };
 

@@ -58,7 +58,7 @@ Result<v1::SubmitJobRequest> makeRequest(const BuildOptions& options,
   KILN_TRY(readDeadline(options.deadline, delivery));
   if (options.maxWorkerSeconds > 0) delivery.maxWorkerSeconds = options.maxWorkerSeconds;
   delivery.check = std::move(check);
-  KILN_ASSIGN(delivery.tuning, tuningOf(options.tune, options.budget, options.targets));
+  KILN_TRY(readTuning(options.tune, options.budget, options.targets, delivery));
   // A search of that length must fit in.
   if (delivery.tuning && delivery.tuning->search)
     delivery.timeLimitSeconds = std::max(delivery.timeLimitSeconds, 2 * delivery.tuning->budgetSeconds);

@@ -17,7 +17,7 @@ namespace kiln::cli {
 struct BuildOptions {
   std::string model, toolchain;
   std::vector<std::string> data, parameters, targets, profiles, pins, sequences;
-  std::string tune = "off", budget, precision = Numerics().precision,
+  std::string tune = "catalogue", budget, precision = Numerics().precision,
               reassociation = Numerics().reassociation;
   PartitionOptionTexts partition;
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;

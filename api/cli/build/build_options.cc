@@ -37,14 +37,15 @@ Status checkTarget(const std::string& target) {
   return {};
 }
 
-Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std::string& budget,
-                                              const std::vector<std::string>& targets) {
+Status readTuning(const std::string& tune, const std::string& budget, const std::vector<std::string>& targets,
+                  DeliverySpec& delivery) {
   TuningRequest request{.search = tune == "search"};
   if (!request.search && !budget.empty())
     return fail(Code::kInvalidArgument, "--budget is of a search: it goes with --tune search");
-  if (tune == "off") return std::optional<TuningRequest>();
+  delivery.defaultSchedules = tune == "off";
+  if (tune == "catalogue" || delivery.defaultSchedules) return {};
   if (!request.search && tune != "reuse")
-    return fail(Code::kInvalidArgument, "--tune " + tune + ": must be off, reuse or search");
+    return fail(Code::kInvalidArgument, "--tune " + tune + ": must be catalogue, off, reuse or search");
   if (request.search && std::ranges::all_of(targets, isForDevice))
     return fail(
         Code::kInvalidArgument,
@@ -55,7 +56,8 @@ Result<std::optional<TuningRequest>> tuningOf(const std::string& tune, const std
     if (*seconds > kMaxBudget) return fail(Code::kInvalidArgument, "--budget: a day at most");
     request.budgetSeconds = static_cast<std::uint32_t>(seconds->count());
   }
-  return std::optional(request);
+  delivery.tuning = request;
+  return {};
 }
 
 Status readDeadline(const std::string& deadline, DeliverySpec& delivery) {

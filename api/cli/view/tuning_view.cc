@@ -12,8 +12,10 @@ std::string scheduleText(const Json& kernel) {
   if (!reader) return "";
   const auto schedule = readSchedule(*reader, "schedule");
   if (!schedule) return "";
-  const std::string entry = textOf(kernel, "tuned");
-  return text(*schedule) + (entry.empty() ? " (default)" : ", tuned by entry " + entry);
+  const std::string entry = textOf(kernel, "tuned"), catalogued = textOf(kernel, "catalogue");
+  if (!entry.empty()) return text(*schedule) + ", tuned by entry " + entry;
+  return text(*schedule) +
+         (catalogued.empty() ? " (default)" : ", by entry " + catalogued + " of the toolchain's catalogue");
 }
 
 }  // namespace kiln::cli

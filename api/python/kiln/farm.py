@@ -115,7 +115,7 @@ class Farm:
               profiles: Sequence[str] = (), pins: Mapping[str, Sequence[float]] | None = None, sequences: Sequence[str] = (),
               precision: str = "", reassociation: str = "", fallback: str = "", affinities: Sequence[str] = (),
               exclusions: Sequence[str] = (), builders: int = 1, operators: int = 1, majority: bool = False,
-              tune: str = "off", check: bool = False, cache: bool = True, max_artifact_bytes: int = 0,
+              tune: str = "catalogue", check: bool = False, cache: bool = True, max_artifact_bytes: int = 0,
               max_planned_bytes: int = 0, detach: bool = False) -> Job:
         """Builds a model file, one artifact per target, as `kiln build` with the options of these names; external data is found
         beside it, and an option that is "" is what `kiln build` takes without it. Waits until the job has ended and raises its

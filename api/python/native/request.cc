@@ -55,8 +55,10 @@ Result<DeliverySpec> deliveryOf(const Json& options) {
   const std::string tune = options.at("tune");
   if (tune == "reuse" || tune == "search")
     delivery.tuning = TuningRequest{.search = tune == "search"};
-  else if (tune != "off")
-    return fail(Code::kInvalidArgument, "tune: must be off, reuse or search");
+  else if (tune == "off")
+    delivery.defaultSchedules = true;
+  else if (tune != "catalogue")
+    return fail(Code::kInvalidArgument, "tune: must be catalogue, off, reuse or search");
   if (options.at("check").get<bool>())
     delivery.check = CheckRequest{.plan = kiln::digestOf("{}"), .files = {}};
   KILN_TRY(DeliverySpec::fromJson(delivery.toJson()));

@@ -62,7 +62,8 @@ CommandResult applyRules(const PartitionOptionTexts& texts, CompileSpec& spec);
 struct CompileArguments {
   ModelPaths model;
   std::string spec, out, emitIr, toolchain, emulation;
-  std::string tuning;  // file of tuning entries; "" for none
+  std::string tuning;     // file of tuning entries, in the place of the toolchain's catalogue; "" for none
+  bool catalogue = true;  // whether kernels take schedules of it where no entries are given
   std::vector<std::string> disabledPasses;
   bool timing = false;
   unsigned jobs = 0;        // as CompileObserver::jobs

@@ -11,6 +11,7 @@
 #include "compiler_core/driver/commands/command.h"
 #include "compiler_core/driver/commands/evidence_json.h"
 #include "compiler_core/driver/commands/toolchain.h"
+#include "compiler_core/driver/commands/tuning_catalogue.h"
 #include "compiler_core/driver/commands/tuning_documents.h"
 #include "compiler_core/driver/pass_trace.h"
 #include "compiler_core/ir/processor_time.h"
@@ -205,6 +206,8 @@ CommandResult compileCommand(const CompileArguments& arguments) {
     if (!schedules) return tl::make_unexpected(schedules.error());
     request->schedules = std::move(*schedules);
     tuning = std::move(*entries);
+  } else if (arguments.catalogue) {
+    if (auto taken = takeCatalogue(*spec, *request); !taken) return taken;
   }
   if (auto named = checkNamed(*spec, tuning); !named) return named;
   request->out = arguments.out;

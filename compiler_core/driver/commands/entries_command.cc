@@ -13,7 +13,12 @@ namespace kiln::driver {
 CommandResult entriesCommand(const EntriesArguments& arguments) {
   const auto plan = readPlan(arguments.plan);
   if (!plan) return tl::make_unexpected(plan.error());
-  std::map<std::string, TuningEntry> chosen;  // of a kernel that several records have: the last one's
+  // Kernels that no record decides keep what the toolchain's catalogue has; of one that several records have
+  // the last one's counts.
+  std::map<std::string, TuningEntry> chosen;
+  for (const PlannedKernel& kernel : plan->kernels)
+    if (kernel.catalogue)
+      chosen[kernel.signature] = {kernel.signature, kernel.templateName, *kernel.catalogue};
   for (const std::string& path : arguments.records) {
     const auto record = readRecord(path);
     if (!record) return tl::make_unexpected(record.error());
@@ -30,6 +35,8 @@ CommandResult entriesCommand(const EntriesArguments& arguments) {
                    fmt::format("{}: none of its kernels is in the plan {}; give the plan that was measured",
                                path, arguments.plan),
                    {}});
+    for (const TunedKernel& kernel : record->kernels)
+      if (choose(kernel).reason == TuningChoice::Reason::kDefaultBest) chosen.erase(kernel.signature);
     for (const TuningEntry& entry : entriesOf(*record).entries)
       if (plan->find(entry.signature)) chosen[entry.signature] = entry;
   }

@@ -106,6 +106,19 @@ Json toJson(const partition::PartitionEvidence& evidence) {
   return out;
 }
 
+namespace {
+
+// Where the schedules come from. With tuning entries nothing does from the catalogue.
+const char* sourceOf(const ScheduleEvidence& evidence) {
+  if (std::ranges::any_of(evidence.kernels, [](const auto& kernel) { return !kernel.tuned.empty(); }))
+    return "heuristic and tuning entries";
+  if (std::ranges::any_of(evidence.kernels, [](const auto& kernel) { return !kernel.catalogued.empty(); }))
+    return "heuristic and catalogue";
+  return "heuristic";
+}
+
+}  // namespace
+
 Json toJson(const ScheduleEvidence& evidence) {
   Json kernels = Json::array();
   for (const KernelEvidence& kernel : evidence.kernels) {
@@ -118,6 +131,7 @@ Json toJson(const ScheduleEvidence& evidence) {
                                             {"codeBytes", std::to_string(kernel.codeBytes)}});
     if (!kernel.signature.empty()) entry["signature"] = kernel.signature;
     if (!kernel.tuned.empty()) entry["tuned"] = kernel.tuned;
+    if (!kernel.catalogued.empty()) entry["catalogue"] = kernel.catalogued;
     if (!kernel.target.empty()) entry["target"] = kernel.target;
     if (!kernel.codeOf.empty()) entry["codeOf"] = kernel.codeOf;
     if (kernel.device)
@@ -125,13 +139,12 @@ Json toJson(const ScheduleEvidence& evidence) {
     else
       entry["movedBytes"] = std::to_string(kernel.movedBytes);
   }
-  const bool isTuned = std::ranges::any_of(evidence.kernels, [](const auto& k) { return !k.tuned.empty(); });
   Json passes = Json::array();
   for (const ir::PassEvidence& pass : evidence.passes) passes.push_back(ir::toJson(pass));
   return {{"registerBits", evidence.registerBits},
           {"accumulators", evidence.accumulators},
           {"contraction", evidence.contraction},
-          {"source", isTuned ? "heuristic and tuning entries" : "heuristic"},
+          {"source", sourceOf(evidence)},
           {"passes", passes},
           {"kernels", kernels}};
 }

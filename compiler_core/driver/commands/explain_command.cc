@@ -7,6 +7,8 @@
 #include "compiler_core/driver/commands/command.h"
 #include "compiler_core/driver/commands/evidence_json.h"
 #include "compiler_core/driver/commands/print.h"
+#include "compiler_core/driver/commands/toolchain.h"
+#include "compiler_core/driver/commands/tuning_catalogue.h"
 #include "compiler_core/ir/evidence_json.h"
 #include "manifest/spec/profile_option.h"
 
@@ -99,6 +101,11 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   CompileRequest request = requestOf(*spec, *parseTarget(arguments.target));
   request.model = model->model;
   request.parameters = model->parameters;
+  // Without a toolchain nothing is compiled, so that there is nothing to be the same as.
+  if (const auto lib = findToolchainLib("")) {
+    request.toolchainLib = *lib;
+    if (auto taken = takeCatalogue(*spec, request); !taken) return taken;
+  }
   auto result = compile(request);
   if (!result) return stop(result.error());
   if (!arguments.json) {

@@ -56,8 +56,17 @@ void addCompile(CLI::App& app, CompileArguments& compile, CommandResult& result)
       "--emulation", compile.emulation,
       "Folder for the device's kernels as the emulated device runs them, <digest of the image>.so; not in "
       "--out");
-  compileApp->add_option("--tuning", compile.tuning,
-                         "Tuning entries: schedules of kernels in the place of the defaults");
+  CLI::Option* const tuning =
+      compileApp->add_option("--tuning", compile.tuning,
+                             "Tuning entries: schedules of kernels in the place of the defaults and of the "
+                             "toolchain's catalogue");
+  compileApp
+      ->add_option_function<std::string>(
+          "--tune", [&](const std::string& tune) { compile.catalogue = tune == "catalogue"; },
+          "catalogue (default): kernels of the toolchain's tuning catalogue have their schedules from it; "
+          "off: every kernel has its default schedule")
+      ->check(CLI::IsMember({"catalogue", "off"}))
+      ->excludes(tuning);
   compileApp->add_option("--toolchain", compile.toolchain, "Toolchain folder (default: where kiln-cc is)");
   compileApp->callback([&] { result = compileCommand(compile); });
 }

@@ -11,6 +11,7 @@
 #include "compiler_core/driver/commands/options.h"
 #include "compiler_core/driver/commands/print.h"
 #include "compiler_core/driver/commands/toolchain.h"
+#include "compiler_core/driver/commands/tuning_catalogue.h"
 #include "compiler_core/frontend/outline.h"
 #include "compiler_core/package/files.h"
 #include "compiler_core/runtime/batch/batch.h"
@@ -134,6 +135,7 @@ tl::expected<kiln::ExitCode, CommandError> run(const Arguments& given) {
   if (!spec) return tl::make_unexpected(spec.error());
   auto compile = requestFor(arguments.model.model, *spec, arguments.toolchain);
   if (!compile) return tl::make_unexpected(compile.error());
+  if (auto taken = takeCatalogue(*spec, *compile); !taken) return tl::make_unexpected(taken.error());
   compile->disabledPasses = arguments.disabledPasses;
   CompareRequest request;
   request.compile = std::move(*compile);

@@ -4,18 +4,32 @@
 #include <algorithm>
 #include <cstdio>
 #include <map>
+#include <optional>
 
 #include "compiler_core/driver/commands/command.h"
+#include "compiler_core/driver/commands/tuning_catalogue.h"
 #include "compiler_core/driver/commands/tuning_documents.h"
 #include "compiler_core/package/files.h"
 
 namespace kiln::driver {
+namespace {
+
+// What a compile takes for the kernel where it is given no entries.
+std::optional<Schedule> cataloguedFor(const schedule::ScheduleOverride& known, const PlannedKernel& kernel) {
+  if (known.templateName != kernel.templateName || known.insteadOf != kernel.schedule ||
+      !checkKnobs(known.schedule, kernel))
+    return std::nullopt;
+  return known.schedule;
+}
+
+}  // namespace
 
 CommandResult planCommand(const PlanArguments& arguments) {
   auto spec = readSpec(arguments.spec);
   if (!spec) return tl::make_unexpected(spec.error());
   auto request = requestFor(arguments.model, *spec, arguments.toolchain);
   if (!request) return tl::make_unexpected(request.error());
+  if (auto taken = takeCatalogue(*spec, *request); !taken) return taken;
   for (const std::string& directory : {arguments.out, arguments.out + "/kernels"})
     if (auto made = package::makeDirectory(directory); !made)
       return stop(exitCodeOf(made.error().code), made.error());
@@ -37,6 +51,8 @@ CommandResult planCommand(const PlanArguments& arguments) {
     kernel.schedule = found.standard;
     for (schedule::Knob& knob : schedule::knobsOf(found.site))
       kernel.knobs.emplace(std::move(knob.name), std::move(knob.values));
+    const auto known = request->schedules.find(found.signature);
+    if (known != request->schedules.end()) kernel.catalogue = cataloguedFor(known->second, kernel);
     auto file =
         package::writeFile(arguments.out + "/" + moduleFile(found.signature), asBytes(found.isolated));
     if (!file && written) written = fail(file.error());

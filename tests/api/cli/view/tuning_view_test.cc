@@ -10,6 +10,8 @@ TEST(TuningView, SchedulesWithTheEntriesTheyAreFrom) {
             "pack 1, tile 96x256 (default)");
   EXPECT_EQ(scheduleText({{"symbol", "kiln_k1"}, {"schedule", {{"tile", {48}}}}, {"tuned", "sha256:12"}}),
             "tile 48, tuned by entry sha256:12");
+  EXPECT_EQ(scheduleText({{"symbol", "kiln_k1"}, {"schedule", {{"tile", {48}}}}, {"catalogue", "sha256:34"}}),
+            "tile 48, by entry sha256:34 of the toolchain's catalogue");
 }
 
 TEST(TuningView, AnythingElseIsLeftOut) {
