@@ -269,6 +269,7 @@ class Tuner {
     for (std::size_t fruitless = 0; fruitless < kMaxFruitless && !isKernelOver();) {
       const auto schedule = search.next();
       if (!schedule) return;
+      if (!checkKnobs(*schedule, at.planned)) continue;  // the plan may ask for less than is worth trying
       ++fruitless;
       const std::size_t index = at.tuned.candidates.size();
       at.tuned.candidates.push_back(unmeasured(*schedule));

@@ -207,7 +207,7 @@ CommandResult compileCommand(const CompileArguments& arguments) {
     request->schedules = std::move(*schedules);
     tuning = std::move(*entries);
   } else if (arguments.catalogue) {
-    if (auto taken = takeCatalogue(*spec, *request); !taken) return taken;
+    if (auto taken = takeCatalogue(*request); !taken) return taken;
   }
   if (auto named = checkNamed(*spec, tuning); !named) return named;
   request->out = arguments.out;

@@ -104,7 +104,7 @@ CommandResult explainCommand(const ExplainArguments& arguments) {
   // Without a toolchain nothing is compiled, so that there is nothing to be the same as.
   if (const auto lib = findToolchainLib("")) {
     request.toolchainLib = *lib;
-    if (auto taken = takeCatalogue(*spec, request); !taken) return taken;
+    if (auto taken = takeCatalogue(request); !taken) return taken;
   }
   auto result = compile(request);
   if (!result) return stop(result.error());

@@ -135,7 +135,7 @@ tl::expected<kiln::ExitCode, CommandError> run(const Arguments& given) {
   if (!spec) return tl::make_unexpected(spec.error());
   auto compile = requestFor(arguments.model.model, *spec, arguments.toolchain);
   if (!compile) return tl::make_unexpected(compile.error());
-  if (auto taken = takeCatalogue(*spec, *compile); !taken) return tl::make_unexpected(taken.error());
+  if (auto taken = takeCatalogue(*compile); !taken) return tl::make_unexpected(taken.error());
   compile->disabledPasses = arguments.disabledPasses;
   CompareRequest request;
   request.compile = std::move(*compile);

@@ -29,7 +29,7 @@ CommandResult planCommand(const PlanArguments& arguments) {
   if (!spec) return tl::make_unexpected(spec.error());
   auto request = requestFor(arguments.model, *spec, arguments.toolchain);
   if (!request) return tl::make_unexpected(request.error());
-  if (auto taken = takeCatalogue(*spec, *request); !taken) return taken;
+  if (auto taken = takeCatalogue(*request); !taken) return taken;
   for (const std::string& directory : {arguments.out, arguments.out + "/kernels"})
     if (auto made = package::makeDirectory(directory); !made)
       return stop(exitCodeOf(made.error().code), made.error());

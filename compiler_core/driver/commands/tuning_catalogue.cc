@@ -1,10 +1,7 @@
 #include "compiler_core/driver/commands/tuning_catalogue.h"
 
-#include <algorithm>
 #include <filesystem>
-#include <vector>
 
-#include "manifest/spec/target.h"
 #include "manifest/tuning/catalogue.h"
 
 namespace kiln::driver {
@@ -22,7 +19,7 @@ tl::unexpected<CommandError> damaged(const std::string& path, const Error& error
 
 }  // namespace
 
-CommandResult takeCatalogue(const CompileSpec& spec, CompileRequest& request) {
+CommandResult takeCatalogue(CompileRequest& request) {
   const std::string folder = request.toolchainLib + "/" + kCatalogueFolder + "/",
                     path = folder + kCatalogueFile;
   std::error_code ignored;
@@ -33,10 +30,8 @@ CommandResult takeCatalogue(const CompileSpec& spec, CompileRequest& request) {
   if (!json) return damaged(path, json.error());
   const auto catalogue = TuningCatalogue::fromJson(*json);
   if (!catalogue) return damaged(path, catalogue.error());
-  const std::vector<std::string> names = targetNames(spec.target);
   CatalogueEntries entries;
   for (const CatalogueRecord& listed : catalogue->records) {
-    if (std::ranges::find(names, listed.target) == names.end()) continue;
     const std::string file = folder + catalogueRecordFile(listed.record);
     const auto record = readText(file, kMaxCatalogueRecordBytes, "it is part of the toolchain");
     if (!record) return damaged(file, record.error());

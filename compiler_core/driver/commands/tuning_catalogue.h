@@ -6,9 +6,9 @@
 
 namespace kiln::driver {
 
-// Gives the request the schedules that the catalogue of its toolchain has for the spec's targets; none where
-// that has no catalogue. Stops with kExitVerification, naming the file, where the catalogue is not what it
-// says: that toolchain is damaged.
-CommandResult takeCatalogue(const CompileSpec& spec, CompileRequest& request);
+// Gives the request the schedules of its toolchain's catalogue, of every target: signatures tell them apart.
+// None where there is no catalogue. Stops with kExitVerification, naming the file, where the catalogue is not
+// what it says: that toolchain is damaged.
+CommandResult takeCatalogue(CompileRequest& request);
 
 }  // namespace kiln::driver
