@@ -10,6 +10,7 @@
 #include "manifest/statement/toolchain_admission.h"
 #include "manifest/statement/vsa.h"
 #include "manifest/toolchain/lock.h"
+#include "manifest/tuning/catalogue.h"
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
 #include "signing/recall/recalls.h"
@@ -77,6 +78,15 @@ TEST(Golden, DeliverySpecWithTuning) {
   DeliverySpec spec;
   spec.tuning = TuningRequest{.search = true, .budgetSeconds = 90};
   keepsItsForm("delivery-spec-tuning.json", spec);
+}
+TEST(Golden, DeliverySpecOfDefaultSchedules) {
+  DeliverySpec spec;
+  spec.defaultSchedules = true;
+  keepsItsForm("delivery-spec-defaults.json", spec);
+}
+TEST(Golden, TuningCatalogue) {
+  keepsItsForm("tuning-catalogue.json", TuningCatalogue{{{"cpu:x86-64-v3", digestOf("a record")},
+                                                         {"cpu:x86-64-v4", digestOf("another record")}}});
 }
 TEST(Golden, KernelPlan) {
   keepsItsForm("kernel-plan.json", testing_support::samplePlan());

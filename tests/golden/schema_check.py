@@ -28,6 +28,7 @@ DOCUMENTS = {
     "compile-spec-parameters.json": "compile-spec",
     "compile-spec-partition.json": "compile-spec",
     "delivery-spec.json": "delivery-spec",
+    "delivery-spec-defaults.json": "delivery-spec",
     "delivery-spec-tuning.json": "delivery-spec",
     "evidence.json": "evidence",
     "evidence-abi2.json": "evidence",
@@ -57,6 +58,7 @@ DOCUMENTS = {
     "toolchain-admission-instance.json": "toolchain-admission",
     "toolchain-lock.json": "toolchain-lock",
     "tune.json": "tune",
+    "tuning-catalogue.json": "tuning-catalogue",
     "tuning-entries.json": "tuning-entries",
     "tuning-record.json": "tuning-record",
 }

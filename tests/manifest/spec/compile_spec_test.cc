@@ -212,6 +212,19 @@ TEST(DeliverySpec, RoundTripsAndIsBounded) {
   }
 }
 
+TEST(DeliverySpec, DefaultSchedulesGoWithoutTuning) {
+  DeliverySpec spec;
+  EXPECT_FALSE(spec.toJson().contains("tuning")) << "who says nothing takes what the toolchain's catalogue has";
+  spec.defaultSchedules = true;
+  EXPECT_EQ(spec.toJson()["tuning"], Json({{"mode", "off"}}));
+  EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).value(), spec);
+  Json json = spec.toJson();
+  json["tuning"]["budgetSeconds"] = 60;
+  EXPECT_FALSE(DeliverySpec::fromJson(json));
+  json["tuning"] = {{"mode", "defaults"}};
+  EXPECT_FALSE(DeliverySpec::fromJson(json));
+}
+
 TEST(DeliverySpec, ACheckSaysWhetherItsDeviceIsEmulated) {
   DeliverySpec spec;
   spec.check = CheckRequest{digestOf("plan"), {}};
