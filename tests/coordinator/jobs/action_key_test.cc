@@ -243,6 +243,8 @@ TEST(ActionKey, NothingOfADeliverySpec) {
        }},
       {"check", [](auto& d) { d.check = CheckRequest{digestOf(std::string_view("{}")), {}}; }},
       {"tuning", [](auto& d) { d.tuning = TuningRequest{.search = true}; }},
+      // What the farm makes of it, entries that name no kernel, is the CompileSpec's.
+      {"defaultSchedules", [](auto& d) { d.defaultSchedules = true; }},
   };
   EXPECT_EQ(changes.size(), memberCount<DeliverySpec>()) << "a member without a case";
   const Digest base = keyOf(sampleSubmission());

@@ -214,7 +214,8 @@ TEST(DeliverySpec, RoundTripsAndIsBounded) {
 
 TEST(DeliverySpec, DefaultSchedulesGoWithoutTuning) {
   DeliverySpec spec;
-  EXPECT_FALSE(spec.toJson().contains("tuning")) << "who says nothing takes what the toolchain's catalogue has";
+  EXPECT_FALSE(spec.toJson().contains("tuning"))
+      << "who says nothing takes what the toolchain's catalogue has";
   spec.defaultSchedules = true;
   EXPECT_EQ(spec.toJson()["tuning"], Json({{"mode", "off"}}));
   EXPECT_EQ(DeliverySpec::fromJson(spec.toJson()).value(), spec);
