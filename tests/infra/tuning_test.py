@@ -43,6 +43,14 @@ class TuningTest(FarmCase):
         self.assertNotIn("tuning", self.manifest(untuned)["spec"])
         self.assertEqual(untuned == self.artifact, not self.entries())
 
+    def test_the_defaults_alone_are_entries_that_name_no_kernel(self):
+        artifact = self.build("--tune", "off")
+        manifest = self.manifest(artifact)
+        self.assertIn("tuning", manifest["spec"], "its toolchain has a catalogue, which the compile is not to take")
+        self.assertFalse([kernel for kernel in manifest["stages"]["schedule"]["kernels"] if {"tuned", "catalogue"} & set(kernel)])
+        self.assertEqual(self.build("--tune", "off"), artifact)
+        self.kiln("rebuild", artifact)
+
     def test_it_is_rebuilt_bit_for_bit(self):
         self.kiln("rebuild", self.artifact)
         layout = self.farm.home / "tuned.oci"
