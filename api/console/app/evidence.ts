@@ -5,6 +5,13 @@ import { list, object, rows, text } from "./json_view";
 import { planPicture } from "./plan_picture";
 import { at } from "./view";
 
+// Where a kernel's schedule is from, as `kiln show` says it.
+function scheduleOrigin(kernel: ReturnType<typeof object>): string {
+  const [entry, catalogued] = [text(kernel.get("tuned")), text(kernel.get("catalogue"))];
+  if (entry !== "") return `tuning entry ${entry}`;
+  return catalogued === "" ? "the default" : `entry ${catalogued} of the toolchain's catalogue`;
+}
+
 function stage(title: string, ...content: Child[]): HTMLElement {
   return el("details", { class: "stage" }, el("summary", {}, title), ...content);
 }
@@ -49,10 +56,10 @@ export function evidence(manifest: Manifest, digest: string): HTMLElement[] {
       table("Fallback", ["Node", "Operator", "Reason", "From", "To"], rows(partition.get("fallback"), ["node", "op", "reason", "from", "to"]), "Nothing fell back."),
       facts([["Bytes between partitions", bytesText(text(partition.get("transferBytes")) || 0)]])),
     stage("Schedule: kernels",
-      table("Kernels", ["Kernel", "Nodes", "Rule", "Schedule", "Tuned by", "Code", "Share", "Moved"], kernels.map((one) => {
+      table("Kernels", ["Kernel", "Nodes", "Rule", "Schedule", "From", "Code", "Share", "Moved"], kernels.map((one) => {
         const size = Number(text(one.get("codeBytes")) || 0);
         return [text(one.get("symbol")), text(one.get("nodes")), text(one.get("rule") ?? one.get("template")), text(one.get("schedule") ?? one.get("tile")),
-          text(one.get("tuned")) || "the default", bytesText(size), code > 0 ? `${((100 * size) / code).toFixed(1)} %` : "",
+          scheduleOrigin(one), bytesText(size), code > 0 ? `${((100 * size) / code).toFixed(1)} %` : "",
           bytesText(text(one.get("movedBytes")) || 0)];
       })),
       table("Passes on kernels", ["Pass", "Operations before", "After"], rows(schedule.get("passes"), ["name", "before", "after"]))),
