@@ -168,6 +168,13 @@ typedef struct kiln_counters {
   int32_t device_compute_major, device_compute_minor; /* its compute capability */
   int32_t device_emulated;       /* not 0: no device, a test of its kernels on the processor */
   uint64_t out_of_range_indices; /* that runs met, see kiln_session_index_checks; warmup's not included */
+  /* Of a session with a device, as long as the session; else NULL. */
+  const char* device_api;         /* "cuda", "vulkan" */
+  const char* device_api_version; /* that its driver serves: "13.0", "1.3.230" */
+  const char* device_type;        /* of Vulkan: "discrete", "integrated", "virtual", "software" (the processor
+                                     behind a real driver), "other"; else "" */
+  const char* device_driver;      /* of Vulkan: "llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)"; else "" */
+  const char* device_conformance; /* of Vulkan: the tests that the driver passed, "1.3.1.1"; else "" */
 } kiln_counters;
 void kiln_session_counters(const kiln_session* session, kiln_counters* counters);
 

@@ -98,6 +98,18 @@ std::string served() {
   return out;
 }
 
+// ": vulkan:1.3 is, without +f16" where a part is a served target of Vulkan but for features.
+std::string featuresOf(std::string_view name) {
+  for (const std::string& part : targetNames(name)) {
+    const std::size_t plus = std::min(part.find('+'), part.size());
+    const std::string base = part.substr(0, plus);
+    if (plus != part.size() && base.starts_with("vulkan:") &&
+        std::ranges::find(targets(), base, &Target::name) != targets().end())
+      return ": " + base + " is, without " + part.substr(plus);
+  }
+  return "";
+}
+
 }  // namespace
 
 std::vector<std::string> servedTargets() {
@@ -167,8 +179,8 @@ Result<std::vector<Target>> parseTargets(std::string_view name) {
                         " are code for two architectures, and an artifact runs on one machine");
     return parts;
   }
-  return fail(Code::kUnimplemented,
-              "target " + inQuotes(name) + " is not served; this release serves " + served());
+  return fail(Code::kUnimplemented, "target " + inQuotes(name) + " is not served" + featuresOf(name) +
+                                        "; this release serves " + served());
 }
 
 }  // namespace kiln

@@ -21,6 +21,25 @@ bool isVulkan(std::string_view target) {
   return target.starts_with(kVulkan);
 }
 
+bool isSearched(std::string_view target) {
+  return !wantsDevice(target) || std::ranges::any_of(targetNames(target), isVulkan);
+}
+
+bool runsOnVulkan(std::string_view target, int major, int minor) {
+  if (!isVulkan(target)) return false;
+  target.remove_prefix(kVulkan.size());
+  const auto numberOf = [&target](int& out) {
+    const auto parsed = std::from_chars(target.data(), target.data() + target.size(), out);
+    if (parsed.ec != std::errc()) return false;
+    target.remove_prefix(static_cast<std::size_t>(parsed.ptr - target.data()));
+    return true;
+  };
+  int wantedMajor = 0, wantedMinor = 0;
+  if (!numberOf(wantedMajor) || !target.starts_with('.')) return false;
+  target.remove_prefix(1);
+  return numberOf(wantedMinor) && target.empty() && major == wantedMajor && minor >= wantedMinor;
+}
+
 bool runsOnGpu(std::string_view target, int major, int minor) {
   if (!target.starts_with(kArchitecture)) return false;
   target.remove_prefix(kArchitecture.size());

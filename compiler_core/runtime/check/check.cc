@@ -8,7 +8,6 @@
 #include <cstring>
 
 #include "compiler_core/runtime/batch/batch.h"
-#include "compiler_core/runtime/device/cuda_driver.h"
 #include "compiler_core/runtime/runtime.h"
 #include "compiler_core/runtime/session/artifact.h"
 #include "compiler_core/runtime/session/fixtures.h"
@@ -228,9 +227,13 @@ class Check {
     report_.emulated = isEmulated() || counters.device_emulated != 0;
     if (counters.device_name != nullptr) {
       report_.device = CheckedDevice{
+          counters.device_api,
           counters.device_name,
+          counters.device_api_version,
           std::to_string(counters.device_compute_major) + "." + std::to_string(counters.device_compute_minor),
-          cudaVersionText(counters.device_driver_version),
+          counters.device_type,
+          counters.device_driver,
+          counters.device_conformance,
           counters.device_planned_bytes,
           counters.device_observed_bytes,
           counters.device_transfer_bytes,

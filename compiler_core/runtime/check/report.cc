@@ -11,6 +11,15 @@ std::string seconds(double value) {
   return fmt::format("{:.9f}", value);
 }
 
+Json gpuJson(const CheckedDevice& device) {
+  if (device.api != "vulkan")
+    return {{"name", device.name},
+            {"computeCapability", device.computeCapability},
+            {"driver", device.apiVersion}};
+  return {{"name", device.name},     {"api", device.api},   {"apiVersion", device.apiVersion},
+          {"driver", device.driver}, {"type", device.type}, {"conformance", device.conformance}};
+}
+
 }  // namespace
 
 bool CheckReport::passed() const {
@@ -26,11 +35,7 @@ Json CheckReport::toJson() const {
   }
   Json device{{"processor", processor}, {"threads", threads}, {"path", path}};
   if (emulated) device["emulated"] = true;
-  if (this->device) {
-    device["gpu"] = {{"name", this->device->name},
-                     {"computeCapability", this->device->computeCapability},
-                     {"driver", this->device->driver}};
-  }
+  if (this->device) device["gpu"] = gpuJson(*this->device);
   Json json{{"passed", passed()},
             {"items", std::move(list)},
             {"measured",

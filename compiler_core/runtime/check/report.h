@@ -29,7 +29,11 @@ struct Latency {
 
 // A GPU that kernels ran on, as its driver calls it.
 struct CheckedDevice {
-  std::string name, computeCapability, driver;  // "NVIDIA H200", "9.0", "13.0": the CUDA version served
+  std::string api;                // "cuda", "vulkan"
+  std::string name, apiVersion;   // "NVIDIA H200", "13.0": the version of the interface that is served
+  std::string computeCapability;  // of CUDA: "9.0"
+  // Of Vulkan: what it is ("software"), its driver, and the conformance tests that this passed.
+  std::string type, driver, conformance;
   std::uint64_t plannedBytes = 0, observedBytes = 0, transferBytes = 0;
   std::uint64_t replayedRuns = 0;
 };

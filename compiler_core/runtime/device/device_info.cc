@@ -31,6 +31,7 @@ Result<DeviceInfo> deviceInfo(const CudaDriver& driver, int ordinal) {
   DeviceInfo info;
   info.ordinal = ordinal;
   info.driverVersion = driver.version();
+  info.apiVersion = cudaVersionText(driver.version());
   info.emulated = driver.emulated();
   cuda::CUdevice device = 0;
   KILN_TRY(driver.check(driver->deviceGet(&device, ordinal), what));

@@ -23,12 +23,15 @@ struct DeviceInfo {
   std::uint64_t memoryBytes = 0;
   int driverVersion = 0;  // as CudaDriver::version; of Vulkan in the same way, 1030 is 1.3
   bool emulated = false;
-  // The processor, behind a real driver (lavapipe): what runs on it is no test of a GPU, nor of its speed.
-  bool software = false;
-  // Of Vulkan: "llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)", and the version of the conformance tests that the
-  // driver says it passed, "1.3.1.1".
-  std::string driver, conformance;
+  std::string apiVersion;  // of the interface that its driver serves: "13.0" of CUDA, "1.3.230" of Vulkan
+  // Of Vulkan, which alone says them. What it is: "discrete", "integrated", "virtual", "software" (the
+  // processor behind a real driver, lavapipe: what runs on it is no test of a GPU, nor of its speed),
+  // "other". The driver, "llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)", and the version of the conformance tests that
+  // the driver says it passed, "1.3.1.1".
+  std::string type, driver, conformance;
 
+  // "cuda", "vulkan".
+  const char* apiName() const { return api == DeviceApi::kVulkan ? "vulkan" : "cuda"; }
   std::string computeCapability() const { return std::to_string(major) + "." + std::to_string(minor); }
   // "sm_90": the name that a toolchain has for it, without a suffix; "vulkan1.3".
   std::string arch() const {

@@ -32,6 +32,26 @@ std::string textOf(const char (&chars)[N]) {
   return printable(std::string(chars, ::strnlen(chars, N)), 128);
 }
 
+std::string versionText(std::uint32_t version) {
+  return std::to_string(VK_API_VERSION_MAJOR(version)) + "." + std::to_string(VK_API_VERSION_MINOR(version)) +
+         "." + std::to_string(VK_API_VERSION_PATCH(version));
+}
+
+const char* typeText(VkPhysicalDeviceType type) {
+  switch (type) {
+    case VK_PHYSICAL_DEVICE_TYPE_DISCRETE_GPU:
+      return "discrete";
+    case VK_PHYSICAL_DEVICE_TYPE_INTEGRATED_GPU:
+      return "integrated";
+    case VK_PHYSICAL_DEVICE_TYPE_VIRTUAL_GPU:
+      return "virtual";
+    case VK_PHYSICAL_DEVICE_TYPE_CPU:
+      return "software";
+    default:
+      return "other";
+  }
+}
+
 std::string versionText(const VkConformanceVersion& version) {
   return std::to_string(version.major) + "." + std::to_string(version.minor) + "." +
          std::to_string(version.subminor) + "." + std::to_string(version.patch);
@@ -106,7 +126,7 @@ void readProperties(const VulkanDriver& driver, VkPhysicalDevice device, VulkanD
   driver->getPhysicalDeviceProperties2(device, &properties);
   const VkPhysicalDeviceLimits& limits = properties.properties.limits;
   out.info.uuid = uuidText(v11.deviceUUID);
-  out.info.software = properties.properties.deviceType == VK_PHYSICAL_DEVICE_TYPE_CPU;
+  out.info.type = typeText(properties.properties.deviceType);
   out.info.driver = textOf(v12.driverName) + ": " + textOf(v12.driverInfo);
   out.info.conformance = versionText(v12.conformanceVersion);
   for (int i = 0; i < 3; ++i) {
@@ -205,6 +225,7 @@ Result<VulkanDescription> describeVulkanDevice(const VulkanDriver& driver, int o
   out.info.major = static_cast<int>(VK_API_VERSION_MAJOR(plain.apiVersion));
   out.info.minor = static_cast<int>(VK_API_VERSION_MINOR(plain.apiVersion));
   out.info.driverVersion = out.info.major * 1000 + out.info.minor * 10;
+  out.info.apiVersion = versionText(plain.apiVersion);
   const std::string what = "device " + std::to_string(ordinal) + ", " + out.info.name;
   if (plain.apiVersion < VK_API_VERSION_1_3) {
     return fail(Code::kUnimplemented,

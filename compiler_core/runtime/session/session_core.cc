@@ -147,6 +147,11 @@ SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::un
   counters_.device_compute_major = device_->info().major;
   counters_.device_compute_minor = device_->info().minor;
   counters_.device_emulated = device_->info().emulated ? 1 : 0;
+  counters_.device_api = device_->info().apiName();
+  counters_.device_api_version = device_->info().apiVersion.c_str();
+  counters_.device_type = device_->info().type.c_str();
+  counters_.device_driver = device_->info().driver.c_str();
+  counters_.device_conformance = device_->info().conformance.c_str();
 }
 
 std::vector<std::vector<std::int64_t>> SessionCore::outputShapes(

@@ -15,6 +15,13 @@ TEST(TargetDevice, CudaTargetsWantADevice) {
   EXPECT_FALSE(isVulkan("cuda:sm_80"));
 }
 
+TEST(TargetDevice, SearchesMeasureProcessorsAndVulkan) {
+  for (const char* name : {"cpu:x86-64-v3", "vulkan:1.3", "cpu:x86-64-v3,vulkan:1.3"})
+    EXPECT_TRUE(isSearched(name)) << name;
+  EXPECT_FALSE(isSearched("cuda:sm_90a"));
+  EXPECT_FALSE(isSearched("cuda:sm_90a,cpu:x86-64-v3"));
+}
+
 TEST(TargetDevice, AGpuRunsItsOwnGeneration) {
   EXPECT_TRUE(runsOnGpu("cuda:sm_80", 8, 0));
   EXPECT_TRUE(runsOnGpu("cuda:sm_80", 8, 9));
@@ -23,6 +30,16 @@ TEST(TargetDevice, AGpuRunsItsOwnGeneration) {
   EXPECT_TRUE(runsOnGpu("cuda:sm_90a", 9, 0));
   EXPECT_FALSE(runsOnGpu("cuda:sm_100a", 10, 3)) << "code of one architecture";
   EXPECT_TRUE(runsOnGpu("cuda:sm_100a", 10, 0));
+}
+
+TEST(TargetDevice, AVulkanDeviceRunsItsVersionAndEarlierOnes) {
+  EXPECT_TRUE(runsOnVulkan("vulkan:1.3", 1, 3));
+  EXPECT_TRUE(runsOnVulkan("vulkan:1.3", 1, 4));
+  EXPECT_FALSE(runsOnVulkan("vulkan:1.3", 1, 2));
+  EXPECT_FALSE(runsOnVulkan("vulkan:1.3", 2, 3)) << "another major version is another interface";
+  for (const char* name : {"vulkan:1.3+f16", "vulkan:1.", "vulkan:", "vulkan:1.3,cpu:x86-64-v3", "cuda:sm_80",
+                           "vulkan:1.99999999999999999999", ""})
+    EXPECT_FALSE(runsOnVulkan(name, 1, 3)) << name;
 }
 
 TEST(TargetDevice, WhatIsNoGpuTargetRunsOnNone) {

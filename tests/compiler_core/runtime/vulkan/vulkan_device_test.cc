@@ -51,7 +51,8 @@ TEST_F(VulkanDeviceTest, SaysWhatItIs) {
   EXPECT_EQ(device_.uuid.size(), 36u);
   EXPECT_EQ(device_.arch(), "vulkan" + device_.computeCapability());
   EXPECT_FALSE(device_.emulated);
-  EXPECT_EQ(device_.software, device_.name.starts_with("llvmpipe"));
+  EXPECT_EQ(device_.type == "software", device_.name.starts_with("llvmpipe"));
+  EXPECT_TRUE(device_.apiVersion.starts_with(device_.computeCapability() + ".")) << device_.apiVersion;
   EXPECT_THAT(device_.driver, HasSubstr(": "));
   EXPECT_EQ(std::count(device_.conformance.begin(), device_.conformance.end(), '.'), 3);
   EXPECT_GT(device_.memoryBytes, 0u);

@@ -68,6 +68,11 @@ TEST_F(VulkanSession, RunsOnTheDeviceAndCounts) {
   EXPECT_EQ(counters.device_driver_version, device_.driverVersion);
   EXPECT_EQ(counters.device_compute_major, 1);
   EXPECT_EQ(counters.device_emulated, 0);
+  EXPECT_EQ(std::string(counters.device_api), "vulkan");
+  EXPECT_EQ(counters.device_api_version, device_.apiVersion);
+  EXPECT_EQ(counters.device_type, device_.type);
+  EXPECT_EQ(counters.device_driver, device_.driver);
+  EXPECT_EQ(counters.device_conformance, device_.conformance);
 }
 
 TEST_F(VulkanSession, WarmsUpAgainstItsFixtures) {
