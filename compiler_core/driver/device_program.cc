@@ -31,11 +31,7 @@ void DeviceProgram::addTo(codegen::PipelineOptions& options, const CompileReques
   options.device->arch = target_.device;
   options.device->contraction = request.contraction;
   options.device->tf32 = request.tf32;
-  if (isVulkan(target_.name)) {
-    // A product and its sum round apart on every driver, which the numerics allow; nothing there is tf32.
-    options.device->contraction = options.device->tf32 = options.device->tensorCores = false;
-    options.device->sharedBytes = codegen::kVulkanSharedBytes;
-  }
+  if (isVulkan(target_.name)) codegen::restrictToVulkan(*options.device);
   options.space = kSpace;
   options.deviceKernels = &kernels_;
   options.onDeviceModule = [this](mlir::Operation& device) { take(device); };

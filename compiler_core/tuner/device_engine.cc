@@ -2,18 +2,19 @@
 
 #include <algorithm>
 #include <map>
+#include <thread>
 
 #include "compiler_core/tuner/device_run.h"
 
 namespace kiln::tuner {
 namespace {
 
-using runtime::DeviceContext;
+using runtime::ComputeDevice;
 
 class DeviceEngine final : public Engine {
  public:
   DeviceEngine(DeviceRoom room, std::vector<KernelTensor> outputs)
-      : room_(std::move(room)), scope_(*room_.context), outputs_(std::move(outputs)) {}
+      : room_(std::move(room)), scope_(room_.device->enter()), outputs_(std::move(outputs)) {}
 
   Status upload(const MeasureSetup& setup) {
     KILN_ASSIGN(KernelInputs host, KernelInputs::make(setup.tensors, setup.seed));
@@ -47,35 +48,37 @@ class DeviceEngine final : public Engine {
 
   std::uint64_t runsPerSample(std::uint64_t id) const override { return runs_.at(id)->runsPerSample(); }
   void unload(std::uint64_t id) override { runs_.erase(id); }
-  bool isSpent() const override { return room_.isSpent; }
+  bool isSpent() const override { return room_.device->lost().has_value(); }
 
   std::optional<MeasuredDevice> device() const override {
-    const runtime::DeviceInfo& info = room_.context->info();
-    return MeasuredDevice{info.name,
-                          info.major,
-                          info.minor,
-                          static_cast<std::uint32_t>(std::max(0, info.multiprocessors)),
-                          runtime::cudaVersionText(info.driverVersion),
-                          info.emulated};
+    const runtime::DeviceInfo& info = room_.device->info();
+    const unsigned units = info.type == "software" ? std::thread::hardware_concurrency()
+                                                   : static_cast<unsigned>(std::max(0, info.multiprocessors));
+    return MeasuredDevice{.name = info.name,
+                          .major = info.major,
+                          .minor = info.minor,
+                          .multiprocessors = units,
+                          .api = info.apiName(),
+                          .apiVersion = info.apiVersion,
+                          .type = info.type,
+                          .driver = info.driver,
+                          .isEmulated = info.emulated};
   }
 
  private:
   Status put(const void* from, std::uint64_t bytes, std::vector<const void*>& pointers) {
-    KILN_ASSIGN(runtime::DeviceBuffer buffer, room_.allocate(bytes, "a kernel's input"));
-    pointers.push_back(reinterpret_cast<const void*>(buffer.address()));
-    if (bytes != 0)
-      KILN_TRY(room_.check(
-          room_.context->driver()->memcpyHtoDAsync(buffer.address(), from, bytes, room_.stream.get()),
-          "copying a kernel's input to the device"));
-    inputs_.push_back(std::move(buffer));
+    KILN_ASSIGN(auto memory, room_.allocate(bytes, "a kernel's input"));
+    pointers.push_back(reinterpret_cast<const void*>(memory->address()));
+    if (bytes != 0) KILN_TRY(room_.queue->upload(memory->address(), from, bytes));
+    inputs_.push_back(std::move(memory));
     // Memory that is not pinned may be read later.
-    return room_.check(room_.stream.wait(), "copying a kernel's input to the device");
+    return room_.queue->wait();
   }
 
   DeviceRoom room_;
-  const DeviceContext::Scope scope_;
+  const std::unique_ptr<ComputeDevice::Scope> scope_;
   const std::vector<KernelTensor> outputs_;
-  std::vector<runtime::DeviceBuffer> inputs_;  // and weights
+  std::vector<std::unique_ptr<runtime::DeviceMemory>> inputs_;  // and weights
   std::vector<DevicePointers> copies_;
   std::vector<std::vector<std::uint8_t>> results_;  // of what was loaded last
   std::map<std::uint64_t, std::unique_ptr<DeviceKernelRun>> runs_;
@@ -83,11 +86,12 @@ class DeviceEngine final : public Engine {
 
 }  // namespace
 
-Result<std::unique_ptr<Engine>> openDevice(std::shared_ptr<const DeviceContext> context,
+Result<std::unique_ptr<Engine>> openDevice(std::shared_ptr<const ComputeDevice> device,
                                            const MeasureSetup& setup) {
   DeviceRoom room;
-  room.context = std::move(context);
-  KILN_ASSIGN(room.stream, runtime::DeviceStream::create(room.context));
+  room.device = std::move(device);
+  const auto scope = room.device->enter();
+  KILN_ASSIGN(room.queue, room.device->makeQueue());
   auto engine = std::make_unique<DeviceEngine>(std::move(room), setup.tensors.outputs);
   KILN_TRY(engine->upload(setup));
   return engine;

@@ -59,7 +59,8 @@ struct KernelProgram {
   std::string elf;
   std::uint64_t arenaBytes = 0, scratchBytes = 0;
   std::vector<KernelWeight> weights;      // in the order of its pointers
-  std::string image;                      // for a device: the cubin of its kernels
+  std::string image;                      // for a device: the cubin of its kernels, or their SPIR-V
+  std::string imageVersion = {};          // of SPIR-V: "1.6"
   std::vector<std::string> imageKernels;  // as the program numbers them
 };
 

@@ -2,8 +2,10 @@
 
 #include "compiler_core/codegen/cpu/codegen.h"
 #include "compiler_core/codegen/lower/pipeline.h"
+#include "compiler_core/codegen/vulkan/codegen.h"
 #include "compiler_core/ir/attributes.h"
 #include "compiler_core/tuner/kernel_image.h"
+#include "manifest/spec/target_device.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -121,7 +123,9 @@ struct KernelCompiler::State {
     options.vectors = codegen::vectorsFor(target.features);
     options.vectors.contraction = contraction;
     options.schedules.environment = {target.name, target.features, contraction, tf32, order};
-    if (!target.device.empty()) options.device = {target.device, contraction, tf32};
+    if (target.device.empty()) return options;
+    options.device = {target.device, contraction, tf32};
+    if (isVulkan(target.name)) codegen::restrictToVulkan(*options.device);
     return options;
   }
   Status readTarget(schedule::Reassociation given);

@@ -3,13 +3,16 @@
 #include <filesystem>
 
 #include "compiler_core/codegen/cuda/codegen.h"
+#include "compiler_core/codegen/vulkan/codegen.h"
 #include "compiler_core/package/files.h"
 #include "manifest/base/digest.h"
+#include "manifest/spec/target_device.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 
 namespace kiln::tuner {
 
 Status checkAssembler(const Target& target, const Tools& tools) {
+  if (isVulkan(target.name)) return {};  // the compiler writes SPIR-V by itself
   std::error_code error;
   const std::string ptxas = codegen::ptxasOf(tools.toolchainLib);
   if (std::filesystem::exists(ptxas, error)) return {};
@@ -28,6 +31,24 @@ void KernelImage::addTo(codegen::PipelineOptions& options) {
 Status KernelImage::generate(const Target& target, bool contraction, const Tools& tools,
                              KernelProgram& program) const {
   if (!module_) return fail(Code::kInternal, "the kernel has no code for " + target.name);
+  program.imageKernels = kernels_.names;
+  return isVulkan(target.name) ? generateModule(tools, program)
+                               : generateCubin(target, contraction, tools, program);
+}
+
+Status KernelImage::generateModule(const Tools& tools, KernelProgram& program) const {
+  if (!tools.emulation.empty())
+    return fail(Code::kUnimplemented,
+                "kernels for Vulkan have no emulation: a driver on the processor runs them");
+  KILN_ASSIGN(codegen::SpirvImage image,
+              codegen::generateSpirv(*module_, {.bitcode = {tools.toolchainLib + "/kmath.bc"}}));
+  program.image = std::move(image.words);
+  program.imageVersion = codegen::kSpirvVersion;
+  return {};
+}
+
+Status KernelImage::generateCubin(const Target& target, bool contraction, const Tools& tools,
+                                  KernelProgram& program) const {
   codegen::CudaOptions options;
   options.arch = target.device;
   options.contraction = contraction;
@@ -51,7 +72,6 @@ Status KernelImage::generate(const Target& target, bool contraction, const Tools
       KILN_TRY(package::writeFile(path, asBytes(image.emulation)));
   }
   program.image = std::move(image.cubin);
-  program.imageKernels = kernels_.names;
   return {};
 }
 

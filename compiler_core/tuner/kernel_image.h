@@ -19,10 +19,14 @@ class KernelImage {
   // `options` have their device; what is lowered with them leaves its kernels here, which must outlive that.
   void addTo(codegen::PipelineOptions& options);
   // The image of what was lowered, into `program`; for the emulated device, too, where `tools` want that.
-  // Errors of codegen::generateDeviceImage.
+  // Errors of codegen::generateDeviceImage and generateSpirv.
   Status generate(const Target& target, bool contraction, const Tools& tools, KernelProgram& program) const;
 
  private:
+  Status generateModule(const Tools& tools, KernelProgram& program) const;
+  Status generateCubin(const Target& target, bool contraction, const Tools& tools,
+                       KernelProgram& program) const;
+
   codegen::DeviceKernels kernels_;
   mlir::OwningOpRef<mlir::ModuleOp> module_;
 };

@@ -1,12 +1,14 @@
-// kiln-measure: runs and times programs of kernels on a CUDA device, as kiln-cc tune tells it through its
-// standard input (messages.h); not for use by hand. A program of its own because kiln-cc is static and cannot
-// load a driver, and because what it runs may take it down.
+// kiln-measure: runs and times programs of kernels on a device of CUDA or Vulkan, as kiln-cc tune tells it
+// through its standard input (messages.h); not for use by hand. A program of its own because kiln-cc is
+// static and cannot load a driver, and because what it runs may take it down.
 #include <fcntl.h>
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
 
-#include "compiler_core/runtime/device/device_context.h"
+#include "compiler_core/runtime/device/cuda_device.h"
+#include "compiler_core/runtime/device/open_device.h"
+#include "compiler_core/runtime/device/vulkan_device.h"
 #include "compiler_core/tuner/device_engine.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
@@ -15,21 +17,21 @@
 namespace kiln::tuner {
 namespace {
 
-Result<std::shared_ptr<const runtime::DeviceContext>> contextOn(const std::string& library, int ordinal) {
-  KILN_ASSIGN(auto driver, runtime::CudaDriver::open(library));
-  KILN_ASSIGN(runtime::DeviceInfo info, runtime::deviceInfo(*driver, ordinal));
-  return runtime::DeviceContext::open(std::move(driver), std::move(info));
+Result<std::shared_ptr<const runtime::ComputeDevice>> deviceOn(const std::string& library, int ordinal) {
+  if (runtime::apiOf(library) == runtime::DeviceApi::kVulkan)
+    return runtime::VulkanDevice::open(library, ordinal);
+  return runtime::CudaDevice::open(library, ordinal);
 }
 
 int run(int argc, char** argv) {
   std::string library = runtime::kCudaDriverLibrary;
   int ordinal = 0;
   CLI::App app(
-      "Measures programs of kernels on a CUDA device. Started by kiln-cc tune, which speaks with it through "
+      "Measures programs of kernels on a device. Started by kiln-cc tune, which speaks with it through "
       "its standard input and output.\n"
       "example: kiln-measure --device-driver libcuda.so.1 --device 0",
       "kiln-measure");
-  app.add_option("--device-driver", library, "CUDA driver library")->capture_default_str();
+  app.add_option("--device-driver", library, "CUDA driver library or Vulkan loader")->capture_default_str();
   app.add_option("--device", ordinal, "which of the driver's devices, from 0")->check(CLI::Range(0, 1023));
   try {
     app.parse(argc, argv);
@@ -40,8 +42,8 @@ int run(int argc, char** argv) {
   const int out = ::fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
   if (out < 0 || ::dup2(STDERR_FILENO, STDOUT_FILENO) < 0) return kExitInternal;
   serveMeasurements(STDIN_FILENO, out, [&](const MeasureSetup& setup) -> Result<std::unique_ptr<Engine>> {
-    KILN_ASSIGN(auto context, contextOn(library, ordinal));
-    return openDevice(std::move(context), setup);
+    KILN_ASSIGN(auto device, deviceOn(library, ordinal));
+    return openDevice(std::move(device), setup);
   });
   return 0;
 }

@@ -58,11 +58,16 @@ TuningDevice thisMachine() {
 
 TuningDevice fingerprintOf(const MeasuredDevice& device) {
   TuningDevice found;
-  found.kind = device.isEmulated ? "emulated" : "cuda";
+  found.kind = device.isEmulated ? "emulated" : device.api == "vulkan" ? "vulkan" : "cuda";
   found.name = printable(device.name, 200);
-  found.features = {"compute capability " + std::to_string(device.major) + "." + std::to_string(device.minor),
-                    "driver for CUDA " + printable(device.driver, 20)};
   found.cores = device.multiprocessors;
+  if (device.api == "vulkan") {
+    found.features = {"Vulkan " + printable(device.apiVersion, 20), "driver " + printable(device.driver, 128),
+                      "type " + printable(device.type, 20)};
+    return found;
+  }
+  found.features = {"compute capability " + std::to_string(device.major) + "." + std::to_string(device.minor),
+                    "driver for CUDA " + printable(device.apiVersion, 20)};
   return found;
 }
 

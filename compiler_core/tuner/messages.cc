@@ -74,7 +74,8 @@ void packDevice(Packer& packer, const std::optional<MeasuredDevice>& device) {
   packer.number(static_cast<std::uint64_t>(device->major));
   packer.number(static_cast<std::uint64_t>(device->minor));
   packer.number(device->multiprocessors);
-  packer.text(device->driver);
+  for (const std::string* text : {&device->api, &device->apiVersion, &device->type, &device->driver})
+    packer.text(std::string_view(*text).substr(0, kMaxNameBytes));
   packer.number(device->isEmulated ? 1 : 0);
 }
 
@@ -85,7 +86,8 @@ std::optional<MeasuredDevice> unpackDevice(Unpacker& unpacker) {
   device.major = static_cast<int>(unpacker.count(kMaxVersion));
   device.minor = static_cast<int>(unpacker.count(kMaxVersion));
   device.multiprocessors = static_cast<std::uint32_t>(unpacker.count(1 << 20));
-  device.driver = unpacker.text();
+  for (std::string* text : {&device.api, &device.apiVersion, &device.type, &device.driver})
+    *text = unpacker.text();
   device.isEmulated = unpacker.count(1) != 0;
   return device;
 }
@@ -154,6 +156,7 @@ std::string pack(const MeasureRequest& request) {
          {weight.number, weight.columns, weight.panelLanes, weight.transposed, weight.filterTransform})
       packer.number(part);
   packer.text(request.program.image);
+  packer.text(request.program.imageVersion);
   packer.number(request.program.imageKernels.size());
   for (const std::string& kernel : request.program.imageKernels) packer.text(kernel);
   return packer.take();
@@ -175,6 +178,7 @@ Result<MeasureRequest> unpackRequest(std::string_view message) {
          {&weight.number, &weight.columns, &weight.panelLanes, &weight.transposed, &weight.filterTransform})
       *part = unpacker.number();
   request.program.image = unpacker.text();
+  request.program.imageVersion = unpacker.text();
   request.program.imageKernels.resize(unpacker.count(kMaxKernels));
   for (std::string& kernel : request.program.imageKernels) kernel = unpacker.text();
   KILN_TRY(unpacker.end());

@@ -14,7 +14,7 @@ namespace kiln::tuner {
 
 inline constexpr std::uint32_t kMaxSamples = 64;  // of one answer
 // Both sides may be programs of their own: another number is another set of messages.
-inline constexpr std::uint64_t kMeasureProtocol = 1;
+inline constexpr std::uint64_t kMeasureProtocol = 2;
 
 // Comes first, once.
 struct MeasureSetup {
@@ -27,11 +27,13 @@ struct MeasureSetup {
 
 // What is measured on, where that is no processor.
 struct MeasuredDevice {
-  std::string name;          // of the model of device
-  int major = 0, minor = 0;  // of its compute capability
-  std::uint32_t multiprocessors = 0;
-  std::string driver;       // the CUDA version that it serves: "13.0"
-  bool isEmulated = false;  // whose times say nothing
+  std::string name;                   // of the model of device
+  int major = 0, minor = 0;           // of its compute capability, or of Vulkan that it serves
+  std::uint32_t multiprocessors = 0;  // or processors, of a driver that runs there; 0: it does not say
+  std::string api;                    // "cuda", "vulkan"
+  std::string apiVersion;             // that the driver serves: "13.0", "1.3.230"
+  std::string type, driver;           // of Vulkan: "software", "llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)"
+  bool isEmulated = false;            // whose times say nothing
 };
 
 struct MeasureRequest {

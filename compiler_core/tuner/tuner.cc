@@ -137,13 +137,16 @@ class Tuner {
     record_.device = fingerprintOf(found);
     machine_.multiprocessors = std::max(1u, found.multiprocessors);
     const std::vector<std::string> targets = targetNames(request_.plan.target);
-    if (std::ranges::any_of(
-            targets, [&](const std::string& target) { return runsOnGpu(target, found.major, found.minor); }))
+    const bool isVulkanDevice = found.api == "vulkan";
+    if (std::ranges::any_of(targets, [&](const std::string& target) {
+          return isVulkanDevice ? runsOnVulkan(target, found.major, found.minor)
+                                : runsOnGpu(target, found.major, found.minor);
+        }))
       return {};
-    return fail(
-        Code::kUnimplemented,
-        fmt::format("device {}, {}, has compute capability {}.{}: no kernels for {} run there",
-                    device.ordinal, record_.device.name, found.major, found.minor, request_.plan.target));
+    return fail(Code::kUnimplemented,
+                fmt::format("device {}, {}, {} {}.{}: no kernels for {} run there", device.ordinal,
+                            record_.device.name, isVulkanDevice ? "serves Vulkan" : "has compute capability",
+                            found.major, found.minor, request_.plan.target));
   }
 
   Result<MeasuredDevice> askForDevice() const {

@@ -17,7 +17,8 @@ namespace kiln::tuner {
 // The device of a target that has one: `target`'s kernels are measured there, and no others.
 struct TuneDevice {
   std::string program;  // path of kiln-measure
-  std::string driver;   // CUDA driver library: a path, or a name that the system's loader finds
+  std::string
+      driver;  // CUDA driver library or Vulkan loader: a path, or a name that the system's loader finds
   int ordinal = 0;
 };
 
@@ -57,7 +58,8 @@ Result<TuningRecord> tune(const TuneRequest& request);
 
 // This machine, as a record names it, without features: those that count are what a kernel is made for.
 TuningDevice thisMachine();
-// A device likewise: its features are its compute capability and the CUDA version that its driver serves.
+// A device likewise: its features are its compute capability and the CUDA version that its driver serves; of
+// Vulkan the version that it serves, its driver and its type ("software": the processor behind a driver).
 TuningDevice fingerprintOf(const MeasuredDevice& device);
 
 }  // namespace kiln::tuner

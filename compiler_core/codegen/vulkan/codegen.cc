@@ -8,6 +8,11 @@
 
 namespace kiln::codegen {
 
+void restrictToVulkan(schedule::DeviceOptions& options) {
+  options.contraction = options.tf32 = options.tensorCores = false;
+  options.sharedBytes = kVulkanSharedBytes;
+}
+
 Result<SpirvImage> generateSpirv(mlir::ModuleOp module, const VulkanOptions& options) {
   KILN_ASSIGN(const std::vector<MappedKernel> kernels, mappedKernels(module));
   for (const MappedKernel& kernel : kernels)

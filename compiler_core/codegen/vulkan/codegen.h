@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "compiler_core/schedule/passes.h"
 #include "manifest/base/result.h"
 
 namespace mlir {
@@ -25,6 +26,10 @@ inline constexpr char kSpirvVersion[] = "1.6";
 inline constexpr char kVulkanVersion[] = "1.3";
 // What every device of Vulkan 1.3 that programs are for has at least: bytes of shared memory of a block.
 inline constexpr std::uint64_t kVulkanSharedBytes = 32 << 10;
+
+// What kernels for Vulkan may be made of: a product and its sum round apart on every driver, which the
+// numerics allow, nothing is tf32, and there are no tensor cores.
+void restrictToVulkan(schedule::DeviceOptions& options);
 
 struct SpirvKernel {
   std::string name;

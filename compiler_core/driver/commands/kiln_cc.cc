@@ -97,10 +97,12 @@ void addTune(CLI::App& app, TuneArguments& tune, CommandResult& result) {
                    "Threads that share a kernel's tasks, each on a processor of its own")
       ->check(CLI::Range(1u, 1024u))
       ->capture_default_str();
-  CLI::Option* const driver = tuneApp->add_option("--device-driver", tune.deviceDriver,
-                                                  "CUDA driver library, such as libcuda.so.1: measure the "
-                                                  "kernels of a cuda: target on one of its devices "
-                                                  "(default: the kernels of processors are measured)");
+  CLI::Option* const driver =
+      tuneApp->add_option("--device-driver", tune.deviceDriver,
+                          "CUDA driver library or Vulkan loader, such as libcuda.so.1: "
+                          "measure the kernels of a cuda: or vulkan: target on one of "
+                          "its devices "
+                          "(default: the kernels of processors are measured)");
   tuneApp->add_option("--device", tune.device, "Which of the driver's devices, from 0")
       ->check(CLI::Range(0, 1023))
       ->needs(driver);
