@@ -48,6 +48,14 @@ TEST(Target, UnservedTargetsNameWhatIsServed) {
   }
 }
 
+TEST(Target, AFeatureOfVulkanThatIsNotServedIsNamed) {
+  const auto said = [](const char* name) { return parseTarget(name).error().message; };
+  EXPECT_NE(said("vulkan:1.3+f16+int8dot").find("not served: vulkan:1.3 is, without +f16+int8dot"),
+            std::string::npos)
+      << said("vulkan:1.3+f16+int8dot");
+  EXPECT_EQ(said("vulkan:1.2+f16").find("without"), std::string::npos) << said("vulkan:1.2+f16");
+}
+
 TEST(Target, VulkanNamesTheDeviceAndTheHostsLevel) {
   const Target target = parseTarget("vulkan:1.3").value();
   EXPECT_EQ(target.device, "vulkan-1.3");
