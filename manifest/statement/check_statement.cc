@@ -14,6 +14,22 @@ Status checkMeasured(ObjectReader& item) {
   return measured.finish();
 }
 
+// "1", "3" of "1.3" and of "1.3.230"; nothing unless these are numbers as they are written.
+std::optional<std::pair<std::string, std::string>> majorAndMinor(std::string_view version) {
+  std::vector<std::string> parts;
+  for (;;) {
+    const std::size_t dot = version.find('.');
+    const std::string_view part = version.substr(0, dot);
+    const auto number = parseDecimal(part);
+    if (!number || *number > UINT32_MAX) return {};
+    parts.emplace_back(part);
+    if (dot == std::string_view::npos) break;
+    version.remove_prefix(dot + 1);
+  }
+  if (parts.size() < 2 || parts.size() > 3) return {};
+  return std::pair(parts[0], parts[1]);
+}
+
 }  // namespace
 
 Status checkReport(const Json& report) {
@@ -42,6 +58,37 @@ bool saysEmulated(const Json& report) {
   return at != device.end() && *at != Json(false);
 }
 
+CheckedOn checkedOn(const Json& report) {
+  if (saysEmulated(report)) return CheckedOn::kEmulated;
+  const Json& device = report.at("device");
+  const auto gpu = device.find("gpu");
+  if (gpu == device.end()) return CheckedOn::kHardware;
+  if (!gpu->is_object()) return CheckedOn::kSoftware;
+  const auto type = gpu->find("type");
+  if (type == gpu->end()) return CheckedOn::kHardware;
+  for (const char* hardware : {"discrete", "integrated", "virtual"})
+    if (*type == Json(hardware)) return CheckedOn::kHardware;
+  return CheckedOn::kSoftware;
+}
+
+std::string_view checkedOnText(CheckedOn on) {
+  switch (on) {
+    case CheckedOn::kHardware:
+      return "hardware";
+    case CheckedOn::kSoftware:
+      return "software";
+    case CheckedOn::kEmulated:
+      return "emulated";
+  }
+  return "";
+}
+
+std::optional<CheckedOn> parseCheckedOn(std::string_view text) {
+  for (const CheckedOn on : {CheckedOn::kHardware, CheckedOn::kSoftware, CheckedOn::kEmulated})
+    if (checkedOnText(on) == text) return on;
+  return {};
+}
+
 Result<std::optional<CheckedGpu>> checkedGpu(const Json& report) {
   const Json& device = report.at("device");
   const auto at = device.find("gpu");
@@ -49,7 +96,21 @@ Result<std::optional<CheckedGpu>> checkedGpu(const Json& report) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(*at, "report.device.gpu"));
   CheckedGpu gpu;
   KILN_ASSIGN(gpu.name, reader.string("name"));
-  KILN_ASSIGN(gpu.computeCapability, reader.string("computeCapability"));
+  if (!reader.has("api")) {
+    KILN_ASSIGN(const std::string capability, reader.string("computeCapability"));
+    const auto numbers = majorAndMinor(capability);
+    if (numbers) gpu.arch = "sm_" + numbers->first + numbers->second;
+    gpu.version = "compute capability " + capability;
+    return std::optional(std::move(gpu));
+  }
+  KILN_TRY(reader.expect("api", "vulkan"));
+  KILN_ASSIGN(const std::string version, reader.string("apiVersion"));
+  const auto numbers = majorAndMinor(version);
+  if (numbers) gpu.arch = "vulkan" + numbers->first + "." + numbers->second;
+  gpu.version = "Vulkan " + version;
+  KILN_ASSIGN(gpu.type, reader.string("type"));
+  KILN_ASSIGN(gpu.driver, reader.string("driver"));
+  KILN_ASSIGN(gpu.conformance, reader.string("conformance"));
   return std::optional(std::move(gpu));
 }
 

@@ -38,11 +38,25 @@ Status checkReport(const Json& report);
 // Whether a report that checkReport() takes is of a device that says anything but that it is not emulated.
 bool saysEmulated(const Json& report);
 
+// What such a report was made on. kSoftware: the processor, behind a real driver of a device (Mesa's
+// lavapipe): the driver and the program's use of it were tried, a GPU was not. What is of no known type is no
+// hardware.
+enum class CheckedOn { kHardware, kSoftware, kEmulated };
+CheckedOn checkedOn(const Json& report);
+// "hardware", "software", "emulated"; nothing for other texts.
+std::string_view checkedOnText(CheckedOn on);
+std::optional<CheckedOn> parseCheckedOn(std::string_view text);
+
 // The GPU that such a report names.
 struct CheckedGpu {
-  std::string name, computeCapability;  // "9.0"
+  std::string name;
+  std::string version;  // of what it computes with: "compute capability 9.0", "Vulkan 1.3.230"
+  std::string arch;     // as workers advertise it: "sm_90", "vulkan1.3"; "" for a version that is none
+  std::string type;     // of Vulkan: "discrete", "integrated", "virtual", "software", "other"; else ""
+  std::string driver, conformance;  // of Vulkan, else ""
 };
-// Nothing for a report that names none; kInvalidArgument for one that names it without these texts.
+// Nothing for a report that names none; kInvalidArgument for one that names it without the texts of its
+// interface (FORMAT.md, "Check").
 Result<std::optional<CheckedGpu>> checkedGpu(const Json& report);
 
 // What such a report states of its device: whatever texts are there, its GPU's among them.

@@ -79,8 +79,9 @@ Json deviceJson(const TuningDevice& device) {
 Result<TuningDevice> readDevice(ObjectReader reader) {
   TuningDevice device;
   KILN_ASSIGN(device.kind, reader.string("kind"));
-  if (device.kind != "cpu" && device.kind != "cuda" && device.kind != "emulated")
-    return badMember(reader.path("kind"), "must be cpu, cuda or emulated");
+  constexpr const char* kKinds[] = {"cpu", "cuda", "vulkan", "emulated"};
+  if (std::ranges::find(kKinds, device.kind) == std::end(kKinds))
+    return badMember(reader.path("kind"), "must be cpu, cuda, vulkan or emulated");
   KILN_ASSIGN(device.name, reader.string("name"));
   if (device.name.size() > kMaxText) return badMember(reader.path("name"), "longer than 256 bytes");
   KILN_ASSIGN(device.features, reader.strings("features"));

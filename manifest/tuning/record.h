@@ -66,7 +66,7 @@ struct TuningMethod {
 };
 
 struct TuningDevice {
-  std::string kind;                   // "cpu", "cuda", "emulated" (whose times say nothing)
+  std::string kind;                   // "cpu", "cuda", "vulkan", "emulated" (whose times say nothing)
   std::string name;                   // of the model of device
   std::vector<std::string> features;  // sorted
   std::uint32_t cores = 0;

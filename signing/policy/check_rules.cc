@@ -14,16 +14,51 @@ std::string textOf(const Json& json, const char* name) {
   return json.value(name, std::string());
 }
 
-// `refused`: how many emulated checks are not among `checks`.
-RuleResult checked(bool required, std::span<const CheckStatement> checks, std::size_t refused) {
+// Checks that a policy does not count.
+struct Refused {
+  std::size_t hardware = 0, software = 0, emulated = 0;
+
+  // "a software device", "an emulated device"; the one that comes nearest to hardware.
+  const char* best() const {
+    if (hardware > 0) return "hardware";
+    return software > 0 ? "a software device" : "an emulated device";
+  }
+  bool none() const { return hardware + software + emulated == 0; }
+  std::string text() const {
+    std::string text;
+    const auto add = [&](std::size_t count, const char* before, const char* after) {
+      if (count == 0) return;
+      text += fmt::format("{}{} {}check{}{}", text.empty() ? "" : ", ", count, before, count == 1 ? "" : "s",
+                          after);
+    };
+    add(emulated, "emulated ", "");
+    add(software, "", " on software devices");
+    add(hardware, "", " on hardware");
+    return text;
+  }
+};
+
+const char* saidOf(CheckedOn on) {
+  switch (on) {
+    case CheckedOn::kHardware:
+      return "";
+    case CheckedOn::kSoftware:
+      return ", on a software device: a policy may refuse it";
+    case CheckedOn::kEmulated:
+      return ", on an emulated device: a policy may refuse it";
+  }
+  return "";
+}
+
+RuleResult checked(bool required, std::span<const CheckStatement> checks, const Refused& refused) {
   constexpr char kRule[] = "requireCheck";
   if (checks.empty())
     return {!required, kRule,
             std::string(required ? "" : "not required; ") + "the artifact is unchecked" +
-                (refused == 0 ? "" : ", but for what an emulated device said")};
+                (refused.none() ? "" : std::string(", but for what ") + refused.best() + " said")};
   const CheckStatement& last = *std::ranges::max_element(checks, {}, &CheckStatement::finishedOn);
   const std::string by = "check by " + printable(last.worker) + " at " + rfc3339(last.finishedOn) +
-                         (saysEmulated(last.report) ? ", on an emulated device: a policy may refuse it" : "");
+                         saidOf(checkedOn(last.report));
   if (last.passed()) return {true, kRule, "satisfied by " + by};
   return {!required, kRule, (required ? "" : "not required; ") + by + " failed: " + last.failures()};
 }
@@ -69,18 +104,24 @@ RuleResult holds(const WantedCheck& wanted, const CheckStatement* last) {
 
 void addCheckRules(const Policy& policy, std::span<const CheckStatement> checks,
                    std::vector<RuleResult>& out) {
-  std::vector<CheckStatement> real;
-  std::size_t refused = 0;
-  if (policy.refuseEmulated) {
-    std::ranges::copy_if(checks, std::back_inserter(real),
-                         [](auto& check) { return !saysEmulated(check.report); });
-    refused = checks.size() - real.size();
-    out.push_back({true, "refuseEmulated",
-                   refused == 0
-                       ? "satisfied: no check was emulated"
-                       : fmt::format("{} emulated check{} not counted", refused, refused == 1 ? "" : "s")});
-    checks = real;
+  std::vector<CheckStatement> counted;
+  Refused refused;
+  for (const CheckStatement& check : checks) {
+    const CheckedOn on = checkedOn(check.report);
+    if (policy.counts(on)) {
+      counted.push_back(check);
+      continue;
+    }
+    ++(on == CheckedOn::kHardware   ? refused.hardware
+       : on == CheckedOn::kSoftware ? refused.software
+                                    : refused.emulated);
   }
+  checks = counted;
+  const char* const none =
+      policy.checkDevices.empty() ? "satisfied: no check was emulated" : "satisfied: every check counts";
+  if (policy.refuseEmulated || !policy.checkDevices.empty())
+    out.push_back({true, policy.checkDevices.empty() ? "refuseEmulated" : "checkDevices",
+                   refused.none() ? none : refused.text() + " not counted"});
   out.push_back(checked(policy.requireCheck, checks, refused));
   const CheckStatement* last =
       checks.empty() ? nullptr : &*std::ranges::max_element(checks, {}, &CheckStatement::finishedOn);

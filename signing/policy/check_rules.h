@@ -7,7 +7,8 @@
 
 namespace kiln::signing {
 
-// requireCheck, checks, refuseEmulated. The latest check decides; without requireCheck it is only told.
+// requireCheck, checks, refuseEmulated, checkDevices. The latest check decides; without requireCheck it is
+// only told.
 void addCheckRules(const Policy& policy, std::span<const CheckStatement> checks,
                    std::vector<RuleResult>& out);
 

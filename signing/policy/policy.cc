@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+
 #include "manifest/json/reader.h"
 #include "manifest/statement/vsa.h"
 #include "signing/keys/files.h"
@@ -98,12 +100,29 @@ Status readArtifactRules(ObjectReader& reader, Policy& policy) {
   return {};
 }
 
+Status readCheckDevices(ObjectReader& reader, Policy& policy) {
+  KILN_ASSIGN(const auto names, readOptionalList(reader, "checkDevices"));
+  for (const std::string& name : names) {
+    const auto on = parseCheckedOn(name);
+    if (!on)
+      return badMember(reader.path("checkDevices"), "must hold \"hardware\", \"software\" or \"emulated\"");
+    if (*on == CheckedOn::kEmulated && policy.refuseEmulated)
+      return badMember(reader.path("checkDevices"), "names emulated devices, which refuseEmulated refuses");
+    policy.checkDevices.push_back(*on);
+  }
+  std::ranges::sort(policy.checkDevices);
+  if (std::ranges::adjacent_find(policy.checkDevices) != policy.checkDevices.end())
+    return badMember(reader.path("checkDevices"), "names one twice");
+  return {};
+}
+
 Status readEvidenceRules(ObjectReader& reader, Policy& policy) {
   KILN_ASSIGN(policy.requireCheck, readFlag(reader, "requireCheck"));
   KILN_ASSIGN(policy.checks, readObjects<WantedCheck>(reader, "checks", readCheck));
   if (!policy.checks.empty() && !policy.requireCheck)
     return badMember(reader.path("checks"), "says what a check must hold, so requireCheck must be true");
   KILN_ASSIGN(policy.refuseEmulated, readFlag(reader, "refuseEmulated"));
+  KILN_TRY(readCheckDevices(reader, policy));
   KILN_ASSIGN(policy.statements, readObjects<WantedStatement>(reader, "statements", readStatement));
   KILN_ASSIGN(policy.requireLog, readFlag(reader, "requireLog"));
   if (reader.has("minWitnesses")) {
@@ -142,6 +161,11 @@ std::optional<std::vector<std::uint32_t>> parseVersion(std::string_view text) {
   return std::nullopt;
 }
 
+bool Policy::counts(CheckedOn on) const {
+  if (!checkDevices.empty()) return std::ranges::find(checkDevices, on) != checkDevices.end();
+  return !refuseEmulated || on == CheckedOn::kHardware;
+}
+
 Json Policy::toJson() const {
   Json json{{"apiVersion", "kiln/v1"},
             {"kind", "Policy"},
@@ -160,6 +184,7 @@ Json Policy::toJson() const {
   if (!partitionTargets.empty()) json["partitionTargets"] = partitionTargets;
   for (const WantedCheck& check : checks) json["checks"].push_back(checkJson(check));
   if (refuseEmulated) json["refuseEmulated"] = true;
+  for (const CheckedOn on : checkDevices) json["checkDevices"].push_back(checkedOnText(on));
   for (const WantedStatement& one : statements) {
     Json wanted{{"predicateType", one.predicateType}, {"authors", one.authors}};
     if (!one.policies.empty()) wanted["policies"] = one.policies;

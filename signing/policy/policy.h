@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "manifest/json/json.h"
+#include "manifest/statement/check_statement.h"
 
 namespace kiln::signing {
 
@@ -43,13 +44,19 @@ struct Policy {
   std::optional<int> maxFallbackPermille = {};     // of the graph's nodes
   std::vector<std::string> partitionTargets = {};  // accepted targets of partitions
   std::vector<WantedCheck> checks = {};            // requireCheck goes with it
-  bool refuseEmulated = false;                     // checks on devices that say they are emulated
+  bool refuseEmulated =
+      false;  // checks on anything but hardware do not count, but for what checkDevices names
+  // On what checks count, instead of what refuseEmulated says; sorted, each once.
+  std::vector<CheckedOn> checkDevices = {};
   std::vector<WantedStatement> statements = {};
   bool requireLog = false;                               // statements count only with a trusted log's entry
   int minWitnesses = 0;                                  // that cosigned it
   std::optional<std::int64_t> maxAgeSeconds = {};        // since the compile ended
   std::optional<std::int64_t> maxRecallAgeSeconds = {};  // since the newest recalls.json that is known
   int minOwnSandbox = 1;  // of the workers that agreed, those in Kiln's sandbox and not in a cluster's
+
+  // Whether a check on this counts.
+  bool counts(CheckedOn on) const;
 
   Json toJson() const;
   // kInvalidArgument naming the member; unknown members and empty lists are refused.

@@ -306,6 +306,13 @@ TEST(Golden, PolicyWithEveryMember) {
   EXPECT_EQ(signing::Policy::load(at("policy-full.json"))->toJson(), policy.toJson());
 }
 
+TEST(Golden, PolicyThatNamesDevices) {
+  signing::Policy policy{"devices", false, {"*"}, 1, 1, {"*"}, {"*"}, true};
+  policy.checkDevices = {CheckedOn::kHardware, CheckedOn::kSoftware, CheckedOn::kEmulated};
+  expectGolden(at("policy-devices.json"), toCanonicalJson(policy.toJson()).value());
+  EXPECT_EQ(signing::Policy::load(at("policy-devices.json"))->toJson(), policy.toJson());
+}
+
 TEST(Golden, VerificationSummary) {
   keepsItsForm("vsa.json", VerificationSummary{.verifierId = "urn:kiln:builder:test",
                                                .verifierVersion = "0.1.0",

@@ -166,5 +166,47 @@ TEST(Policy, EmulatedChecksAreRefusedWhereThePolicySaysSo) {
   EXPECT_TRUE(ruled(policy, {false, &facts, checks}, "requireCheck").ok);
 }
 
+// A check on Mesa's lavapipe: a real driver, on the processor.
+CheckStatement softwareCheck() {
+  CheckStatement out = check(true, TimePoint{});
+  out.report["device"]["gpu"] = {{"name", "llvmpipe"}, {"api", "vulkan"}, {"type", "software"}};
+  return out;
+}
+
+TEST(Policy, WhatASoftwareDeviceSaidCountsWhereThePolicyNamesIt) {
+  Policy policy = anyPolicy();
+  policy.requireCheck = true;
+  const Provenance facts = provenance();
+  const std::vector<CheckStatement> checks{softwareCheck()};
+  const auto verdict = [&](const char* rule) { return ruled(policy, {false, &facts, checks}, rule); };
+  EXPECT_TRUE(verdict("requireCheck").ok);
+  EXPECT_NE(verdict("requireCheck").detail.find("on a software device"), std::string::npos)
+      << "whoever counts it is told";
+  policy.refuseEmulated = true;
+  EXPECT_FALSE(verdict("requireCheck").ok) << "hardware is demanded, and this is none";
+  EXPECT_EQ(verdict("requireCheck").detail, "the artifact is unchecked, but for what a software device said");
+  EXPECT_EQ(verdict("refuseEmulated").detail, "1 check on software devices not counted");
+  policy.checkDevices = {CheckedOn::kHardware, CheckedOn::kSoftware};
+  EXPECT_TRUE(verdict("requireCheck").ok);
+  EXPECT_EQ(verdict("checkDevices").detail, "satisfied: every check counts");
+  policy.checkDevices = {CheckedOn::kHardware};
+  EXPECT_FALSE(verdict("requireCheck").ok);
+  policy.refuseEmulated = false;
+  EXPECT_FALSE(verdict("requireCheck").ok) << "the list alone demands it too";
+}
+
+TEST(Policy, ChecksThatDoNotCountAreToldByWhatTheyRanOn) {
+  Policy policy = anyPolicy();
+  policy.requireCheck = true;
+  policy.checkDevices = {CheckedOn::kSoftware};
+  const Provenance facts = provenance();
+  std::vector<CheckStatement> checks{check(true, TimePoint{}), check(true, TimePoint{})};
+  checks[1].report["device"]["emulated"] = true;
+  EXPECT_EQ(ruled(policy, {false, &facts, checks}, "checkDevices").detail,
+            "1 emulated check, 1 check on hardware not counted");
+  EXPECT_EQ(ruled(policy, {false, &facts, checks}, "requireCheck").detail,
+            "the artifact is unchecked, but for what hardware said");
+}
+
 }  // namespace
 }  // namespace kiln::signing

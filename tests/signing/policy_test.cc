@@ -130,6 +130,7 @@ TEST(Policy, RulesThatAreNotAskedForAreLeftOut) {
       {"partitionTargets", [](Policy& policy) { policy.partitionTargets = {"*"}; }},
       {"checks", [](Policy& policy) { policy.checks = {{"golden"}}; }},
       {"refuseEmulated", [](Policy& policy) { policy.refuseEmulated = true; }},
+      {"checkDevices", [](Policy& policy) { policy.checkDevices = {CheckedOn::kHardware}; }},
       {"statements", [](Policy& policy) { policy.statements = {{"urn:sbom", {"*"}}}; }},
       {"requireLog", [](Policy& policy) { policy.requireLog = true; }},
       {"maxAgeSeconds", [](Policy& policy) { policy.maxAgeSeconds = 1; }},
@@ -524,6 +525,7 @@ TEST(Policy, EveryMemberRoundTrips) {
   policy.partitionTargets = {"cuda:sm_90a"};
   policy.checks = {{"golden", "g", 0.001, 0.25, {}}, {"metric", "top1", {}, {}, 0.75}};
   policy.refuseEmulated = true;
+  policy.checkDevices = {CheckedOn::kHardware, CheckedOn::kSoftware};
   policy.statements = {{"urn:sbom", {"urn:legal"}}};
   policy.requireLog = true;
   policy.minWitnesses = 2;
@@ -539,6 +541,10 @@ TEST(Policy, EveryMemberRoundTrips) {
                              {"checks", {{{"kind", ""}}}},
                              {"checks", {{{"kind", "golden"}, {"maxAbsolute", 1}}}},
                              {"statements", {{{"predicateType", "p"}, {"authors", Json::array()}}}},
+                             {"checkDevices", Json::array()},
+                             {"checkDevices", {"gpu"}},
+                             {"checkDevices", {"hardware", "hardware"}},
+                             {"checkDevices", {"emulated"}},  // which refuseEmulated refuses
                              {"minWitnesses", 17},
                              {"maxAgeSeconds", 0},
                              {"maxRecallAgeSeconds", -1}}) {

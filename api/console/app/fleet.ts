@@ -2,7 +2,10 @@
 import { bytesText, command, el, link, short, table } from "./dom";
 import { at, Shown, View } from "./view";
 
-interface Device { id?: string; kind?: string; name?: string; arch?: string; memoryBytes?: string; driver?: string; emulated?: boolean; healthy?: boolean; reason?: string }
+interface Device {
+  id?: string; kind?: string; name?: string; arch?: string; memoryBytes?: string; driver?: string; emulated?: boolean; healthy?: boolean; reason?: string;
+  api?: string; apiVersion?: string; type?: string; conformance?: string;
+}
 interface Worker {
   description?: { name?: string; operator?: string; targets?: string[]; slots?: number; hostLevel?: string; devices?: Device[] };
   lastContact?: string; running?: string[]; lost?: boolean; draining?: boolean; heldBackUntil?: string;
@@ -16,6 +19,13 @@ function stateOf(worker: Worker): string {
   return worker.heldBackUntil ? `held back until ${worker.heldBackUntil}` : "at work";
 }
 
+// As kiln workers has it.
+function driverOf(device: Device): string {
+  if (!device.driver) return "";
+  if (device.api !== "vulkan") return `CUDA ${device.driver}`;
+  return `Vulkan ${device.apiVersion ?? ""} (${device.driver}, conformance ${device.conformance ?? ""})`;
+}
+
 export const workers: View = async (session): Promise<Shown> => {
   const { workers: list = [] } = await session.farm.call<{ workers?: Worker[] }>(["workers"]);
   return { title: "Workers and devices", content: [
@@ -24,8 +34,8 @@ export const workers: View = async (session): Promise<Shown> => {
       String((one.running ?? []).length), String(one.description?.slots ?? 0), (one.description?.targets ?? []).join(", "), one.lastContact ?? "",
     ])),
     table("Devices", ["Worker", "Device", "Name", "Runs", "Memory", "Driver", "Health"], list.flatMap((one) => (one.description?.devices ?? []).map((device) => [
-      one.description?.name ?? "", `${device.kind ?? ""} ${device.id ?? ""}${device.emulated ? ", emulated" : ""}`, device.name ?? "", device.arch ?? "",
-      device.memoryBytes ? bytesText(device.memoryBytes) : "", device.driver ?? "", device.healthy ? "healthy" : `not healthy: ${device.reason ?? ""}`,
+      one.description?.name ?? "", `${device.kind ?? ""} ${device.id ?? ""}${device.emulated ? ", emulated" : device.type ? `, ${device.type}` : ""}`, device.name ?? "", device.arch ?? "",
+      device.memoryBytes ? bytesText(device.memoryBytes) : "", driverOf(device), device.healthy ? "healthy" : `not healthy: ${device.reason ?? ""}`,
     ]))),
     command("kiln", "workers"), command("kiln", "top"),
   ] };

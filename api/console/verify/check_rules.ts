@@ -1,8 +1,8 @@
 // The rules about checks on devices. As signing/policy/check_rules.h.
 import { printable } from "./bytes";
 import { formatTime } from "./clock";
-import { Policy, WantedCheck } from "./policy";
-import { CheckItem, CheckStatement } from "./statement";
+import { counts, Policy, WantedCheck } from "./policy";
+import { CheckedOn, CheckItem, CheckStatement } from "./statement";
 
 export interface RuleResult {
   readonly ok: boolean;
@@ -26,15 +26,34 @@ function failuresOf(check: CheckStatement): string {
   return text;
 }
 
-// `refused`: how many emulated checks are not counted.
-function checked(required: boolean, last: CheckStatement | null, refused: number): RuleResult {
+// Checks that a policy does not count.
+type Refused = Readonly<Record<CheckedOn, number>>;
+
+// What comes nearest to hardware; "" where every check counts.
+function bestOf(refused: Refused): string {
+  if (refused.hardware > 0) return "hardware";
+  if (refused.software > 0) return "a software device";
+  return refused.emulated > 0 ? "an emulated device" : "";
+}
+
+function refusedText(refused: Refused): string {
+  const part = (count: number, before: string, after: string): string[] =>
+    count === 0 ? [] : [`${count} ${before}check${count === 1 ? "" : "s"}${after}`];
+  return [...part(refused.emulated, "emulated ", ""), ...part(refused.software, "", " on software devices"),
+    ...part(refused.hardware, "", " on hardware")].join(", ");
+}
+
+const saidOf: Readonly<Record<CheckedOn, string>> = {
+  hardware: "", software: ", on a software device: a policy may refuse it", emulated: ", on an emulated device: a policy may refuse it",
+};
+
+function checked(required: boolean, last: CheckStatement | null, refused: Refused): RuleResult {
   const rule = "requireCheck";
   if (!last) {
     return { ok: !required, rule, detail: `${required ? "" : "not required; "}the artifact is unchecked` +
-      (refused === 0 ? "" : ", but for what an emulated device said") };
+      (bestOf(refused) === "" ? "" : `, but for what ${bestOf(refused)} said`) };
   }
-  const by = `check by ${printable(last.worker)} at ${formatTime(last.finishedOn)}` +
-    (last.emulated ? ", on an emulated device: a policy may refuse it" : "");
+  const by = `check by ${printable(last.worker)} at ${formatTime(last.finishedOn)}${saidOf[last.on]}`;
   if (last.passed) return { ok: true, rule, detail: `satisfied by ${by}` };
   return { ok: !required, rule, detail: `${required ? "" : "not required; "}${by} failed: ${failuresOf(last)}` };
 }
@@ -71,11 +90,14 @@ function holds(wanted: WantedCheck, last: CheckStatement | null): RuleResult {
 
 export function addCheckRules(policy: Policy, all: readonly CheckStatement[]): RuleResult[] {
   const out: RuleResult[] = [];
-  const checks = policy.refuseEmulated ? all.filter((one) => !one.emulated) : all;
-  const refused = all.length - checks.length;
-  if (policy.refuseEmulated) {
-    out.push({ ok: true, rule: "refuseEmulated", detail: refused === 0 ? "satisfied: no check was emulated"
-      : `${refused} emulated check${refused === 1 ? "" : "s"} not counted` });
+  const checks = all.filter((one) => counts(policy, one.on));
+  const refused = { hardware: 0, software: 0, emulated: 0 };
+  for (const one of all) if (!counts(policy, one.on)) refused[one.on] += 1;
+  const isNamed = policy.checkDevices.length > 0;
+  if (policy.refuseEmulated || isNamed) {
+    const none = isNamed ? "satisfied: every check counts" : "satisfied: no check was emulated";
+    out.push({ ok: true, rule: isNamed ? "checkDevices" : "refuseEmulated",
+      detail: bestOf(refused) === "" ? none : `${refusedText(refused)} not counted` });
   }
   const last = latestOf(checks);
   out.push(checked(policy.requireCheck, last, refused));

@@ -3,7 +3,7 @@ import { parseDigest } from "./digest";
 import { badMember } from "./error";
 import { Json, parseStrictJson } from "./json";
 import { ObjectReader, parseDecimal } from "./reader";
-import { vsaType } from "./statement";
+import { CheckedOn, checkedOns, vsaType } from "./statement";
 
 export interface WantedCheck {
   readonly kind: string;
@@ -33,6 +33,7 @@ export interface Policy {
   readonly requireCheck: boolean;
   readonly checks: readonly WantedCheck[];
   readonly refuseEmulated: boolean;
+  readonly checkDevices: readonly CheckedOn[]; // in the order of checkedOns; empty: as refuseEmulated says
   readonly statements: readonly WantedStatement[];
   readonly requireLog: boolean;
   readonly minWitnesses: number;
@@ -46,7 +47,7 @@ const mostSeconds = 100 * 366 * 86400;
 export const defaultPolicy: Policy = {
   name: "default", allowDevelopment: false, builderIds: ["*"], minBuilders: 1, minOperators: 1, minOwnSandbox: 1,
   targets: ["*"], toolchains: ["*"], signers: [], minToolchainVersion: "", maxFallbackPermille: null,
-  partitionTargets: [], requireCheck: false, checks: [], refuseEmulated: false, statements: [], requireLog: false,
+  partitionTargets: [], requireCheck: false, checks: [], refuseEmulated: false, checkDevices: [], statements: [], requireLog: false,
   minWitnesses: 0, maxAgeSeconds: null, maxRecallAgeSeconds: null,
 };
 
@@ -91,6 +92,25 @@ function readStatement(json: Json, place: string): WantedStatement {
   return { predicateType, authors, policies };
 }
 
+function readCheckDevices(reader: ObjectReader, refuseEmulated: boolean): CheckedOn[] {
+  const place = reader.path("checkDevices");
+  const out: CheckedOn[] = [];
+  for (const name of readOptionalList(reader, "checkDevices")) {
+    const on = checkedOns.find((one) => one === name);
+    if (!on) throw badMember(place, 'must hold "hardware", "software" or "emulated"');
+    if (on === "emulated" && refuseEmulated) throw badMember(place, "names emulated devices, which refuseEmulated refuses");
+    out.push(on);
+  }
+  if (new Set(out).size !== out.length) throw badMember(place, "names one twice");
+  return checkedOns.filter((one) => out.includes(one));
+}
+
+// Whether a check on this counts.
+export function counts(policy: Policy, on: CheckedOn): boolean {
+  if (policy.checkDevices.length > 0) return policy.checkDevices.includes(on);
+  return !policy.refuseEmulated || on === "hardware";
+}
+
 // A version "1.22.3" as numbers; null if it is no list of 1 to 4 numbers.
 export function parseVersion(text: string): number[] | null {
   const parts = text.split(".").map(parseDecimal);
@@ -129,6 +149,7 @@ export function parsePolicy(bytes: Uint8Array): Policy {
   const checks = readObjects(reader, "checks", readCheck);
   if (checks.length > 0 && !requireCheck) throw badMember(reader.path("checks"), "says what a check must hold, so requireCheck must be true");
   const refuseEmulated = readFlag(reader, "refuseEmulated");
+  const checkDevices = readCheckDevices(reader, refuseEmulated);
   const statements = readObjects(reader, "statements", readStatement);
   const requireLog = readFlag(reader, "requireLog");
   const minWitnesses = reader.has("minWitnesses") ? reader.integer("minWitnesses", 0, 16) : 0;
@@ -138,7 +159,7 @@ export function parsePolicy(bytes: Uint8Array): Policy {
   reader.finish();
   return {
     name, allowDevelopment, builderIds, minBuilders, minOperators, minOwnSandbox, targets, toolchains, signers,
-    minToolchainVersion, maxFallbackPermille, partitionTargets, requireCheck, checks, refuseEmulated, statements,
+    minToolchainVersion, maxFallbackPermille, partitionTargets, requireCheck, checks, refuseEmulated, checkDevices, statements,
     requireLog, minWitnesses, maxAgeSeconds, maxRecallAgeSeconds,
   };
 }

@@ -49,10 +49,24 @@ export interface StatedRun {
   readonly finishedOn: number;
 }
 
+// What a check was made on. "software": the processor, behind a real driver of a device.
+export const checkedOns = ["hardware", "software", "emulated"] as const;
+export type CheckedOn = (typeof checkedOns)[number];
+
+function checkedOn(device: JsonObject): CheckedOn {
+  if (device.has("emulated") && device.get("emulated") !== false) return "emulated";
+  if (!device.has("gpu")) return "hardware";
+  const gpu = device.get("gpu");
+  if (!(gpu instanceof Map)) return "software";
+  if (!gpu.has("type")) return "hardware";
+  const type = gpu.get("type");
+  return type === "discrete" || type === "integrated" || type === "virtual" ? "hardware" : "software";
+}
+
 export interface CheckStatement extends StatedRun {
   readonly passed: boolean;
   readonly items: readonly CheckItem[];
-  readonly emulated: boolean;
+  readonly on: CheckedOn;
   readonly devices: readonly string[]; // whatever the report says of its device
 }
 export interface CheckItem {
@@ -106,7 +120,7 @@ export function readCheck(predicate: Json): CheckStatement {
   const gpu = device.get("gpu");
   return {
     builderId, worker, operator, finishedOn, passed, items,
-    emulated: device.has("emulated") && device.get("emulated") !== false,
+    on: checkedOn(device),
     devices: [...stringsIn(device), ...(gpu instanceof Map ? stringsIn(gpu) : [])],
   };
 }

@@ -270,12 +270,14 @@ test("evaluates every rule of a policy alike", async () => {
   ];
   const trusting = root({ logs: [log], witnesses: [witness] });
   const made = bundles(said, key, log);
+  const devices = [["hardware"], ["software"], ["emulated"], ["software", "hardware"], [], ["gpu"], ["hardware", "hardware"]]
+    .flatMap((checkDevices) => [{ requireCheck: true, checkDevices }, { requireCheck: true, refuseEmulated: true, checkDevices }]);
   const rules = [
     {}, { builderIds: ["urn:other"] }, { minBuilders: 3 }, { minBuilders: 4 }, { minBuilders: 3, minOperators: 3 }, { minBuilders: 16, minOperators: 9 },
     { minBuilders: 2, minOwnSandbox: 2 }, { targets: ["cuda:sm_90a"] }, { toolchains: [plain.manifest.spec.toolchain.digest] },
     { toolchains: [`sha256:${"00".repeat(32)}`] }, { signers: [key.id] }, { signers: ["x"] }, { minToolchainVersion: "0.1.0" },
     { minToolchainVersion: "0.1" }, { minToolchainVersion: "0.1.0.1" }, { minToolchainVersion: "1" }, { maxFallbackPermille: 0 }, { partitionTargets: ["cpu:x86-64-v3"] },
-    { requireCheck: true }, { requireCheck: true, refuseEmulated: true }, { requireCheck: true, checks: [{ kind: "fixture" }] },
+    { requireCheck: true }, { requireCheck: true, refuseEmulated: true }, ...devices, { requireCheck: true, checks: [{ kind: "fixture" }] },
     { requireCheck: true, checks: [{ kind: "fixture", name: "default", maxAbsolute: "0.001" }] },
     { requireCheck: true, checks: [{ kind: "fixture", maxAbsolute: "0.00001" }] }, { requireCheck: true, checks: [{ kind: "golden" }] },
     { requireCheck: true, checks: [{ kind: "fixture", maxRelative: "1" }] }, { checks: [{ kind: "fixture" }] },
@@ -286,6 +288,12 @@ test("evaluates every rule of a policy alike", async () => {
     { maxAgeSeconds: 3600 }, { maxAgeSeconds: 1 }, { maxRecallAgeSeconds: 60 }, { minBuilders: 0 }, { more: 1 }, { targets: [] },
   ];
   for (const more of rules) await agree(JSON.stringify(more), place({ bundles: made, root: trusting, policy: policy(more) }));
+  for (const gpu of [{ name: "d", type: "software" }, { name: "d", type: "discrete" }, { name: "d" }, { type: 7 }, { type: "other" }]) {
+    const on = bundles([provenance(plain, { builder, now }), check(plain, { builder, now, gpu })], key, log);
+    for (const more of [{ requireCheck: true, refuseEmulated: true }, ...devices]) {
+      await agree(`${JSON.stringify(gpu)} ${JSON.stringify(more)}`, place({ bundles: on, root: trusting, policy: policy(more) }));
+    }
+  }
 });
 
 test("holds provenances and Manifests to the same rules", async () => {

@@ -38,6 +38,46 @@ TEST(CheckStatement, GoesThroughJsonUnchanged) {
   EXPECT_EQ(check->failures(), "limit load time (2 s, at most 1 s wanted)");
 }
 
+TEST(CheckStatement, SaysWhatItWasMadeOn) {
+  const auto on = [](const Json& device) { return checkedOn({{"device", device}}); };
+  const auto typed = [&](const Json& type) { return on({{"gpu", {{"name", "d"}, {"type", type}}}}); };
+  EXPECT_EQ(on(Json::object()), CheckedOn::kHardware) << "the processor itself";
+  EXPECT_EQ(on({{"gpu", {{"name", "d"}}}}), CheckedOn::kHardware) << "of CUDA";
+  for (const char* type : {"discrete", "integrated", "virtual"}) EXPECT_EQ(typed(type), CheckedOn::kHardware);
+  for (const Json& type : {Json("software"), Json("other"), Json("Discrete"), Json(""), Json(1), Json()})
+    EXPECT_EQ(typed(type), CheckedOn::kSoftware) << type << ": nothing but what is named passes for hardware";
+  EXPECT_EQ(on({{"gpu", "d"}}), CheckedOn::kSoftware);
+  EXPECT_EQ(on({{"gpu", {{"type", "discrete"}}}, {"emulated", true}}), CheckedOn::kEmulated);
+  for (const CheckedOn each : {CheckedOn::kHardware, CheckedOn::kSoftware, CheckedOn::kEmulated})
+    EXPECT_EQ(parseCheckedOn(checkedOnText(each)), each);
+  EXPECT_FALSE(parseCheckedOn("gpu"));
+}
+
+TEST(CheckStatement, AGpuIsNamedByTheTextsOfItsInterface) {
+  const auto named = [](const Json& gpu) { return checkedGpu({{"device", {{"gpu", gpu}}}}); };
+  EXPECT_EQ((*named({{"name", "d"}, {"computeCapability", "9.0"}}))->arch, "sm_90");
+  EXPECT_EQ((*named({{"name", "d"}, {"computeCapability", "10.3"}}))->arch, "sm_103");
+  for (const char* none : {"90", "9.", ".0", "9.0.0.0", "9.00", "9.-1", "09.0", "", "sm.90"})
+    EXPECT_EQ((*named({{"name", "d"}, {"computeCapability", none}}))->arch, "") << none;
+  EXPECT_FALSE(named({{"name", "d"}}));
+  Json vulkan{{"name", "d"},        {"api", "vulkan"},      {"apiVersion", "1.3.230"},
+              {"type", "software"}, {"driver", "llvmpipe"}, {"conformance", "1.3.1.1"}};
+  const auto gpu = named(vulkan);
+  ASSERT_TRUE(gpu && *gpu);
+  EXPECT_EQ((*gpu)->arch, "vulkan1.3");
+  EXPECT_EQ((*gpu)->type, "software");
+  EXPECT_EQ((*gpu)->version, "Vulkan 1.3.230");
+  for (const char* member : {"apiVersion", "type", "driver", "conformance"}) {
+    Json without = vulkan;
+    without.erase(member);
+    const auto refused = named(without);
+    ASSERT_FALSE(refused) << member;
+    EXPECT_NE(refused.error().message.find(member), std::string::npos) << refused.error().message;
+  }
+  vulkan["api"] = "metal";
+  EXPECT_FALSE(named(vulkan));
+}
+
 TEST(CheckStatement, RefusesAReportThatContradictsItself) {
   CheckStatement check = sample();
   check.report["passed"] = true;

@@ -80,12 +80,12 @@ export function provenance(artifact, { builder, now, workers = [["w1", "acme"], 
 
 const some = { digest: `sha256:${"12".repeat(32)}`, size: "5" };
 
-export function check(artifact, { builder, now, passed = true, emulated = false, worker = "w1", name = "cpu", measured = { maxAbsolute: "0.0001" } }) {
+export function check(artifact, { builder, now, passed = true, emulated = false, gpu = null, worker = "w1", name = "cpu", measured = { maxAbsolute: "0.0001" } }) {
   return statement(artifact, "urn:kiln:predicate:check:v1", {
     checker: { id: builder, worker, operator: "acme" }, invocationId: "job-1", action: some, plan: some, receipt: some,
     startedOn: time(now - 20), finishedOn: time(now - 10),
     report: { passed, items: [{ kind: "fixture", name: "default", detail: "compared", passed, measured }],
-      measured: {}, device: { name, ...(emulated ? { emulated: true } : {}) } },
+      measured: {}, device: { name, ...(emulated ? { emulated: true } : {}), ...(gpu ? { gpu } : {}) } },
   });
 }
 
