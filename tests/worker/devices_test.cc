@@ -159,11 +159,16 @@ TEST(DriverSettings, AreWhatSetsADriverUp) {
   EXPECT_TRUE(has("CUDA_VISIBLE_DEVICES", "0,1"));
   EXPECT_TRUE(has("KILN_EMULATED_ARCH", "sm_80"));
   EXPECT_FALSE(has("KILN_TEST_SECRET", "secret"));
+  setenv("VK_DRIVER_FILES", "/usr/share/vulkan/icd.d/lvp_icd.x86_64.json", 1);
+  const auto vulkan = driverSettings();
+  unsetenv("VK_DRIVER_FILES");
+  EXPECT_TRUE(std::ranges::any_of(vulkan, [](const auto& one) { return one.first == "VK_DRIVER_FILES"; }));
 }
 
 Json gpuJson() {
   return {{"library", "/lib/x.so"}, {"ordinal", 0},       {"uuid", "GPU-1"},  {"name", "A"},
           {"arch", "sm_90"},        {"memoryBytes", "1"}, {"driver", "13.0"}, {"emulated", false},
+          {"api", "cuda"},          {"apiVersion", ""},   {"type", ""},       {"conformance", ""},
           {"runs", {"cuda:sm_90a"}}};
 }
 

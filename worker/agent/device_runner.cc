@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <span>
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/printable.h"
@@ -30,6 +31,10 @@ std::string showLibrary(const std::string& library, executor::HostAddition& addi
   return inside;
 }
 
+void bindParts(std::span<const char* const> parts, executor::HostAddition& addition) {
+  for (sandbox::Bind& bind : executor::hostBinds(parts)) addition.binds.push_back(std::move(bind));
+}
+
 void addGpu(const devices::HeldGpu& gpu, executor::HostAddition& addition) {
   const std::string library = showLibrary(gpu.library, addition);
   for (const std::string& argument :
@@ -43,9 +48,21 @@ void addGpu(const devices::HeldGpu& gpu, executor::HostAddition& addition) {
   }
   // The driver finds its own parts beside it, and keeps no cache: nothing outside the output can be written.
   addition.environment.emplace_back("CUDA_CACHE_DISABLE", "1");
+  addition.environment.emplace_back("MESA_SHADER_CACHE_DISABLE", "true");
+  bindParts(executor::kLoaderParts, addition);
+  if (!gpu.software) bindParts(executor::kRenderParts, addition);
   if (library.starts_with('/'))
     addition.environment.emplace_back("LD_LIBRARY_PATH",
                                       std::filesystem::path(library).parent_path().string());
+}
+
+// It sees the host's libraries, as kiln-check does.
+void addMeasurer(const std::string& program, executor::HostAddition& addition) {
+  const std::string inside = "/driver/" + std::filesystem::path(program).filename().string();
+  addition.binds.push_back({program, inside, false});
+  bindParts(executor::kLibraryParts, addition);
+  for (const std::string& argument : {std::string("--measurer"), inside})
+    addition.arguments.push_back(argument);
 }
 
 }  // namespace
@@ -57,7 +74,8 @@ Result<Outcome> DeviceRunner::run(const v1::Lease& lease, executor::ActionReques
   KILN_ASSIGN(const devices::Hold hold, registry_.hold(ids, *request.cancel, claim));
   const auto& gpu = hold.gpu();
   if (gpu) addGpu(*gpu, request.addition);
-  executor::Executor& executor = gpu && !gpu->emulated ? onGpus_ : onProcessor_;
+  if (gpu && !measurer_.empty()) addMeasurer(measurer_, request.addition);
+  executor::Executor& executor = gpu && !gpu->emulated && !gpu->software ? onGpus_ : onProcessor_;
   auto result = executor.run(request);
   if (gpu) KILN_TRY(judge(*gpu, result));
   if (!result) return fail(result.error());

@@ -13,11 +13,17 @@ namespace kiln::agent {
 // Thread safe for distinct slots.
 class DeviceRunner {
  public:
-  // All references must outlive it. `what` it runs: "check", "tune". `onGpus` runs them on real GPUs: its
-  // sandbox shows their device nodes.
+  // All references must outlive it. `what` it runs: "check", "tune". `onGpus` runs them on GPUs: its
+  // sandbox shows their device nodes. A processor behind a driver has none, and neither has an emulated GPU.
+  // `measurer`: the worker's own program that measures on a GPU for a compiler, which is static and loads no
+  // driver (kiln-measure); empty for what loads drivers itself.
   DeviceRunner(std::string what, devices::Registry& registry, executor::Executor& onProcessor,
-               executor::Executor& onGpus)
-      : what_(std::move(what)), registry_(registry), onProcessor_(onProcessor), onGpus_(onGpus) {}
+               executor::Executor& onGpus, std::string measurer = "")
+      : what_(std::move(what)),
+        registry_(registry),
+        onProcessor_(onProcessor),
+        onGpus_(onGpus),
+        measurer_(std::move(measurer)) {}
 
   // As Runner::run, with `request.addition` and what the device wants. `claim`: what else must not run on the
   // machine meanwhile. kUnavailable, so that it is tried elsewhere, if the device failed rather than the
@@ -32,6 +38,7 @@ class DeviceRunner {
   devices::Registry& registry_;
   executor::Executor& onProcessor_;
   executor::Executor& onGpus_;
+  const std::string measurer_;
 };
 
 }  // namespace kiln::agent

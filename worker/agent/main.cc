@@ -11,6 +11,7 @@
 #include <thread>
 
 #include "compiler_core/runtime/device/cuda_driver.h"
+#include "compiler_core/runtime/device/vulkan_driver.h"
 #include "manifest/base/exit_code.h"
 #include "manifest/base/program.h"
 #include "manifest/base/usage.h"
@@ -49,7 +50,7 @@ struct Flags {
   std::uint64_t memoryMiB = 0;
   std::vector<std::string> fetchHosts;
   std::vector<std::string> targets = servedTargets();
-  std::vector<std::string> gpuDrivers{runtime::kCudaDriverLibrary};
+  std::vector<std::string> gpuDrivers{runtime::kCudaDriverLibrary, runtime::kVulkanLoaderLibrary};
   std::string probedDriver, testedDevice;  // of the command probe-driver
   std::string executor;                    // a cluster's; "": this machine
   bool json = false;
@@ -229,10 +230,14 @@ Status work(const Flags& flags) {
   }
   KILN_ASSIGN(const auto tuneSandbox, sandbox::Sandbox::make(sandbox::tunePolicy(), host));
   KILN_ASSIGN(const auto tuning, executor::Executor::make(store, tuneSandbox, flags.state + "/tunes"));
+  KILN_ASSIGN(const auto gpuTuneSandbox,
+              sandbox::Sandbox::make(sandbox::gpuTunePolicy(sandbox::gpuNodes()), host));
+  KILN_ASSIGN(const auto gpuTuning,
+              executor::Executor::make(store, gpuTuneSandbox, flags.state + "/gpu-tunes"));
   KILN_ASSIGN(const auto foreignSandbox,
               sandbox::Sandbox::make(withMemory(flags, sandbox::executePolicy()), host));
   KILN_ASSIGN(const auto foreign, executor::Executor::make(store, foreignSandbox, flags.state + "/foreign"));
-  DeviceRunner tuner("tune", registry, *tuning, *tuning);
+  DeviceRunner tuner("tune", registry, *tuning, *gpuTuning, besideThisProgram("kiln-measure"));
   LeaseRunner runner(*executor, fetcher.get(), checking ? &*checking->runner : nullptr, tuner, registry,
                      [&](v1::ActionKind kind, Duration took) { metrics.sandboxEnded(kind, took); });
   runner.takeForeign({&*foreign, identity.name()});
@@ -243,6 +248,7 @@ Status work(const Flags& flags) {
   MeteredRunner counted(traced ? static_cast<Runner&>(*traced) : runner, metrics, clock);
   metrics.addCache("actions", *executor);
   metrics.addCache("tunes", *tuning);
+  metrics.addCache("gpu-tunes", *gpuTuning);
   metrics.addCache("foreign", *foreign);
   if (checking) metrics.addCache("checks", *checking->checker);
   if (checking) metrics.addCache("gpu-checks", *checking->gpuChecker);
@@ -311,7 +317,8 @@ int run(int argc, char** argv) {
   app.add_option("--checker", flags.checker, "the program kiln-check; without it the worker does not check");
   app.add_option(
          "--gpu-driver", flags.gpuDrivers,
-         "CUDA driver library to look for GPUs with (repeatable); a path, or a name that the loader finds")
+         "CUDA driver library or Vulkan loader to look for devices with (repeatable); a path, or a name that "
+         "the loader finds")
       ->capture_default_str();
   app.add_option("--drain-seconds", flags.drainSeconds, "how long actions may go on after SIGTERM");
   app.add_option("--memory-mib", flags.memoryMiB, "memory limit of an action; part of the sandbox policy");
@@ -331,7 +338,7 @@ int run(int argc, char** argv) {
   devicesCommand->add_flag("--json", flags.json, "as JSON");
   devicesCommand->add_option("--gpu-driver", flags.gpuDrivers, "as of the worker (repeatable)");
   CLI::App* probeCommand =
-      app.add_subcommand("probe-driver", "what the worker asks a CUDA driver, in a process of its own");
+      app.add_subcommand("probe-driver", "what the worker asks a driver, in a process of its own");
   probeCommand->group("")->add_option("LIBRARY", flags.probedDriver)->required();
   probeCommand->add_option("--test", flags.testedDevice, "try this device out");
   try {

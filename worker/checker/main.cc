@@ -55,7 +55,10 @@ int run(int argc, char** argv) {
   app.add_option("--out", flags.out, "an empty directory for report.json")->required();
   app.add_option("--threads", flags.threads, "threads to run on (default: every processor)")
       ->check(CLI::Range(1, 1024));
-  app.add_option("--device-driver", flags.driver, "CUDA driver library (default: libcuda.so.1)");
+  app.add_option("--device-driver", flags.driver,
+                 "CUDA driver library or Vulkan loader (default: libcuda.so.1 or libvulkan.so.1, as the "
+                 "artifact's target "
+                 "wants)");
   app.add_option("--device", flags.device, "which of the driver's devices, from 0")
       ->check(CLI::Range(0, 1023));
   try {

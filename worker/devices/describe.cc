@@ -17,6 +17,13 @@ std::string shapeOf(const v1::Device& device) {
   return text;
 }
 
+std::string driverOf(const v1::Device& device) {
+  if (device.api() == "vulkan")
+    return fmt::format(", {}, Vulkan {} by {}, conformance {}", device.type(), device.api_version(),
+                       device.driver(), device.conformance());
+  return device.driver().empty() ? "" : ", driver for CUDA " + device.driver();
+}
+
 }  // namespace
 
 Json toJson(const std::vector<v1::Device>& devices, const std::string& missing) {
@@ -32,6 +39,10 @@ Json toJson(const std::vector<v1::Device>& devices, const std::string& missing) 
                     {"arch", device.arch()},
                     {"memoryBytes", std::to_string(device.memory_bytes())},
                     {"driver", device.driver()},
+                    {"api", device.api()},
+                    {"apiVersion", device.api_version()},
+                    {"type", device.type()},
+                    {"conformance", device.conformance()},
                     {"emulated", device.emulated()},
                     {"healthy", device.healthy()},
                     {"reason", device.reason()},
@@ -50,17 +61,19 @@ std::string toText(const std::vector<v1::Device>& devices, const std::string& mi
   std::string text;
   for (const v1::Device& device : devices) {
     text += fmt::format("{}: {}{}\n", device.id(), device.name(),
-                        device.emulated() ? " (emulated: for tests only)" : "");
+                        device.emulated()             ? " (emulated: for tests only)"
+                        : device.type() == "software" ? " (software: the processor behind a real driver)"
+                                                      : "");
     text +=
         fmt::format("  {}{}{}{}\n", device.arch(),
                     device.memory_bytes() == 0 ? "" : fmt::format(", {} MiB", device.memory_bytes() >> 20),
-                    device.driver().empty() ? "" : ", driver for CUDA " + device.driver(), shapeOf(device));
+                    driverOf(device), shapeOf(device));
     if (!device.healthy()) text += "  not healthy: " + device.reason() + "\n";
     text +=
         fmt::format("  runs {}\n", device.runs().empty() ? "none of what Kiln builds for"
                                                          : fmt::format("{}", fmt::join(device.runs(), ", ")));
   }
-  return missing.empty() ? text : text + "no GPU: " + missing + "\n";
+  return missing.empty() ? text : text + "none of: " + missing + "\n";
 }
 
 }  // namespace kiln::devices

@@ -1,5 +1,7 @@
 #include "worker/devices/driver_settings.h"
 
+#include <algorithm>
+#include <iterator>
 #include <string_view>
 
 extern char** environ;
@@ -7,8 +9,13 @@ extern char** environ;
 namespace kiln::devices {
 namespace {
 
+constexpr std::string_view kSettings[] = {
+    "CUDA_DEVICE_ORDER",         "CUDA_VISIBLE_DEVICES",    "LP_NUM_THREADS",
+    "MESA_VK_DEVICE_SELECT",     "VK_DRIVER_FILES",         "VK_ICD_FILENAMES",
+    "VK_LOADER_DRIVERS_DISABLE", "VK_LOADER_DRIVERS_SELECT"};
+
 bool isSetting(std::string_view name) {
-  return name == "CUDA_VISIBLE_DEVICES" || name == "CUDA_DEVICE_ORDER" || name.starts_with("KILN_EMULATED_");
+  return std::ranges::find(kSettings, name) != std::end(kSettings) || name.starts_with("KILN_EMULATED_");
 }
 
 }  // namespace

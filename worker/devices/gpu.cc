@@ -4,111 +4,83 @@
 
 #include <algorithm>
 
-#include "compiler_core/runtime/device/device_info.h"
+#include "compiler_core/runtime/device/open_device.h"
 #include "compiler_core/runtime/program/cpu_features.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "manifest/spec/target.h"
 #include "manifest/spec/target_device.h"
+#include "worker/devices/trial.h"
 
 namespace kiln::devices {
 namespace {
 
-namespace cuda = runtime::cuda;
+using runtime::DeviceApi;
 
 constexpr std::size_t kMaxGpus = 63;
-constexpr std::size_t kTestBytes = 1 << 20;
+constexpr std::size_t kMaxText = 128;
 
-// Where the loader found the driver.
-std::string pathOf(const runtime::CudaDriver& driver) {
+// Where the loader found the library, which is in the process by now.
+std::string pathOf(const std::string& library) {
+  void* const handle = dlopen(library.c_str(), RTLD_NOW | RTLD_NOLOAD);
+  const char* const symbol = "vkGetInstanceProcAddr";
+  void* place = handle == nullptr ? nullptr : dlsym(handle, symbol);
+  if (handle != nullptr && place == nullptr) place = dlsym(handle, "cuInit");
   Dl_info info{};
-  const bool known = dladdr(reinterpret_cast<void*>(driver->init), &info) != 0 && info.dli_fname != nullptr;
-  return known && info.dli_fname[0] == '/' ? info.dli_fname : driver.library();
+  const bool known = place != nullptr && dladdr(place, &info) != 0 && info.dli_fname != nullptr;
+  const std::string path = known && info.dli_fname[0] == '/' ? info.dli_fname : library;
+  if (handle != nullptr) dlclose(handle);
+  return path;
 }
 
-void addRuns(int major, int minor, v1::Device& about) {
+bool runsOn(const runtime::DeviceInfo& info, const std::string& target) {
+  if (info.api == DeviceApi::kVulkan) return runsOnVulkan(target, info.major, info.minor);
+  return runsOnGpu(target, info.major, info.minor);
+}
+
+void addRuns(const runtime::DeviceInfo& info, v1::Device& about) {
   for (const std::string& name : servedTargets())
     if (const auto target = parseTarget(name);
-        target && runsOnGpu(name, major, minor) && runtime::checkHostFeatures(target->features, name))
+        target && runsOn(info, name) && runtime::checkHostFeatures(target->features, name))
       about.add_runs(name);
-}
-
-// A context of the device in the calling thread.
-class Context {
- public:
-  Context(const runtime::CudaDriver& driver, cuda::CUdevice device) : driver_(driver), device_(device) {}
-  Context(const Context&) = delete;
-  Context& operator=(const Context&) = delete;
-  ~Context() {
-    cuda::CUcontext popped = nullptr;
-    if (current_) (void)driver_->ctxPopCurrent(&popped);
-    if (context_ != nullptr) (void)driver_->primaryCtxRelease(device_);
-  }
-  Status enter() {
-    KILN_TRY(driver_.check(driver_->primaryCtxRetain(&context_, device_), "a context"));
-    KILN_TRY(driver_.check(driver_->ctxPushCurrent(context_), "a context"));
-    current_ = true;
-    return {};
-  }
-
- private:
-  const runtime::CudaDriver& driver_;
-  const cuda::CUdevice device_;
-  cuda::CUcontext context_ = nullptr;
-  bool current_ = false;
-};
-
-// There and back again. What it leaves behind goes with the process.
-Status roundTrip(const runtime::CudaDriver& driver) {
-  std::vector<unsigned char> there(kTestBytes), back(kTestBytes);
-  for (std::size_t i = 0; i < there.size(); ++i) there[i] = static_cast<unsigned char>(i * 131 >> 3);
-  cuda::CUstream stream = nullptr;
-  cuda::CUdeviceptr memory = 0;
-  KILN_TRY(driver.check(driver->streamCreate(&stream, cuda::kStreamNonBlocking), "a stream"));
-  KILN_TRY(driver.check(driver->memAlloc(&memory, there.size()), "1 MiB of its memory"));
-  KILN_TRY(driver.check(driver->memcpyHtoDAsync(memory, there.data(), there.size(), stream), "a copy to it"));
-  KILN_TRY(driver.check(driver->memcpyDtoHAsync(back.data(), memory, back.size(), stream), "a copy from it"));
-  KILN_TRY(driver.check(driver->streamSynchronize(stream), "waiting for it"));
-  if (there != back) return fail(Code::kUnavailable, "what was copied to it came back changed");
-  KILN_TRY(driver.check(driver->memFree(memory), "freeing its memory"));
-  return driver.check(driver->streamDestroy(stream), "its stream");
 }
 
 }  // namespace
 
 Result<std::vector<Gpu>> listGpus(const std::string& library) {
-  KILN_ASSIGN(const auto driver, runtime::CudaDriver::open(library));
-  KILN_ASSIGN(const auto devices, runtime::listDevices(library));
+  KILN_ASSIGN(const auto devices, runtime::listDevicesOf(library));
+  const std::string path = pathOf(library);
   std::vector<Gpu> gpus;
   for (const runtime::DeviceInfo& info : devices) {
     if (gpus.size() == kMaxGpus) break;
     Gpu gpu;
-    gpu.library = pathOf(*driver);
+    gpu.library = path;
     gpu.ordinal = info.ordinal;
     gpu.uuid = info.uuid;
     gpu.about.set_kind("gpu");
-    gpu.about.set_name(printable(info.name, 128));
+    gpu.about.set_name(printable(info.name, kMaxText));
     gpu.about.set_arch(info.arch());
     gpu.about.set_memory_bytes(info.memoryBytes);
-    gpu.about.set_driver(runtime::cudaVersionText(info.driverVersion));
+    gpu.about.set_api(info.apiName());
+    const bool isVulkan = info.api == DeviceApi::kVulkan;
+    gpu.about.set_driver(isVulkan ? printable(info.driver, kMaxText) : info.apiVersion);
+    if (isVulkan) gpu.about.set_api_version(info.apiVersion);
+    gpu.about.set_type(info.type);
+    gpu.about.set_conformance(info.conformance);
     gpu.about.set_emulated(info.emulated);
     gpu.about.set_healthy(true);
-    addRuns(info.major, info.minor, gpu.about);
+    addRuns(info, gpu.about);
     gpus.push_back(std::move(gpu));
   }
   return gpus;
 }
 
 Result<int> testGpu(const std::string& library, const std::string& uuid) {
-  KILN_ASSIGN(const auto driver, runtime::CudaDriver::open(library));
-  KILN_ASSIGN(const auto devices, runtime::listDevices(library));
+  KILN_ASSIGN(const auto devices, runtime::listDevicesOf(library));
   const auto found = std::ranges::find(devices, uuid, &runtime::DeviceInfo::uuid);
   if (found == devices.end()) return fail(Code::kUnavailable, "the driver does not list it any more");
-  cuda::CUdevice device = 0;
-  KILN_TRY(driver->check((*driver)->deviceGet(&device, found->ordinal), "finding it"));
-  Context context(*driver, device);
-  KILN_TRY(context.enter());
-  KILN_TRY(roundTrip(*driver));
+  KILN_TRY(found->api == DeviceApi::kVulkan ? tryVulkanDevice(library, found->ordinal)
+                                            : tryCudaDevice(library, found->ordinal));
   return found->ordinal;
 }
 
@@ -122,6 +94,10 @@ Json toJson(const std::vector<Gpu>& gpus) {
              {"arch", gpu.about.arch()},
              {"memoryBytes", std::to_string(gpu.about.memory_bytes())},
              {"driver", gpu.about.driver()},
+             {"api", gpu.about.api()},
+             {"apiVersion", gpu.about.api_version()},
+             {"type", gpu.about.type()},
+             {"conformance", gpu.about.conformance()},
              {"emulated", gpu.about.emulated()},
              {"runs", Json::array()}};
     for (const std::string& target : gpu.about.runs()) one["runs"].push_back(target);
@@ -147,14 +123,22 @@ Result<std::vector<Gpu>> gpusFromJson(const Json& json) {
     KILN_ASSIGN(const std::string arch, one.string("arch"));
     KILN_ASSIGN(const std::uint64_t memory, one.unsigned64("memoryBytes"));
     KILN_ASSIGN(const std::string driver, one.string("driver"));
+    KILN_ASSIGN(const std::string api, one.string("api"));
+    KILN_ASSIGN(const std::string apiVersion, one.string("apiVersion"));
+    KILN_ASSIGN(const std::string type, one.string("type"));
+    KILN_ASSIGN(const std::string conformance, one.string("conformance"));
     KILN_ASSIGN(const bool emulated, one.boolean("emulated"));
     KILN_ASSIGN(const auto runs, one.strings("runs"));
     KILN_TRY(one.finish());
     gpu.about.set_kind("gpu");
-    gpu.about.set_name(printable(name, 128));
+    gpu.about.set_name(printable(name, kMaxText));
     gpu.about.set_arch(printable(arch, 32));
     gpu.about.set_memory_bytes(memory);
-    gpu.about.set_driver(printable(driver, 32));
+    gpu.about.set_driver(printable(driver, kMaxText));
+    gpu.about.set_api(printable(api, 32));
+    gpu.about.set_api_version(printable(apiVersion, 32));
+    gpu.about.set_type(printable(type, 32));
+    gpu.about.set_conformance(printable(conformance, 32));
     gpu.about.set_emulated(emulated);
     gpu.about.set_healthy(true);
     const auto served = servedTargets();

@@ -1,5 +1,5 @@
-// GPUs as a CUDA driver library shows them. All of this runs in a child process (driver_probe.h): a driver
-// may hang or crash.
+// GPUs as a driver library shows them: CUDA's, or a Vulkan loader with the drivers that it finds. All of this
+// runs in a child process (driver_probe.h): a driver may hang or crash.
 #pragma once
 
 #include <string>
@@ -18,7 +18,8 @@ struct Gpu {
   v1::Device about;     // without an id; healthy
 };
 
-// Every GPU of `library` (a path, or a name that the loader finds). Errors of the driver, in its words.
+// Every GPU of `library` (a path, or a name that the loader finds) that can run kernels; a processor behind a
+// Vulkan driver is one, of type "software". Errors of the driver, in its words.
 Result<std::vector<Gpu>> listGpus(const std::string& library);
 
 // Whether the device with this uuid works: the driver knows it, a context can be made, memory allocated, and

@@ -31,6 +31,13 @@ Status testProcessor() {
   return fail(Code::kUnavailable, "it cannot add");
 }
 
+// One GPU may be listed by CUDA ("GPU-<uuid>") and by Vulkan ("<uuid>"): whoever holds the one holds the
+// other.
+std::string lockName(const std::string& uuid) {
+  constexpr std::string_view kCudaPrefix = "GPU-";
+  return uuid.starts_with(kCudaPrefix) ? uuid.substr(kCudaPrefix.size()) : uuid;
+}
+
 }  // namespace
 
 Hold::Hold(Hold&& other) noexcept
@@ -74,8 +81,10 @@ void Registry::look() {
   missing_ = std::move(missing);
   lookAgain_ = missing_.empty() ? std::nullopt : std::optional(clock_.now() + kMaxRetry);
   for (Gpu& gpu : all) {
-    const bool known = std::ranges::any_of(
-        entries_, [&](const auto& entry) { return entry.second.gpu && entry.second.gpu->uuid == gpu.uuid; });
+    const bool known = std::ranges::any_of(entries_, [&](const auto& entry) {
+      return entry.second.gpu && entry.second.gpu->uuid == gpu.uuid &&
+             entry.second.about.api() == gpu.about.api();
+    });
     if (known || entries_.size() == kMaxDevices) continue;
     Entry entry;
     entry.about = gpu.about;
@@ -134,19 +143,20 @@ Result<Hold> Registry::hold(const std::vector<std::string>& ids, const sandbox::
   }
   for (const std::string& id : ids) {
     std::optional<Gpu> gpu;
-    bool emulated = false;
+    v1::Device about;
     {
       const MutexLock lock(mutex_);
       gpu = entries_.at(id).gpu;
-      emulated = entries_.at(id).about.emulated();
+      about = entries_.at(id).about;
     }
-    if (gpu && !emulated) {
-      KILN_ASSIGN(held.lock_, lockHost(gpu->uuid, cancel));
+    if (gpu && !about.emulated()) {
+      KILN_ASSIGN(held.lock_, lockHost(lockName(gpu->uuid), cancel));
     }
     KILN_TRY(tryOut(id));
     if (!gpu) continue;
     const MutexLock lock(mutex_);
-    held.gpu_ = HeldGpu{id, gpu->library, entries_.at(id).gpu->ordinal, emulated};
+    held.gpu_ =
+        HeldGpu{id, gpu->library, entries_.at(id).gpu->ordinal, about.emulated(), about.type() == "software"};
   }
   return held;
 }

@@ -21,6 +21,7 @@ struct HeldGpu {
   std::string id, library;
   int ordinal = 0;  // as the driver counts now
   bool emulated = false;
+  bool software = false;  // the processor behind a real driver: it has no device nodes
 };
 
 // What an action claims: the device, or the processor as well against other workers' holds of this kind, for

@@ -12,6 +12,12 @@ namespace kiln::executor {
 // Programs' libraries and the loader's cache.
 inline constexpr const char* kLibraryParts[] = {"/usr", "/lib", "/lib64", "/etc/ld.so.cache"};
 
+// Which Vulkan drivers there are, where that is not said below /usr.
+inline constexpr const char* kLoaderParts[] = {"/etc/vulkan"};
+
+// By what Mesa's drivers find the device of a render node's number.
+inline constexpr const char* kRenderParts[] = {"/sys/dev/char", "/sys/devices"};
+
 // The machine's shape: processors and their caches.
 inline constexpr const char* kMachineParts[] = {"/sys/devices/system/cpu"};
 

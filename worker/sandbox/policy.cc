@@ -148,6 +148,16 @@ std::vector<std::string> sortedUnion(const Lists&... lists) {
   return all;
 }
 
+Policy withGpu(Policy policy, const char* name, const std::vector<std::string>& nodes) {
+  policy.name = name;
+  policy.gpu = true;
+  policy.devices.insert(policy.devices.end(), nodes.begin(), nodes.end());
+  std::sort(policy.devices.begin(), policy.devices.end());
+  policy.calls = sortedUnion(policy.calls, kGpuCalls);
+  policy.limits.addressSpaceBytes = ~std::uint64_t{0};
+  return policy;
+}
+
 }  // namespace
 
 Policy compilePolicy() {
@@ -197,14 +207,11 @@ Policy executePolicy() {
 }
 
 Policy gpuCheckPolicy(std::vector<std::string> nodes) {
-  Policy policy = checkPolicy();
-  policy.name = "gpu-check/2";
-  policy.gpu = true;
-  policy.devices.insert(policy.devices.end(), nodes.begin(), nodes.end());
-  std::sort(policy.devices.begin(), policy.devices.end());
-  policy.calls = sortedUnion(policy.calls, kGpuCalls);
-  policy.limits.addressSpaceBytes = ~std::uint64_t{0};
-  return policy;
+  return withGpu(checkPolicy(), "gpu-check/3", nodes);
+}
+
+Policy gpuTunePolicy(std::vector<std::string> nodes) {
+  return withGpu(tunePolicy(), "gpu-tune/1", nodes);
 }
 
 std::vector<std::string> gpuNodes() {
@@ -217,6 +224,10 @@ std::vector<std::string> gpuNodes() {
     if ((gpu || rest == "ctl" || rest == "-uvm" || rest == "-uvm-tools") && entry.is_character_file(error))
       nodes.push_back(entry.path().string());
   }
+  // By which Mesa's Vulkan drivers reach AMD's and Intel's GPUs.
+  for (const auto& entry : std::filesystem::directory_iterator("/dev/dri", error))
+    if (entry.path().filename().string().starts_with("renderD") && entry.is_character_file(error))
+      nodes.push_back(entry.path().string());
   std::sort(nodes.begin(), nodes.end());
   return nodes;
 }

@@ -43,7 +43,7 @@ struct Policy {
   std::uint32_t gid = 1000;
   std::string hostName = "localhost";
   bool randomizeAddresses = false;
-  bool gpu = false;                          // the ioctls of NVIDIA's driver; checks on GPUs only
+  bool gpu = false;                          // the ioctls of GPUs' drivers; checks on GPUs only
   std::vector<std::string> devices;          // bound from the host, sorted
   std::map<std::string, std::string> links;  // symbolic links beside the devices, and where they lead
   std::vector<std::string> calls;            // system calls allowed, sorted; all others fail with ENOSYS
@@ -61,7 +61,10 @@ Policy compilePolicy();
 Policy checkPolicy();
 // What tunes run under: as compiles, and a /proc, since what they measure is this machine.
 Policy tunePolicy();
-// What checks on GPUs run under: the same with `nodes` of the driver ("/dev/nvidia0"), its system calls, and
+// What tunes on GPUs run under: likewise (gpuCheckPolicy), for the compiler that tunes.
+Policy gpuTunePolicy(std::vector<std::string> nodes);
+// What checks on GPUs run under: the same with `nodes` of the driver ("/dev/nvidia0", "/dev/dri/renderD128"),
+// its system calls, and
 // no limit on addresses, of which it reserves more than any machine has memory.
 Policy gpuCheckPolicy(std::vector<std::string> nodes);
 // The driver's device nodes on this host, sorted; none without a GPU.

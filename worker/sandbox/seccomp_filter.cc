@@ -48,14 +48,16 @@ constexpr std::uint32_t kSame = 0xffffffff;  // an id that stays as it is
 constexpr int kPrSetVma = 0x53564d41;        // PR_SET_VMA, from linux/prctl.h since 5.17
 
 // NVIDIA's kernel interface (open-gpu-kernel-modules, nv-ioctl-numbers.h, uvm_linux_ioctl.h): requests of
-// type 'F', those of unified memory, which are plain small numbers, and the two that open and close it.
+// type 'F', those of unified memory, which are plain small numbers, and the two that open and close it. And
+// those of render nodes: type 'd' (linux/drm.h).
 Alternatives gpuIoctls() {
   constexpr std::uint32_t kType = 0xff00, kPlain = 0xffffff00, kUvmInitialize = 0x30000001,
                           kUvmDeinitialize = 0x30000002;
   return {{SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, kType, std::uint32_t{'F'} << 8)},
           {bitsClear(1, kPlain)},
           {equals32(1, kUvmInitialize)},
-          {equals32(1, kUvmDeinitialize)}};
+          {equals32(1, kUvmDeinitialize)},
+          {SCMP_CMP64(1, SCMP_CMP_MASKED_EQ, kType, std::uint32_t{'d'} << 8)}};
 }
 
 // Descriptors, their flags, and the seals of memory of the process's own: no locks, leases, notifications,

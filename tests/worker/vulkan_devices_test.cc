@@ -1,0 +1,81 @@
+// Vulkan devices of this machine, as a worker finds and tries them: a real driver, in a process of its own.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "compiler_core/runtime/device/vulkan_driver.h"
+#include "manifest/spec/target_device.h"
+#include "tests/support/manual_clock.h"
+#include "worker/devices/describe.h"
+#include "worker/devices/driver_probe.h"
+#include "worker/devices/registry.h"
+
+namespace kiln::devices {
+namespace {
+
+class VulkanDevices : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    auto found = probe_.list(runtime::kVulkanLoaderLibrary);
+    if (!found) GTEST_SKIP() << "no Vulkan device here: " << found.error().message;
+    gpus_ = *std::move(found);
+    ASSERT_FALSE(gpus_.empty());
+  }
+
+  DriverProbe probe_{KILN_WORKER_PROGRAM};
+  std::vector<Gpu> gpus_;
+};
+
+TEST_F(VulkanDevices, SayWhatTheyAreAndWhoDrivesThem) {
+  const v1::Device& device = gpus_.front().about;
+  EXPECT_EQ(device.kind(), "gpu");
+  EXPECT_EQ(device.api(), "vulkan");
+  EXPECT_TRUE(device.arch().starts_with("vulkan1.")) << device.arch();
+  EXPECT_TRUE(device.api_version().starts_with("1.")) << device.api_version();
+  EXPECT_NE(device.driver(), "");
+  EXPECT_NE(device.conformance(), "");
+  EXPECT_FALSE(device.emulated()) << "a driver is real, whatever it drives";
+  if (device.name().starts_with("llvmpipe")) EXPECT_EQ(device.type(), "software");
+  EXPECT_TRUE(gpus_.front().library.starts_with("/")) << "sandboxes show that very library";
+  ASSERT_EQ(device.runs_size(), 1);
+  EXPECT_EQ(device.runs(0), "vulkan:1.3");
+  const std::string text = toText({device}, "");
+  EXPECT_NE(text.find("Vulkan " + device.api_version() + " by " + device.driver()), std::string::npos)
+      << text;
+}
+
+TEST_F(VulkanDevices, AreTriedOutByTheirUuid) {
+  const Gpu& gpu = gpus_.front();
+  const auto tested = probe_.test(runtime::kVulkanLoaderLibrary, gpu.uuid);
+  ASSERT_TRUE(tested) << tested.error().message;
+  EXPECT_EQ(*tested, gpu.ordinal);
+  const auto gone = probe_.test(runtime::kVulkanLoaderLibrary, "00000000-0000-0000-0000-000000000000");
+  ASSERT_FALSE(gone);
+  EXPECT_NE(gone.error().message.find("does not list it any more"), std::string::npos);
+}
+
+TEST_F(VulkanDevices, AreHeldBySoftwareOrHardwareAsTheyAre) {
+  testing_support::ManualClock clock;
+  Registry registry(probe_, clock);
+  registry.discover({runtime::kVulkanLoaderLibrary});
+  const sandbox::Cancel cancel;
+  const auto hold = registry.hold({"gpu0"}, cancel);
+  ASSERT_TRUE(hold) << hold.error().message;
+  ASSERT_TRUE(hold->gpu());
+  EXPECT_FALSE(hold->gpu()->emulated);
+  const auto devices = registry.devices();
+  const auto about = std::ranges::find(devices, "gpu0", &v1::Device::id);
+  ASSERT_NE(about, devices.end());
+  EXPECT_EQ(hold->gpu()->software, about->type() == "software");
+}
+
+TEST(VulkanLoader, OneThatIsNotThereSaysWhatToInstall) {
+  DriverProbe probe(KILN_WORKER_PROGRAM);
+  const auto none = probe.list("libvulkan-nowhere.so.1");
+  ASSERT_FALSE(none);
+  EXPECT_NE(none.error().message.find("no Vulkan loader"), std::string::npos) << none.error().message;
+}
+
+}  // namespace
+}  // namespace kiln::devices
