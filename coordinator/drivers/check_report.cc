@@ -1,12 +1,13 @@
 #include "coordinator/drivers/check_report.h"
 
 #include <algorithm>
+#include <tuple>
 
+#include "coordinator/drivers/leased_device.h"
 #include "manifest/artifact/media_types.h"
 #include "manifest/base/printable.h"
 #include "manifest/statement/check_statement.h"
 #include "storage/index/artifacts/artifact_repository.h"
-#include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_repository.h"
 
 namespace kiln::service {
@@ -18,27 +19,6 @@ constexpr std::size_t kMaxName = 128;  // of what workers advertise
 
 Status refuse(const std::string& why) {
   return fail(Code::kDataLoss, "the check's report: " + why);
-}
-
-// "sm_90" of "9.0".
-std::string archOf(std::string capability) {
-  std::erase(capability, '.');
-  return "sm_" + capability;
-}
-
-// The GPU among what the lease names; nothing if there is none.
-Result<std::optional<v1::Device>> leasedGpu(Connection& connection, const index::RunRecord& run) {
-  KILN_ASSIGN(auto workers, index::listWorkers(connection));
-  const auto worker = std::ranges::find_if(workers, [&](const index::WorkerRecord& one) {
-    return one.name == run.worker && one.operatorName == run.operatorName;
-  });
-  v1::WorkerDescription description;
-  if (worker == workers.end() || !description.ParseFromString(worker->description))
-    return fail(Code::kInternal, "worker " + run.worker + " is not known");
-  for (const v1::Device& device : description.devices())
-    if (device.kind() == "gpu" && std::ranges::find(run.devices, device.id()) != run.devices.end())
-      return std::optional(device);
-  return std::optional<v1::Device>();
 }
 
 Result<bool> hasKernels(Connection& connection, const index::RunRecord& run) {
@@ -68,9 +48,15 @@ Status checkDevice(const Json& report, const v1::Device* gpu, bool hasKernels) {
   const std::string leased = ", but the device leased, " + gpu->id() + ", ";
   if (printable((*named)->name, kMaxName) != gpu->name())
     return refuse("it names the GPU " + inQuotes((*named)->name) + leased + "is " + inQuotes(gpu->name()));
-  if (archOf((*named)->computeCapability) != gpu->arch())
-    return refuse("it states compute capability " + printable((*named)->computeCapability, 32) + leased +
-                  "is " + gpu->arch());
+  if ((*named)->arch.empty() || (*named)->arch != gpu->arch())
+    return refuse("it states " + printable((*named)->version, 64) + leased + "is " + gpu->arch());
+  for (const auto& [what, stated, advertised] :
+       {std::tuple("type", &(*named)->type, &gpu->type()),
+        {"driver", &(*named)->driver, &gpu->driver()},
+        {"conformance", &(*named)->conformance, &gpu->conformance()}})
+    if (gpu->api() == "vulkan" && printable(*stated, kMaxName) != *advertised)
+      return refuse(std::string("it states the ") + what + " " + inQuotes(*stated) + leased + "has " +
+                    inQuotes(*advertised));
   if (saysEmulated(report) != gpu->emulated())
     return refuse(std::string("it is of ") + (saysEmulated(report) ? "an emulated" : "a real") + " device" +
                   leased + (gpu->emulated() ? "is emulated" : "is not"));

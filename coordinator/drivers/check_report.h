@@ -11,8 +11,8 @@
 namespace kiln::service {
 
 // kDataLoss unless a report that checkReport() takes is of this device: names a GPU if and only if the
-// artifact `hasKernels`, and then `gpu`, the one that was leased, by its name, compute capability and whether
-// it is emulated. `gpu` is null if the lease named none.
+// artifact `hasKernels`, and then `gpu`, the one that was leased, by its name, version, of Vulkan type and
+// driver too, and whether it is emulated. `gpu` is null if the lease named none.
 Status checkDevice(const Json& report, const v1::Device* gpu, bool hasKernels);
 
 // The report of the run of a check: well-formed, of the leased device, and emulated where that was asked for.

@@ -6,6 +6,7 @@
 #include "coordinator/drivers/check_report.h"
 #include "coordinator/drivers/executed_result.h"
 #include "coordinator/drivers/sandbox_rule.h"
+#include "coordinator/drivers/tuned_device.h"
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
 #include "coordinator/jobs/action_builder.h"
@@ -95,6 +96,15 @@ Status checkEmulation(const Stores& stores, const index::RunRecord& run, const j
   return refuse("the outputs hold nothing for an emulated device");
 }
 
+Status checkTuning(const Stores& stores, const index::RunRecord& run, const jobs::Outputs& outputs) {
+  KILN_TRY(takeTuningRecord(stores.blobs, run, outputs));
+  KILN_ASSIGN(const TuningRecord record,
+              readTuningRecord(stores.blobs, run.instance, outputs.find(kTuningRecordFile)->digest));
+  KILN_ASSIGN(auto connection, stores.database.acquire());
+  KILN_ASSIGN(const auto gpu, leasedGpu(*connection, run));
+  return checkTunedDevice(record, gpu ? &*gpu : nullptr);
+}
+
 // What a successful run of this kind must have left.
 Status checkContent(const Stores& stores, const index::RunRecord& run, const jobs::Outputs& outputs) {
   auto document = [&](const char* name) {
@@ -115,7 +125,7 @@ Status checkContent(const Stores& stores, const index::RunRecord& run, const job
     return takeCheckReport(stores.database, run, text);
   }
   if (run.kind == index::ActionKind::kPlan) return takeKernelPlan(stores.blobs, run, outputs);
-  if (run.kind == index::ActionKind::kTune) return takeTuningRecord(stores.blobs, run, outputs);
+  if (run.kind == index::ActionKind::kTune) return checkTuning(stores, run, outputs);
   if (run.kind == index::ActionKind::kEmulate) return checkEmulation(stores, run, outputs);
   KILN_TRY(requireFile(outputs, jobs::kEvidenceFile));
   KILN_TRY(requireFile(outputs, jobs::kManifestFile));

@@ -34,8 +34,8 @@ Status checkSandboxPolicy(const Digest& digest, std::string_view text, index::Ac
   if (policy->proc && !isForeign && !index::wantsDevice(kind))
     return refuse("gives a /proc to an action that is neither check nor tune nor foreign");
   if (policy->tmp && !isForeign) return refuse("gives a /tmp to an action that is not foreign");
-  if (policy->gpu && kind != index::ActionKind::kCheck)
-    return refuse("gives a GPU to an action that is no check");
+  if (policy->gpu && !index::wantsDevice(kind))
+    return refuse("gives a GPU to an action that is neither check nor tune");
   if (!allowed.empty() && std::ranges::none_of(allowed, same))
     return refuse("is none of those that this farm allows (--sandbox-policy)");
   return {};

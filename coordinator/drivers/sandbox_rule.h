@@ -13,10 +13,10 @@ namespace kiln::service {
 
 // Whether `text`, a policy's document with this digest, is one that an action of `kind` may have run under: a
 // well-formed policy in which only a fetch has the network, only checks, tunes and foreign actions have a
-// /proc, only checks a GPU, only foreign actions a /tmp; one that is called "execute/..." is theirs alone;
-// and, where the farm's operator states which policies are allowed, one of them. A cluster's document is
-// for compiles alone, which other builders can confirm, and wants to be one of `clusters`, which the operator
-// states. kDataLoss saying what is not so.
+// /proc, only checks and tunes a GPU, only foreign actions a /tmp; one that is called "execute/..." is theirs
+// alone; and, where the farm's operator states which policies are allowed, one of them. A cluster's document
+// is for compiles alone, which other builders can confirm, and wants to be one of `clusters`, which the
+// operator states. kDataLoss saying what is not so.
 Status checkSandboxPolicy(const Digest& digest, std::string_view text, index::ActionKind kind,
                           const std::vector<Digest>& allowed, const std::vector<Digest>& clusters = {});
 

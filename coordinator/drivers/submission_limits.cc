@@ -33,9 +33,11 @@ Status checkQueue(const quota::Quota& quota, Connection& connection, const std::
 }
 
 bool wantsGpu(const jobs::Submission& submission) {
-  return submission.delivery.check && !submission.delivery.check->emulated &&
-         std::ranges::any_of(submission.targets,
-                             [](const std::string& target) { return wantsDevice(target); });
+  const bool isChecked = submission.delivery.check && !submission.delivery.check->emulated;
+  const bool isTuned = submission.delivery.tuning && submission.delivery.tuning->search;
+  return std::ranges::any_of(submission.targets, [&](const std::string& target) {
+    return wantsDevice(target) && (isChecked || (isTuned && isSearched(target)));
+  });
 }
 
 std::int64_t whole(double seconds) {

@@ -76,7 +76,7 @@ std::vector<PlannedRuns> plannedRuns(const JobSnapshot& snapshot, const Delivery
   const Subject subject = subjectOf(snapshot, {});
   for (const index::TargetRecord& target : snapshot.targets) {
     if (delivery.tuning && !target.artifact) {
-      if (delivery.tuning->search && !wantsDevice(target.target))
+      if (delivery.tuning->search && isSearched(target.target))
         add(out, {ActionKind::kTune, target.target, subject}, 1);
       add(out, {ActionKind::kCompile, target.target, subject}, delivery.builders);
       if (checkedEmulated(delivery, target.target))

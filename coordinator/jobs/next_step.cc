@@ -296,7 +296,7 @@ std::optional<Step> unplannedTuning(const JobSnapshot& snapshot, const DeliveryS
     const Progress planned = progressOf(snapshot, delivery, *plan);
     if (!planned.complete) continue;
     PlanCompile compile{static_cast<int>(i), planned.agreed.front(), {}};
-    if (delivery.tuning->search && !wantsDevice(target)) {
+    if (delivery.tuning->search && isSearched(target)) {
       const ActionRecord* tune = actionOf(snapshot, ActionKind::kTune, target);
       if (!tune) return PlanTune{static_cast<int>(i), planned.agreed.front()};
       const Progress tuned = progressOf(snapshot, delivery, *tune);

@@ -143,7 +143,7 @@ std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets,
   if (delivery.tuning)
     for (const std::string& target : targets) {
       out.push_back({index::ActionKind::kPlan, target, delivery.builders, delivery.operators});
-      if (delivery.tuning->search && !wantsDevice(target))
+      if (delivery.tuning->search && isSearched(target))
         out.push_back({index::ActionKind::kTune, target, 1, 1});
     }
   if (!delivery.check) return out;

@@ -4,6 +4,7 @@
 #include "coordinator/tuning/action_input.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/json.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::service {
 namespace {
@@ -76,10 +77,11 @@ Status takeTuningRecord(storage::BlobStore& blobs, const index::RunRecord& run,
   KILN_ASSIGN(const Digest plan, findInput(blobs, run.instance, run.action, kPlanInput));
   KILN_ASSIGN(const KernelPlan planned, readKernelPlan(blobs, run.instance, plan));
   KILN_TRY(checkRecord(record, planned));
-  // Kernels of other devices are not measured (jobs/next_step.cc).
-  if (record.device.kind != "cpu")
+  // Kernels for CUDA are not measured (manifest/spec/target_device.h); an emulated device decides nothing.
+  const std::string leased = kiln::wantsDevice(run.target) ? "vulkan" : "cpu";
+  if (record.device.kind != leased)
     return refuse("the tuning record is of a device of kind " + printable(record.device.kind, 32) +
-                  ", but one of kind cpu was leased");
+                  ", but one of kind " + leased + " was leased");
   return {};
 }
 

@@ -26,7 +26,8 @@ Result<TuningEntries> readTuningEntries(storage::BlobStore& blobs, const std::st
                                         const Digest& digest);
 
 // The content of a finished kPlan or kTune run, held against what was asked: the plan is for the run's
-// target; the record is of the plan that the action had, for this target, and of a processor.
+// target; the record is of the plan that the action had, for this target, and of the kind of device that was
+// leased.
 Status takeKernelPlan(storage::BlobStore& blobs, const index::RunRecord& run, const jobs::Outputs& outputs);
 Status takeTuningRecord(storage::BlobStore& blobs, const index::RunRecord& run, const jobs::Outputs& outputs);
 

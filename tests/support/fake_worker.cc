@@ -167,6 +167,14 @@ Result<ToolOutcome> FakeWorker::tune(const v1::Lease& lease) {
   record.target = plan.target;
   for (TunedKernel& kernel : record.kernels) kernel.signature = digestOf(moduleOf(kernel.signature)).text();
   std::erase_if(record.kernels, [&](const TunedKernel& kernel) { return !plan.find(kernel.signature); });
+  for (const v1::Device& device : description.devices())
+    if (device.api() == "vulkan" && std::ranges::find(lease.devices(), device.id()) != lease.devices().end())
+      record.device = {
+          "vulkan",
+          device.name(),
+          {"Vulkan " + device.api_version(), "driver " + device.driver(), "type " + device.type()},
+          2,
+          {}};
   ToolOutcome out;
   KILN_ASSIGN(out.files[kTuningRecordFile], toCanonicalJson(record.toJson()));
   return out;
@@ -182,6 +190,10 @@ ToolOutcome FakeWorker::check(const v1::Lease& lease) const {
     if (device.kind() != "gpu" || std::ranges::find(lease.devices(), device.id()) == lease.devices().end())
       continue;
     report["device"]["gpu"] = {{"name", device.name()}, {"computeCapability", "9.0"}};
+    if (device.api() == "vulkan")
+      report["device"]["gpu"] = {{"name", device.name()},     {"api", "vulkan"},
+                                 {"driver", device.driver()}, {"apiVersion", device.api_version()},
+                                 {"type", device.type()},     {"conformance", device.conformance()}};
     if (device.emulated()) report["device"]["emulated"] = true;
   }
   out.files[kCheckReport] = toCanonicalJson(report).value();

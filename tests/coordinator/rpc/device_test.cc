@@ -4,6 +4,7 @@
 #include "manifest/artifact/manifest.h"
 #include "manifest/json/json.h"
 #include "manifest/statement/check_statement.h"
+#include "manifest/tuning/record.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_spec.h"
 
@@ -14,7 +15,7 @@ using namespace testing;
 using testing_support::FakeWorker;
 using testing_support::ToolOutcome;
 
-constexpr char kCuda[] = "cuda:sm_90a";
+constexpr char kCuda[] = "cuda:sm_90a", kVulkan[] = "vulkan:1.3";
 
 v1::Device gpu(const std::string& id = "gpu0", bool emulated = false) {
   v1::Device device;
@@ -33,7 +34,7 @@ v1::Device gpu(const std::string& id = "gpu0", bool emulated = false) {
 class Devices : public FarmTest {
  protected:
   Devices() {
-    toolchainTargets_ = {"cpu:x86-64-v3", kCuda};
+    toolchainTargets_ = {"cpu:x86-64-v3", kCuda, kVulkan};
     EXPECT_TRUE(addToolchain(putToolchain()).ok());
   }
 
@@ -180,6 +181,133 @@ TEST_F(Devices, AReportThatContradictsTheLeasedDeviceIsRefusedSayingHow) {
       "sm", false, [](Json& device) { device["gpu"]["computeCapability"] = "8.0"; },
       "it states compute capability 8.0, but the device leased, gpu0, is sm_90");
   expect("fake", false, [](Json& device) { device["emulated"] = true; }, "of an emulated device, but");
+}
+
+// Mesa's driver on the processor.
+v1::Device lavapipe() {
+  v1::Device device = gpu();
+  device.set_name("llvmpipe (LLVM 15.0.6, 256 bits)");
+  device.set_arch("vulkan1.3");
+  device.set_driver("llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)");
+  device.set_api("vulkan");
+  device.set_api_version("1.3.230");
+  device.set_type("software");
+  device.set_conformance("1.3.1.1");
+  device.clear_runs();
+  device.add_runs(kVulkan);
+  return device;
+}
+
+TEST_F(Devices, AVulkanDeviceIsCheckedOnAndNamedWithItsDriver) {
+  auto one = checking("w1", lavapipe());
+  one->description.add_targets(kVulkan);
+  ASSERT_TRUE(one->synchronize({}));
+  const v1::Job job = submitted(checked("k", false, kVulkan));
+  settle(job.id(), {one.get()});
+  ASSERT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
+  v1::Job refused;
+  EXPECT_EQ(submit(checked("e", true, kVulkan), &refused).error_code(), grpc::StatusCode::UNIMPLEMENTED)
+      << "a real driver is no emulated device";
+}
+
+TEST_F(Devices, ASearchMeasuresOnTheVulkanDeviceOfItsLeaseAndSaysSo) {
+  const auto searching = [&](const std::string& key) {
+    v1::SubmitJobRequest out = checked(key, false, kVulkan);
+    DeliverySpec delivery;
+    delivery.noCache = true;
+    delivery.tuning = TuningRequest{.search = true, .budgetSeconds = 30};
+    out.set_delivery_json(toCanonicalJson(delivery.toJson()).value());
+    return out;
+  };
+  auto emulated = checking("w0", gpu("gpu0", true));
+  emulated->description.add_targets(kVulkan);
+  ASSERT_TRUE(emulated->synchronize({}));
+  v1::Job refused;
+  const grpc::Status none = submit(searching("none"), &refused);
+  EXPECT_EQ(none.error_code(), grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_NE(none.error_message().find("no worker has a healthy device for the tune for vulkan:1.3"),
+            std::string::npos)
+      << none.error_message();
+
+  std::vector<std::string> devices;
+  std::function<void(Json&)> change = [](Json&) {};
+  auto one = checking("w1", lavapipe());
+  one->description.add_targets(kVulkan);
+  ASSERT_TRUE(one->synchronize({}));
+  one->tamper = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() != v1::ACTION_TUNE) return;
+    devices.assign(lease.devices().begin(), lease.devices().end());
+    Json record = parseCanonicalJson(outcome.files[kTuningRecordFile]).value();
+    change(record["device"]);
+    outcome.files[kTuningRecordFile] = toCanonicalJson(record).value();
+  };
+  const auto ended = [&](const std::string& key) {
+    const v1::Job job = submitted(searching(key));
+    for (int i = 0; i < 4; ++i) {
+      settle(job.id(), {one.get(), emulated.get()});
+      clock_.advance(std::chrono::minutes(1));
+    }
+    return get(job.id());
+  };
+  const v1::Job good = ended("good");
+  EXPECT_EQ(good.state(), v1::JOB_SUCCEEDED) << good.error().message();
+  EXPECT_EQ(devices, std::vector<std::string>{"gpu0"});
+  const auto expect = [&](const std::string& key, std::function<void(Json&)> how, const std::string& part) {
+    change = std::move(how);
+    const v1::Job job = ended(key);
+    EXPECT_NE(job.error().message().find(part), std::string::npos) << key << ": " << job.error().message();
+  };
+  expect(
+      "kind", [](Json& device) { device["kind"] = "emulated"; },
+      "of a device of kind emulated, but one of kind vulkan was leased");
+  expect(
+      "name", [](Json& device) { device["name"] = "a GPU"; },
+      "is of \"a GPU\", but the device leased, gpu0, is \"llvmpipe");
+  expect(
+      "driver", [](Json& device) { device["features"][1] = "driver radv"; },
+      "does not name the feature \"driver llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)\"");
+}
+
+TEST_F(Devices, WhereThereAreBothHardwareIsLeasedBeforeSoftware) {
+  auto one = checking("w1", lavapipe());
+  v1::Device hardware = lavapipe();
+  hardware.set_id("gpu1");
+  hardware.set_name("a GPU");
+  hardware.set_type("discrete");
+  *one->description.add_devices() = hardware;
+  one->description.add_targets(kVulkan);
+  ASSERT_TRUE(one->synchronize({}));
+  std::vector<std::string> devices;
+  one->tamper = [&](const v1::Lease& lease, ToolOutcome&) {
+    if (lease.kind() == v1::ACTION_CHECK) devices.assign(lease.devices().begin(), lease.devices().end());
+  };
+  const v1::Job job = submitted(checked("k", false, kVulkan));
+  settle(job.id(), {one.get()});
+  EXPECT_EQ(get(job.id()).state(), v1::JOB_SUCCEEDED) << get(job.id()).error().message();
+  EXPECT_EQ(devices, std::vector<std::string>{"gpu1"});
+}
+
+TEST_F(Devices, AReportOfAnotherVulkanDeviceThanTheLeasedOneIsRefused) {
+  const auto expect = [&](const std::string& member, const Json& value, const std::string& part) {
+    auto one = checking("w-" + member, lavapipe());
+    one->description.add_targets(kVulkan);
+    ASSERT_TRUE(one->synchronize({}));
+    one->tamper = says([&](Json& device) { device["gpu"][member] = value; });
+    const v1::Job job = submitted(checked(member, false, kVulkan));
+    for (int i = 0; i < 4; ++i) {
+      settle(job.id(), {one.get()});
+      clock_.advance(std::chrono::minutes(1));
+    }
+    const std::string message = get(job.id()).error().message();
+    EXPECT_NE(message.find(part), std::string::npos) << message;
+  };
+  expect("type", "discrete",
+         "it states the type \"discrete\", but the device leased, gpu0, has \"software\"");
+  expect("driver", "radv", "it states the driver \"radv\"");
+  expect("conformance", "1.3.9.9", "it states the conformance");
+  expect("apiVersion", "1.2.3", "it states Vulkan 1.2.3, but the device leased, gpu0, is vulkan1.3");
+  expect("apiVersion", "13", "it states Vulkan 13");
+  expect("api", "metal", "report.device.gpu.api");
 }
 
 TEST_F(Devices, ACheckOfTheProcessorNamesNoGpu) {
@@ -334,6 +462,12 @@ TEST_F(Devices, WhatAHostileWorkerSaysOfItsDevicesIsBounded) {
   EXPECT_TRUE(with([](v1::Device& device) {
     for (int i = 0; i < 65; ++i) device.add_runs("cuda:sm_90a");
   }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_conformance(std::string(257, 'a')); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_type("\x1b[31m"); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.add_runs(kVulkan); })) << "CUDA's device runs no SPIR-V";
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_api("vulkan"); })) << "nor Vulkan's a cubin";
+  EXPECT_TRUE(with([](v1::Device& device) { device.add_runs("cpu:x86-64-v3"); }));
+  EXPECT_TRUE(with([](v1::Device& device) { device.set_kind("cpu"); })) << "a processor launches no kernels";
   EXPECT_TRUE(with([](v1::Device& device) {
     for (int i = 0; i < 17; ++i) device.add_caches();
   }));
