@@ -39,6 +39,13 @@ Status writeReport(const std::string& path, const Json& json) {
   return writeFile(path, asBytes(json.dump(2) + "\n"), O_TRUNC | O_NONBLOCK, 0644);
 }
 
+// "compute capability 9.0, driver CUDA 13.0"; "software, Vulkan 1.3.230 by llvmpipe: Mesa 22.3.6".
+std::string driverText(const runtime::CheckedDevice& device) {
+  if (device.api == "vulkan")
+    return fmt::format("{}, Vulkan {} by {}", device.type, device.apiVersion, device.driver);
+  return fmt::format("compute capability {}, driver CUDA {}", device.computeCapability, device.apiVersion);
+}
+
 void print(const runtime::CheckReport& report) {
   std::vector<std::vector<std::string>> rows;
   for (const auto& item : report.items)
@@ -54,9 +61,9 @@ void print(const runtime::CheckReport& report) {
   printLine(fmt::format("on {}, {}, {}", report.processor.empty() ? "this machine" : report.processor,
                         counted(report.threads, "thread"), report.path));
   if (report.device) {
-    printLine(fmt::format("with {} (compute capability {}), driver CUDA {}, memory planned {}, observed {}",
-                          report.device->name, report.device->computeCapability, report.device->driver,
-                          humanBytes(report.device->plannedBytes), humanBytes(report.device->observedBytes)));
+    printLine(fmt::format("with {} ({}), memory planned {}, observed {}", report.device->name,
+                          driverText(*report.device), humanBytes(report.device->plannedBytes),
+                          humanBytes(report.device->observedBytes)));
   }
   if (report.emulated) printLine("emulated: this says nothing about the speed of a real one");
 }
@@ -65,9 +72,8 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto plan, readPlan(options.plan));
   KILN_ASSIGN(const auto verified, openArtifact(context, options.artifact));
   const auto directory = fs::path(options.plan).parent_path().string();
-  KILN_TRY(options.device.checkFor(verified.manifest()));
   kiln_session_options how{.threads = options.threads};
-  options.device.apply(how);
+  KILN_TRY(options.device.apply(verified.manifest(), how));
   const auto checked = runtime::check(verified.directory, plan, directory.empty() ? "." : directory, how);
   if (!checked) return fail(sessionError(checked.error()));
   const runtime::CheckReport& report = *checked;

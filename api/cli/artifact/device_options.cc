@@ -4,16 +4,37 @@
 #include <cstring>
 
 #include "api/cli/base/exit_code.h"
+#include "compiler_core/runtime/device/open_device.h"
+#include "manifest/json/reader.h"
 
 namespace kiln::cli {
 
-void DeviceOptions::apply(kiln_session_options& options) const {
-  options.device_driver = driver.empty() ? nullptr : driver.c_str();
-  options.device = device;
+namespace {
+
+constexpr std::uint64_t kMostDevices = 1024;
+
+bool isNumber(const std::string& text) {
+  return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
-Status DeviceOptions::checkFor(const Manifest& manifest) const {
-  if (!manifest.devices.empty()) return {};
+}  // namespace
+
+Status DeviceOptions::apply(const Manifest& manifest, kiln_session_options& options) const {
+  options.device_driver = driver.empty() ? nullptr : driver.c_str();
+  if (!manifest.devices.empty()) {
+    if (!isNumber(device)) {
+      KILN_ASSIGN(
+          options.device,
+          runtime::ordinalOf(
+              driver.empty() ? runtime::defaultDriverLibrary(manifest.devices[0].target) : driver, device));
+      return {};
+    }
+    const auto number = parseDecimal(device);
+    if (!number || *number >= kMostDevices)
+      return fail(Code::kInvalidArgument, "--device " + device + ": a number from 0 to 1023, or a uuid");
+    options.device = static_cast<std::int32_t>(*number);
+    return {};
+  }
   for (const char* name : {"--device-driver", "--device"})
     if (command->count(name) > 0)
       return fail(Code::kInvalidArgument, std::string(name) + ": the artifact for " + manifest.spec.target +
@@ -23,10 +44,14 @@ Status DeviceOptions::checkFor(const Manifest& manifest) const {
 
 void addDeviceOptions(CLI::App& command, DeviceOptions& options) {
   options.command = &command;
-  command.add_option("--device-driver", options.driver,
-                     "CUDA driver library for kernels of cuda: targets (default: libcuda.so.1)");
-  command.add_option("--device", options.device, "Which of the driver's devices, from 0")
-      ->check(CLI::Range(0, 1023));
+  command.add_option(
+      "--device-driver", options.driver,
+      "CUDA driver library for kernels of cuda: targets (default: libcuda.so.1), Vulkan loader for "
+      "those of vulkan: targets (default: libvulkan.so.1)");
+  command
+      .add_option("--device", options.device,
+                  "Which of the driver's devices: its number, from 0, or its uuid, as kiln doctor shows them")
+      ->capture_default_str();
 }
 
 Error sessionError(Error error) {

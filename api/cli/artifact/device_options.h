@@ -12,11 +12,11 @@ namespace kiln::cli {
 
 struct DeviceOptions {
   std::string driver;
-  std::int32_t device = 0;
-  // kInvalidArgument if either was given for an artifact that has no kernels for a device.
-  Status checkFor(const Manifest& manifest) const;
-  // Into the options of a session, which points into this afterwards.
-  void apply(kiln_session_options& options) const;
+  std::string device = "0";  // the driver's number for it, or its uuid
+  // Into the options of a session, which points into this afterwards. kInvalidArgument if either was given
+  // for an artifact that has no kernels for a device, and for a device that is neither; errors of
+  // runtime::ordinalOf.
+  Status apply(const Manifest& manifest, kiln_session_options& options) const;
 
   const CLI::App* command = nullptr;  // which has parsed them
 };

@@ -244,7 +244,10 @@ Error checkedError(const Error& error) {
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
-  KILN_TRY(options.device.checkFor(verified.manifest()));
+  kiln_session_options how{
+      .threads = options.threads, .run_before_ready = 1, .measure_kernels = options.profile ? 1 : 0};
+  how.check_indices = options.checked ? 1 : 0;
+  KILN_TRY(options.device.apply(verified.manifest(), how));
   if (options.isolated) {
     KILN_ASSIGN(const auto inputs, readInputs(options.inputs, runtime::specsOf(verified.manifest().inputs),
                                               verified.manifest().strings));
@@ -257,10 +260,6 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
   const auto specs = loaded.artifact.inputs();
   KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs, loaded.artifact.strings()));
-  kiln_session_options how{
-      .threads = options.threads, .run_before_ready = 1, .measure_kernels = options.profile ? 1 : 0};
-  how.check_indices = options.checked ? 1 : 0;
-  options.device.apply(how);
   auto opened = runtime::Session::open(loaded.artifact, how);
   if (!opened) return fail(sessionError(opened.error()));
   KILN_ASSIGN(const auto outputs,

@@ -67,7 +67,8 @@ void printManifest(const signing::Verdict& verdict) {
   for (const std::string& line : stageLines(manifest.stages)) printOneLine(line);
 }
 
-// " on NVIDIA H200, driver 13.0" of a report about a GPU; "" of one about a processor.
+// " on NVIDIA H200, driver for CUDA 13.0" of a report about a GPU, " on llvmpipe ..., Vulkan 1.3.230 by
+// llvmpipe: Mesa 22.3.6 (software)" of one about a Vulkan device; "" of one about a processor.
 std::string onDevice(const Json& report) {
   const auto gpu = report.at("device").find("gpu");
   const auto text = [&](const char* member) {
@@ -77,7 +78,10 @@ std::string onDevice(const Json& report) {
   };
   std::string out;
   if (const std::string name = text("name"); !name.empty()) out = " on " + name;
-  if (const std::string driver = text("driver"); !driver.empty()) out += ", driver for CUDA " + driver;
+  const std::string driver = text("driver");
+  if (text("api") == "vulkan")
+    return out + ", Vulkan " + text("apiVersion") + " by " + driver + " (" + text("type") + ")";
+  if (!driver.empty()) out += ", driver for CUDA " + driver;
   return out + (saysEmulated(report) ? " (emulated)" : "");
 }
 

@@ -8,7 +8,6 @@
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/view/session_view.h"
 #include "api/node/load.h"
-#include "compiler_core/runtime/device/cuda_driver.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {
@@ -22,10 +21,9 @@ struct Options {
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
-  KILN_TRY(options.device.checkFor(verified.manifest()));
-  KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
   kiln_session_options how{.threads = options.threads};
-  options.device.apply(how);
+  KILN_TRY(options.device.apply(verified.manifest(), how));
+  KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
   auto opened = runtime::Session::open(loaded.artifact, how);
   if (!opened) return fail(sessionError(opened.error()));
   runtime::Session& session = *opened;
@@ -50,9 +48,8 @@ Status run(const Context& context, const Options& options) {
                         humanBytes(counters.planned_bytes), humanBytes(counters.observed_peak_bytes),
                         humanBytes(counters.weight_bytes)));
   if (counters.device_name != nullptr) {
-    printLine(fmt::format("device: {}, driver CUDA {}, planned {}, observed {}", counters.device_name,
-                          runtime::cudaVersionText(counters.device_driver_version),
-                          humanBytes(counters.device_planned_bytes),
+    printLine(fmt::format("device: {}, driver {}, planned {}, observed {}", counters.device_name,
+                          driverText(counters), humanBytes(counters.device_planned_bytes),
                           humanBytes(counters.device_observed_bytes)));
   }
   return {};

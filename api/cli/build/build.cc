@@ -155,7 +155,7 @@ void addBuild(CLI::App& app, Context& context) {
           "Schedules of kernels: catalogue (default), what the toolchain's catalogue has, else the "
           "compiler's defaults; off, the defaults alone; reuse, what the farm has measured before, else the "
           "catalogue's; search, measure first, on a worker that does nothing else, what it has not (CPU "
-          "targets)")
+          "and Vulkan targets)")
       ->check(CLI::IsMember({"catalogue", "off", "reuse", "search"}));
   command.add_option("--budget", options->budget, "Time for a search, per target: 60s (default), 10m");
   command

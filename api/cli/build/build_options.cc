@@ -10,6 +10,7 @@
 #include "manifest/base/digest.h"
 #include "manifest/base/nearest.h"
 #include "manifest/spec/target.h"
+#include "manifest/spec/target_device.h"
 
 namespace kiln::cli {
 namespace {
@@ -17,11 +18,6 @@ namespace {
 constexpr std::chrono::hours kMaxBudget{24};
 constexpr std::chrono::hours kMaxDeadline{30 * 24};
 }  // namespace
-
-bool isForDevice(const std::string& target) {
-  return std::ranges::any_of(targetNames(target),
-                             [](const std::string& name) { return name.starts_with("cuda:"); });
-}
 
 Status checkTarget(const std::string& target) {
   const std::vector<std::string> served = servedTargets();
@@ -46,10 +42,11 @@ Status readTuning(const std::string& tune, const std::string& budget, const std:
   if (tune == "catalogue" || delivery.defaultSchedules) return {};
   if (!request.search && tune != "reuse")
     return fail(Code::kInvalidArgument, "--tune " + tune + ": must be catalogue, off, reuse or search");
-  if (request.search && std::ranges::all_of(targets, isForDevice))
+  if (request.search && std::ranges::none_of(targets, isSearched))
     return fail(
         Code::kInvalidArgument,
-        "--tune search: a farm measures kernels of processors alone; leave it out for " + targets.front());
+        "--tune search: a farm measures kernels of processors and of Vulkan devices; leave it out for " +
+            targets.front());
   if (!budget.empty()) {
     auto seconds = parseDuration(budget);
     if (!seconds) return fail(seconds.error().in("--budget"));

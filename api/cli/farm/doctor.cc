@@ -13,12 +13,14 @@
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/farm/commands.h"
 #include "api/cli/farm/doctor_blobs.h"
+#include "api/cli/farm/doctor_devices.h"
 #include "api/cli/farm/doctor_disks.h"
 #include "api/cli/farm/doctor_farm.h"
 #include "api/cli/farm/doctor_packages.h"
 #include "api/cli/farm/doctor_processes.h"
 #include "api/cli/farm/doctor_settings.h"
-#include "compiler_core/runtime/device/device_info.h"
+#include "compiler_core/runtime/device/cuda_driver.h"
+#include "compiler_core/runtime/device/vulkan_driver.h"
 #include "compiler_core/runtime/program/cpu_features.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
@@ -129,21 +131,6 @@ void checkCuda(Report& report) {
   report.ok("cuda compiler parts", "not installed; only cuda targets need them");
 }
 
-// Artifacts for cuda: targets run where there is one; they can be built anywhere.
-void checkGpus(Report& report, const std::string& library) {
-  const auto devices = runtime::listDevices(library);
-  if (!devices) return report.ok("gpus", "none: " + devices.error().message);
-  std::string text;
-  for (const runtime::DeviceInfo& device : *devices) {
-    text += fmt::format("{}device {}: {}, {}, {}, {}", text.empty() ? "" : "; ", device.ordinal, device.name,
-                        device.arch(), counted(device.multiprocessors, "multiprocessor"),
-                        humanBytes(device.memoryBytes));
-  }
-  report.ok("gpus",
-            fmt::format("{}; driver CUDA {}", text,
-                        runtime::cudaVersionText(devices->empty() ? 0 : devices->front().driverVersion)));
-}
-
 // Each coordinator of the list; whether the farm is of use.
 bool checkCoordinators(Report& report, client::Client& client, const std::string& up) {
   if (const auto answer = client.ping(); !answer) {
@@ -211,7 +198,7 @@ Colour colourOf(const std::string& verdict) {
   return verdict == "ok" ? Colour::kGood : verdict == "warning" ? Colour::kWarning : Colour::kBad;
 }
 
-Status run(Context& context, const std::string& driver) {
+Status run(Context& context, const std::vector<std::string>& drivers) {
   const std::string& farm = context.farm;
   Report report;
   checkProcessor(report);
@@ -219,7 +206,7 @@ Status run(Context& context, const std::string& driver) {
   checkSandbox(report);
   checkPostgres(report);
   checkCuda(report);
-  checkGpus(report, driver);
+  for (Finding& found : checkDevices(drivers)) report.add(std::move(found));
   for (Finding& found : checkDisks(farm)) report.add(std::move(found));
   for (Finding& found : checkPackages()) report.add(std::move(found));
   if (!farm.empty()) {
@@ -257,15 +244,18 @@ Status run(Context& context, const std::string& driver) {
 }  // namespace
 
 void addDoctor(CLI::App& app, Context& context) {
-  const auto driver = std::make_shared<std::string>(runtime::kCudaDriverLibrary);
+  const auto drivers = std::make_shared<std::vector<std::string>>(
+      std::vector<std::string>{runtime::kCudaDriverLibrary, runtime::kVulkanLoaderLibrary});
   auto& command =
       addCommand(app, context, "doctor", "Check this machine and the farm, with the next step per finding",
-                 "kiln doctor", [&context, driver] { return run(context, *driver); });
+                 "kiln doctor", [&context, drivers] { return run(context, *drivers); });
   command.add_option(
       "--farm", context.farm,
       "The state directory of a farm on this machine, as infra/up --dir (KILN_FARM): its coordinator, "
       "trust root and policy are looked at where no others are named");
-  command.add_option("--device-driver", *driver, "CUDA driver library to ask for GPUs")
+  command
+      .add_option("--device-driver", *drivers,
+                  "CUDA driver library or Vulkan loader to ask for devices (repeatable)")
       ->capture_default_str();
   addFarmOptions(command, context);
   addTrustOptions(command, context);

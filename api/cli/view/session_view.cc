@@ -1,8 +1,14 @@
 #include "api/cli/view/session_view.h"
 
-#include "compiler_core/runtime/device/cuda_driver.h"
+#include <string_view>
 
 namespace kiln::cli {
+
+std::string driverText(const kiln_counters& counters) {
+  const std::string version = counters.device_api_version;
+  if (counters.device_api != std::string_view("vulkan")) return "CUDA " + version;
+  return "Vulkan " + version + " by " + counters.device_driver;
+}
 
 Json countersJson(const kiln_counters& counters) {
   Json json{{"path", counters.path},
@@ -23,12 +29,18 @@ Json countersJson(const kiln_counters& counters) {
             {"runNanoseconds", counters.run_nanoseconds}};
   if (counters.device_name == nullptr) return json;
   json["device"] = {{"name", counters.device_name},
-                    {"driver", runtime::cudaVersionText(counters.device_driver_version)},
+                    {"api", counters.device_api},
+                    {"driver", counters.device_api_version},
                     {"emulated", counters.device_emulated != 0},
                     {"plannedBytes", counters.device_planned_bytes},
                     {"observedBytes", counters.device_observed_bytes},
                     {"transferBytes", counters.device_transfer_bytes},
                     {"replayedRuns", counters.replayed_runs}};
+  if (counters.device_type[0] != '\0') {
+    json["device"]["type"] = counters.device_type;
+    json["device"]["driverName"] = counters.device_driver;
+    json["device"]["conformance"] = counters.device_conformance;
+  }
   return json;
 }
 

@@ -22,7 +22,16 @@ std::string stateOf(const Worker& worker) {
 
 std::string stateOf(const Worker& worker, const v1::Device& device) {
   std::string state = worker.lost() ? "lost" : device.healthy() ? "healthy" : "drained: " + device.reason();
-  return device.emulated() ? "emulated, " + state : state;
+  if (device.emulated()) return "emulated, " + state;
+  return device.type().empty() ? state : device.type() + ", " + state;
+}
+
+// "CUDA 13.0", "Vulkan 1.3.230 (llvmpipe: Mesa 22.3.6 (LLVM 15.0.6), conformance 1.3.1.1)".
+std::string driverOf(const v1::Device& device) {
+  if (device.driver().empty()) return "-";
+  if (device.api() != "vulkan") return "CUDA " + device.driver();
+  return fmt::format("Vulkan {} ({}, conformance {})", device.api_version(), device.driver(),
+                     device.conformance());
 }
 
 // "cpu: x86-64-v3, x86-64-v4; cuda: sm_90a": by family, in the order given.
@@ -82,6 +91,11 @@ Json deviceJson(const v1::Device& device) {
             {"runs", listJson(device.runs())}};
   if (device.kind() == "gpu") {
     json["driver"] = device.driver();
+    if (device.api() != "vulkan") return json;
+    json["api"] = device.api();
+    json["apiVersion"] = device.api_version();
+    json["type"] = device.type();
+    json["conformance"] = device.conformance();
     return json;
   }
   json["sockets"] = device.sockets();
@@ -135,8 +149,7 @@ void printWorkers(std::span<const Worker> workers) {
     for (const v1::Device& device : about.devices())
       devices.push_back({about.name(), device.id(), nameOf(device), device.arch(),
                          device.memory_bytes() == 0 ? "-" : humanBytes(device.memory_bytes()),
-                         device.driver().empty() ? "-" : "CUDA " + device.driver(), byFamily(device.runs()),
-                         stateOf(worker, device)});
+                         driverOf(device), byFamily(device.runs()), stateOf(worker, device)});
   }
   printTable(rows);
   if (workers.empty()) return;

@@ -55,6 +55,19 @@ v1::Device& addGpu(Worker& worker, const std::string& id, bool emulated) {
   return device;
 }
 
+void addLavapipe(Worker& worker) {
+  v1::Device& device = addGpu(worker, "gpu1", false);
+  device.set_name("llvmpipe (LLVM 15.0.6, 256 bits)");
+  device.set_arch("vulkan1.3");
+  device.set_driver("llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)");
+  device.set_api("vulkan");
+  device.set_api_version("1.3.230");
+  device.set_type("software");
+  device.set_conformance("1.3.1.1");
+  device.clear_runs();
+  device.add_runs("vulkan:1.3");
+}
+
 std::vector<Worker> fleet() {
   std::vector<Worker> workers{worker("builder-1", 1'790'000'000), worker("gpu-node-7", 1'790'000'001),
                               worker("old", 1'789'990'000), worker("w9", 1'790'000'002),
@@ -70,6 +83,7 @@ std::vector<Worker> fleet() {
   addGpu(workers[2], "gpu0", false);
   workers[3].set_draining(true);
   addGpu(workers[3], "gpu0", true);
+  addLavapipe(workers[3]);
   workers[4].mutable_held_back_until()->set_seconds(1'790'000'060);
   return workers;
 }
