@@ -1,0 +1,122 @@
+#!/usr/bin/env python3
+"""Devices for real: a farm on a machine with a Vulkan driver (Mesa's lavapipe) builds for it, checks on it, tells policies what that
+was worth, and tunes on it. Without a driver all of this is skipped in words."""
+import json
+import subprocess
+import unittest
+
+from farm import MODELS, ROOT, FarmCase, artifact_of, json_of
+
+CPU, VULKAN = "cpu:x86-64-v3", "vulkan:1.3"
+CNN = MODELS / "digits_cnn.onnx"
+WORKER = ROOT / "build/release/bin/kiln-worker"
+
+
+def devices():
+    """What a worker finds here; a program of its own says so, whatever its driver does."""
+    if not WORKER.exists():
+        return [], "no " + str(WORKER)
+    found = json.loads(subprocess.run([WORKER, "devices", "--json"], capture_output=True, text=True, check=True).stdout)
+    return [device for device in found["devices"] if VULKAN in device["runs"]], found.get("missing", "")
+
+
+class VulkanTest(FarmCase):
+    WORKERS = 1
+    BUILD = (CNN,)
+
+    @classmethod
+    def setUpClass(cls):
+        found, missing = devices()
+        if not found:
+            raise unittest.SkipTest("no Vulkan device here: " + missing)
+        cls.device = found[0]
+        super().setUpClass()
+        cls.built = cls.farm.kiln("build", CNN, "--target", CPU, "--target", VULKAN, "--check", "--json")
+
+    def artifacts(self):
+        self.assertEqual(self.built.returncode, 0, self.built.stdout + self.built.stderr)
+        return {artifact["target"]: artifact["digest"] for artifact in json_of(self.built)["artifacts"]}
+
+    def gpu(self):
+        worker = json_of(self.kiln("workers", "--json"))["workers"][0]
+        return next(device for device in worker["devices"] if VULKAN in device["runs"])
+
+    def test_workers_and_doctor_show_the_device_and_its_driver(self):
+        gpu = self.gpu()
+        self.assertEqual((gpu["api"], gpu["state"], gpu["emulated"]), ("vulkan", "healthy", False))
+        for member in ("name", "driver", "apiVersion", "conformance", "type"):
+            self.assertEqual(gpu[member], self.device[member])
+        self.assertIn(gpu["driver"], self.kiln("workers").stdout)
+        doctor = self.farm.kiln("doctor").stdout
+        self.assertIn("vulkan devices: device 0: ", doctor)
+        self.assertIn(gpu["conformance"], doctor)
+        self.assertNotIn("uuid", json.dumps(gpu), "it stays on its machine")
+
+    def test_both_artifacts_are_checked_on_the_devices_they_are_for(self):
+        for target, digest in self.artifacts().items():
+            report = json_of(self.kiln("show", digest, "--json"))["checks"][-1]["report"]
+            self.assertTrue(report["passed"], report)
+            self.assertNotIn("emulated", report["device"])
+            self.assertEqual("gpu" in report["device"], target == VULKAN)
+        said = report_of = json_of(self.kiln("show", self.artifacts()[VULKAN], "--json"))["checks"][-1]["report"]["device"]["gpu"]
+        self.assertEqual(said, {name: self.gpu()[name] for name in ("name", "api", "apiVersion", "driver", "conformance", "type")})
+        shown = self.kiln("show", self.artifacts()[VULKAN]).stdout
+        self.assertIn(f"Vulkan {report_of['apiVersion']} by {report_of['driver']} ({report_of['type']})", shown)
+        found = json_of(self.kiln("affected", "--device", said["driver"], "--json"))["affected"]
+        self.assertIn(self.artifacts()[VULKAN], [entry["artifact"] for entry in found])
+
+    def promoted(self, name, code, **rules):
+        policy = json.loads((ROOT / "signing/policy/development.json").read_text()) | {"requireCheck": True} | rules
+        path = self.farm.home / f"{name}.json"
+        path.write_text(json.dumps(policy))
+        result = self.kiln("promote", self.artifacts()[VULKAN], "--tag", name, "--policy", path, code=code)
+        return result.stdout + result.stderr
+
+    def test_policies_tell_software_from_hardware(self):
+        if self.device["type"] != "software":
+            self.skipTest("the device here is hardware: " + self.device["name"])
+        self.promoted("either", 0, checkDevices=["hardware", "software"])
+        self.promoted("software", 0, refuseEmulated=True, checkDevices=["hardware", "software"])
+        for name, rules in (("real", {"refuseEmulated": True}), ("hardware", {"checkDevices": ["hardware"]})):
+            self.assertIn("but for what a software device said", self.promoted(name, 5, **rules))
+        out = self.farm.home / "verified"
+        self.kiln("fetch", self.artifacts()[VULKAN], "--out", out)
+        self.assertIn("on a software device: a policy may refuse it", self.kiln("verify", out).stdout)
+        production = self.kiln("verify", out, "--policy", ROOT / "signing/policy/production.json", code=5)
+        self.assertIn("but for what a software device said", production.stdout + production.stderr)
+
+    def test_the_device_is_chosen_by_number_or_uuid(self):
+        out = self.farm.home / "chosen"
+        self.kiln("fetch", self.artifacts()[VULKAN], "--out", out)
+        doctor = self.farm.kiln("doctor").stdout
+        line = next(line for line in doctor.splitlines() if "vulkan devices:" in line)
+        uuid = line.split("uuid ")[1].split(";")[0].strip()
+        for device in ("0", uuid):
+            self.assertIn("ready: vulkan:1.3", self.kiln("warmup", out, "--device", device).stdout)
+        refused = self.kiln("warmup", out, "--device", "00000000-0000-0000-0000-000000000001", code=4)
+        self.assertIn(uuid, refused.stdout + refused.stderr)
+        self.kiln("warmup", out, "--device", "99999", code=2)
+
+    def test_a_search_tunes_on_the_device_and_the_artifact_is_rebuilt_bit_for_bit(self):
+        tuned = artifact_of(self.farm.build(CNN, "--tune", "search", "--budget", "15s", target=VULKAN))
+        manifest = json_of(self.kiln("show", tuned, "--json"))["manifest"]
+        entries = {kernel["tuned"] for kernel in manifest["stages"]["schedule"]["kernels"] if "tuned" in kernel}
+        self.assertEqual("tuning" in manifest["spec"], bool(entries))
+        log = next((self.farm.dir / "logs").glob("coordinator*.log")).read_text()
+        self.assertIn("tuning record kept", log)
+        self.assertEqual(artifact_of(self.farm.build(CNN, "--tune", "reuse", target=VULKAN)), tuned, "what was measured is found again")
+        self.assertIn("reproduced", self.kiln("rebuild", tuned).stdout)
+        layout = self.farm.home / "tuned.oci"
+        self.kiln("export", tuned, "--oci", layout, "--with-inputs")
+        self.assertIn("reproduced", self.kiln("rebuild", "--offline", layout).stdout)
+
+    def test_what_no_device_serves_is_refused_at_once(self):
+        refused = self.farm.build(CNN, "--check", target="cuda:sm_90a")
+        self.assertEqual(refused.returncode, 4, refused.stderr)
+        self.assertIn("no worker has a healthy device for the check for cuda:sm_90a", refused.stderr)
+        emulated = self.farm.build(CNN, "--check-emulated", target=VULKAN)
+        self.assertEqual(emulated.returncode, 4, emulated.stderr)
+
+
+if __name__ == "__main__":
+    unittest.main()
