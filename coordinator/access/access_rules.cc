@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <set>
 
+#include "coordinator/access/claim_pattern.h"
 #include "manifest/base/glob.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
@@ -137,7 +138,7 @@ struct IsFor {
   bool operator()(const TokenHolder& granted) const {
     const auto* holder = std::get_if<TokenHolder>(&who);
     return holder && granted.issuer == holder->issuer &&
-           (granted.subject.empty() || globMatches(granted.subject, holder->subject));
+           (granted.subject.empty() || claimMatches(granted.subject, holder->subject));
   }
 };
 
@@ -223,7 +224,7 @@ std::vector<GrantVerdict> AccessRules::explain(const TokenHolder& who) const {
   for (const Grant& grant : grants_) {
     const auto* granted = std::get_if<TokenHolder>(&grant.who);
     if (!granted || granted->issuer != who.issuer) continue;
-    const bool subject = granted->subject.empty() || globMatches(granted->subject, who.subject);
+    const bool subject = granted->subject.empty() || claimMatches(granted->subject, who.subject);
     out.push_back({&grant, subject ? unmet(grant.claims, who)
                                    : "the subject is " + inQuotes(who.subject) + " and not " +
                                          inQuotes(granted->subject)});

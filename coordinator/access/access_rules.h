@@ -19,9 +19,9 @@ namespace kiln::access {
 
 inline constexpr std::string_view kEveryInstance = "*";
 
-// Whom a grant is for. In a WorkerHolder and in a token's subject '*' stands for any characters, and a
-// subject that is "" is anybody's, whose claims then say who is meant; a CertificateHolder has either its
-// subject or its key, the other is "".
+// Whom a grant is for. In a WorkerHolder '*' stands for any characters. A token's subject is a pattern as of
+// claimMatches(), and one that is "" is anybody's, whose claims then say who is meant. A CertificateHolder
+// has either its subject or its key, the other is "".
 struct Grant {
   std::string name;  // its own, or "grants[3]"
   Identity who;

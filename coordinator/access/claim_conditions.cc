@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "manifest/base/glob.h"
+#include "coordinator/access/claim_pattern.h"
 #include "manifest/base/printable.h"
 
 namespace kiln::access {
@@ -67,7 +67,7 @@ std::string unmet(const std::vector<ClaimCondition>& conditions, const TokenHold
     // What cannot be shown as it is cannot be judged by who reads a log either.
     if (printable(found->second, kMaxClaimValue) != found->second)
       return name + " has a control character, or one that cannot be seen";
-    if (!globMatches(condition.pattern, found->second))
+    if (!claimMatches(condition.pattern, found->second))
       return name + " is " + inQuotes(found->second) + " and not " + inQuotes(condition.pattern);
   }
   return "";

@@ -14,7 +14,7 @@ inline constexpr std::size_t kMaxPatternBytes = 512;  // of a condition
 inline constexpr std::size_t kMaxClaimName = 128;
 inline constexpr std::size_t kMaxClaimValue = 1024;  // a longer one meets no condition
 
-// The claim `name` is a text that is `pattern`, in which '*' stands for any characters.
+// The claim `name` is a text that is `pattern`, as of claimMatches().
 struct ClaimCondition {
   std::string name, pattern;
 };

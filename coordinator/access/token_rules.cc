@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/access/claim_pattern.h"
 #include "coordinator/access/issuer_url.h"
 
 namespace kiln::access {
@@ -83,9 +84,11 @@ Result<TokenGrant> readTokenGrant(ObjectReader token, const std::vector<TokenIss
   }
   if (out.claims.empty() || token.has("subject")) {
     KILN_ASSIGN(out.who.subject, nonEmpty(token, "subject"));
-    if (out.who.subject.front() == '*')
-      return badMember(token.path("subject"),
-                       "must not begin with \"*\": that means everyone whom the issuer serves");
+    if (!subjectNamesAnOwner(out.who.subject))
+      return badMember(
+          token.path("subject"),
+          "must name an owner before \"*\", as repo:acme/* does and repo:acme* does not: it means "
+          "everyone whom the issuer serves");
   } else if (!nameAnOwner(out.claims)) {
     return badMember(
         token.path("claims"),

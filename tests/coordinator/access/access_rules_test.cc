@@ -100,7 +100,10 @@ TEST(AccessRules, BadFilesAreRefusedWithThePlace) {
     expectRefused(with("/grants/0/instances/0", name), "grants[0].instances: instance name");
   expectRefused(with("/grants/1/certificate/key", "abc"), "SubjectPublicKeyInfo");
   expectRefused(with("/grants/3/token/issuer", "https://x"), "none of tokenIssuers");
-  expectRefused(with("/grants/3/token/subject", "*"), "must not begin with");
+  for (const char* everybody :
+       {"*", "*:ref:refs/heads/main", "r*", "repo*", "repo:*", "repo:acme*", "repo:*/model", "project_path:*",
+        "organization:a*", "org/*", "system:serviceaccount:*"})
+    expectRefused(with("/grants/3/token/subject", everybody), "must name an owner before");
   expectRefused(with("/tokenIssuers/0/jwks", "missing.json"), "missing.json: no such file");
   expectRefused(with("/tokenIssuers/0/audience", ""), "must not be empty");
   Json twice = document();
