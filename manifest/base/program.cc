@@ -80,6 +80,7 @@ int exitOf(const std::exception& error) {
 int runMain(std::string_view name, const std::function<int()>& body) {
   for (const int descriptor : {STDIN_FILENO, STDOUT_FILENO, STDERR_FILENO}) occupy(descriptor);
   const bool endsByPipe = !isIgnored(SIGPIPE);
+  ::unsetenv("GRPC_TRACE");
   std::signal(SIGXFSZ, SIG_IGN);  // the write then fails, and whoever wrote says where
   int exit = kExitInternal;
   try {
