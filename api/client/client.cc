@@ -22,6 +22,15 @@
 namespace kiln::client {
 namespace {
 
+constexpr char kGrantTrailer[] = "kiln-grant";
+constexpr std::size_t kMaxGrantBytes = 64;  // as the access file allows
+
+// Of what a server says beside its answer; "" if it does not say that.
+std::string valueOf(const std::multimap<grpc::string_ref, grpc::string_ref>& metadata, const char* name) {
+  const auto found = metadata.find(name);
+  return found == metadata.end() ? "" : std::string(found->second.data(), found->second.size());
+}
+
 // Connections come about while a wait pauses.
 RetryPolicy::Listener pausing(RetryPolicy::Listener listener, std::shared_ptr<storage::Endpoints> endpoints) {
   listener.pause = [endpoints = std::move(endpoints)](std::chrono::nanoseconds time) {
@@ -188,22 +197,20 @@ Result<storage::UploadProgress> Client::upload(std::span<const storage::UploadIt
   });
 }
 
-Result<v1::Job> Client::submit(v1::SubmitJobRequest request, SubmissionTrace* trace) {
+Result<Submission> Client::submit(v1::SubmitJobRequest request, SubmissionTrace* trace) {
   request.set_instance(options_.instance);
-  if (!trace) return call<v1::Job>(&Stubs::jobs, &v1::JobService::Stub::SubmitJob, request);
   KILN_TRY(checkText(request));
-  return retried([&](const storage::Endpoint& at) -> Result<v1::Job> {
+  return retried([&](const storage::Endpoint& at) -> Result<Submission> {
     KILN_TRY(checkListener(*at.channel, at.name));
     grpc::ClientContext context;
     context.set_deadline(std::chrono::system_clock::now() + options_.deadline);
-    context.AddMetadata(tracing::kTraceparent, trace->caller);
-    v1::Job job;
-    const grpc::Status status = stubs_[at.place]->jobs.SubmitJob(&context, request, &job);
+    if (trace) context.AddMetadata(tracing::kTraceparent, trace->caller);
+    Submission made;
+    const grpc::Status status = stubs_[at.place]->jobs.SubmitJob(&context, request, &made.job);
     if (!status.ok()) return fail(rpcError(status, *at.channel, at.name));
-    const auto& answer = context.GetServerInitialMetadata();
-    if (const auto found = answer.find(tracing::kTraceparent); found != answer.end())
-      trace->job.assign(found->second.data(), found->second.size());
-    return job;
+    if (trace) trace->job = valueOf(context.GetServerInitialMetadata(), tracing::kTraceparent);
+    made.grant = printable(valueOf(context.GetServerTrailingMetadata(), kGrantTrailer), kMaxGrantBytes);
+    return made;
   });
 }
 

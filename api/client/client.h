@@ -45,6 +45,13 @@ struct SubmissionTrace {
   std::string job;     // what comes back: that of the submission if the farm traces the job; else ""
 };
 
+struct Submission {
+  v1::Job job;
+  // Of the farm's access file, the one that let the caller in; "" for who needs none, as over a Unix socket.
+  // Printable, and no proof of anything.
+  std::string grant;
+};
+
 // Thread safe. Connects on first use.
 class Client {
  public:
@@ -62,7 +69,7 @@ class Client {
 
   // Fills in the instance. On missing blobs: kFailedPrecondition with details {"missing": [...]}. The
   // request's idempotency key makes a repeated call find the job that the first one made.
-  Result<v1::Job> submit(v1::SubmitJobRequest request, SubmissionTrace* trace = nullptr);
+  Result<Submission> submit(v1::SubmitJobRequest request, SubmissionTrace* trace = nullptr);
   Result<v1::Job> job(const std::string& id);
   // What one builder left of the job's compile for `target` ("" for its only one). kNotFound if nothing.
   Result<v1::BuilderOutputs> outputs(const std::string& job, const std::string& worker,

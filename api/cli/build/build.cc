@@ -32,6 +32,12 @@ Status runProject(const Context& context, bool locked, const CLI::App& command) 
   return buildProject(context, {".", locked});
 }
 
+// Who needs no grant is told of none.
+Json withGrant(Json json, const std::string& grant) {
+  if (!grant.empty()) json["grant"] = grant;
+  return json;
+}
+
 Status run(const Context& context, const BuildOptions& options) {
   if (options.targets.empty())
     return fail(Code::kInvalidArgument,
@@ -40,13 +46,13 @@ Status run(const Context& context, const BuildOptions& options) {
   const v1::Job& job = built.job;
   if (options.detach) {
     if (context.json)
-      printJson({{"job", job.id()}});
+      printJson(withGrant({{"job", job.id()}}, built.grant));
     else
       printLine("job " + job.id());
     return {};
   }
   if (context.json) {
-    printJson(jobJson(job));
+    printJson(withGrant(jobJson(job), built.grant));
     return {};
   }
   for (const auto& artifact : job.artifacts()) {

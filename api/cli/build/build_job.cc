@@ -96,6 +96,10 @@ std::map<std::string, std::string> givenNames(const BuildOptions& options,
 
 }  // namespace
 
+void noteGrant(const Context& context, const client::Submission& made) {
+  if (!context.json && !made.grant.empty()) note("let in by the grant " + made.grant);
+}
+
 Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, const BeforeSubmit& before) {
   BuildOptions options = given;
   KILN_TRY(locateModel(context, options));
@@ -106,7 +110,11 @@ Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, c
   Interrupt interrupt("nothing was submitted; what was uploaded is not sent again");
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
-  if (!options.toolchain.empty()) KILN_TRY(client->toolchain(options.toolchain));  // before the model is sent
+  std::string toolchain;
+  if (!options.toolchain.empty()) {  // before the model is sent
+    KILN_ASSIGN(const v1::Toolchain named, client->toolchain(options.toolchain));
+    toolchain = "sha256:" + named.toolchain_digest().hash();
+  }
   std::optional<CheckRequest> check;
   if (options.check || options.checkEmulated || !options.checkPlan.empty()) {
     KILN_ASSIGN(check, uploadCheck(*client, options.checkPlan));
@@ -115,12 +123,14 @@ Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, c
   KILN_ASSIGN(auto request, makeRequest(options, parameters, std::move(check)));
   KILN_TRY(
       addModel(*client, {options.model, options.data, parameters, !context.json, context.terminal}, request));
-  if (before) KILN_TRY(before(request));
+  if (before) KILN_TRY(before(request, toolchain));
   interrupt.submits();
-  KILN_ASSIGN(auto job, client->submit(request, trace->submits()));
+  KILN_ASSIGN(client::Submission made, client->submit(request, trace->submits()));
   trace->submitted();
+  noteGrant(context, made);
+  v1::Job job = std::move(made.job);
   interrupt.follows(job.id());
-  if (options.detach) return BuiltJob{std::move(request), std::move(job)};
+  if (options.detach) return BuiltJob{std::move(request), std::move(job), std::move(made.grant)};
   if (client::hasEnded(job)) {
     progress.show(job);
   } else {
@@ -142,7 +152,7 @@ Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, c
   }
   KILN_TRY(client::checkBuilt(*client, request, job));
   if (trust) KILN_TRY(client::checkTrusted(*client, request.toolchain(), job, *trust, SystemClock()));
-  return BuiltJob{std::move(request), std::move(job)};
+  return BuiltJob{std::move(request), std::move(job), std::move(made.grant)};
 }
 
 }  // namespace kiln::cli

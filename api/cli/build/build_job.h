@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/cli/base/context.h"
+#include "api/client/client.h"
 #include "manifest/spec/compile_spec.h"
 #include "manifest/spec/delivery_spec.h"
 #include "manifest/spec/profile_option.h"
@@ -31,11 +32,15 @@ struct BuildOptions {
 struct BuiltJob {
   v1::SubmitJobRequest request;  // as it was submitted
   v1::Job job;                   // as it ended, or as it began with `detach`
+  std::string grant;             // as of client::Submission
 };
 
 // Looks at a request once its inputs are known and sent, and before it is submitted; its error ends the
-// build.
-using BeforeSubmit = std::function<Status(const v1::SubmitJobRequest&)>;
+// build. `toolchain` is "sha256:<hex>" of the tree that the options name, "" for the farm's default.
+using BeforeSubmit = std::function<Status(const v1::SubmitJobRequest&, const std::string& toolchain)>;
+
+// Says on stderr which grant let the caller in, if one did: what a pipeline's log is searched for.
+void noteGrant(const Context& context, const client::Submission& made);
 
 // Sends what the farm lacks, submits, shows progress and waits. A job that failed is its error. What was
 // built is what was asked for, and under the trust root of `context` where one is named.

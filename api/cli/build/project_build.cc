@@ -35,15 +35,9 @@ Status checkNames(const std::vector<ProjectModel>& models, const ProjectLock& lo
 // Why it came out otherwise than before, as far as what went in says.
 void tellChanges(const std::string& name, const LockedModel& before, const LockedModel& now) {
   std::vector<std::string> why = changedInputs(before, now);
-  if (before.toolchain != now.toolchain)
-    why.push_back(
-        fmt::format("toolchain {} to {}", shortDigest(before.toolchain), shortDigest(now.toolchain)));
-  for (const std::string& target : changedArtifacts(before, now)) {
-    const auto was = before.artifacts.find(target), is = now.artifacts.find(target);
-    note(fmt::format("{} {}: {} to {}", name, target,
-                     was == before.artifacts.end() ? "new" : shortDigest(was->second),
-                     is == now.artifacts.end() ? "gone" : shortDigest(is->second)));
-  }
+  if (auto toolchain = changedToolchain(before.toolchain, now.toolchain); !toolchain.empty())
+    why.push_back(std::move(toolchain));
+  for (const std::string& artifact : changedArtifacts(before, now)) note(name + " " + artifact);
   if (!why.empty()) note(fmt::format("{} changed: {}", name, fmt::join(why, ", ")));
 }
 
@@ -51,20 +45,22 @@ Result<LockedModel> buildOne(const Context& context, const ProjectModel& model, 
                              bool locked) {
   BuildOptions options = model.options;
   if (locked && options.toolchain.empty()) options.toolchain = before->toolchain;
-  const auto check = [&](const v1::SubmitJobRequest& request) -> Status {
+  const auto check = [&](const v1::SubmitJobRequest& request, const std::string& toolchain) -> Status {
     if (!locked) return {};
-    const auto changed = changedInputs(*before, lockedInputs(request));
+    auto changed = changedInputs(*before, lockedInputs(request));
+    if (auto other = changedToolchain(before->toolchain, toolchain); !other.empty())
+      changed.push_back(std::move(other));
     if (changed.empty()) return {};
-    return fail(
-        differs(fmt::format("model {} differs from kiln.lock in {}", model.name, fmt::join(changed, ", "))));
+    return fail(differs(fmt::format("differs from kiln.lock in {}", fmt::join(changed, ", "))));
   };
   KILN_ASSIGN(const BuiltJob built, buildModel(context, options, check));
   LockedModel now = lockedJob(built.request, built.job);
-  if (locked && now.toolchain != before->toolchain)
-    return fail(differs("model " + model.name + " names another toolchain than kiln.lock"));
+  if (const auto other = changedToolchain(locked ? before->toolchain : now.toolchain, now.toolchain);
+      !other.empty())
+    return fail(differs("was built otherwise than kiln.lock says: " + other));
   if (const auto changed = changedArtifacts(locked ? *before : now, now); !changed.empty())
-    return fail(differs(fmt::format("model {} came out otherwise than kiln.lock says for {}", model.name,
-                                    fmt::join(changed, ", "))));
+    return fail(
+        differs(fmt::format("came out otherwise than kiln.lock says for {}", fmt::join(changed, ", "))));
   if (before != nullptr) tellChanges(model.name, *before, now);
   return now;
 }

@@ -1,5 +1,6 @@
 #include "api/cli/build/project_lock.h"
 
+#include "api/cli/base/print.h"
 #include "api/cli/build/project_file.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/durable_file.h"
@@ -66,14 +67,25 @@ Json toJson(const LockedModel& model) {
           {"artifacts", Json(model.artifacts)}};
 }
 
+// Digests as people compare them.
+std::string changed(const std::string& before, const std::string& now) {
+  const auto brief = [](const std::string& value) {
+    return value.starts_with("sha256:") ? shortDigest(value) : printable(value);
+  };
+  return brief(before) + " to " + brief(now);
+}
+
 std::vector<std::string> different(const std::map<std::string, std::string>& before,
                                    const std::map<std::string, std::string>& now, const std::string& prefix) {
   std::vector<std::string> out;
-  for (const auto& [name, value] : now)
-    if (const auto at = before.find(name); at == before.end() || at->second != value)
-      out.push_back(prefix + name);
+  for (const auto& [name, value] : now) {
+    const auto at = before.find(name);
+    if (at != before.end() && at->second == value) continue;
+    out.push_back(prefix + printable(name) + ": " +
+                  (at == before.end() ? "new" : changed(at->second, value)));
+  }
   for (const auto& [name, value] : before)
-    if (!now.contains(name)) out.push_back(prefix + name);
+    if (!now.contains(name)) out.push_back(prefix + printable(name) + ": gone");
   return out;
 }
 
@@ -125,6 +137,10 @@ std::vector<std::string> changedInputs(const LockedModel& before, const LockedMo
 
 std::vector<std::string> changedArtifacts(const LockedModel& before, const LockedModel& now) {
   return different(before.artifacts, now.artifacts, "");
+}
+
+std::string changedToolchain(const std::string& before, const std::string& now) {
+  return before == now ? "" : "toolchain: " + changed(before, now);
 }
 
 }  // namespace kiln::cli

@@ -36,8 +36,11 @@ LockedModel lockedInputs(const v1::SubmitJobRequest& request);
 // The same of what came of it.
 LockedModel lockedJob(const v1::SubmitJobRequest& request, const v1::Job& job);
 
-// In what `now` is not `before`, in words: "input model.onnx", "options", "toolchain", "cpu:x86-64-v3".
+// In what `now` is not `before`, in words: "input model.onnx: sha256:0123456789ab to sha256:ba9876543210",
+// "input x: gone", "options", "cpu:x86-64-v3: new".
 std::vector<std::string> changedInputs(const LockedModel& before, const LockedModel& now);
 std::vector<std::string> changedArtifacts(const LockedModel& before, const LockedModel& now);
+// One of these texts, or "" for the same tree.
+std::string changedToolchain(const std::string& before, const std::string& now);
 
 }  // namespace kiln::cli

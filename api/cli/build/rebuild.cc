@@ -4,6 +4,7 @@
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
 #include "api/cli/base/trust_settings.h"
+#include "api/cli/build/build_job.h"
 #include "api/cli/build/build_options.h"
 #include "api/cli/build/commands.h"
 #include "api/cli/build/interrupt.h"
@@ -51,7 +52,9 @@ Status rebuildOnFarm(const Context& context, const std::string& name) {
   Progress progress(context.terminal, context.json);
   KILN_ASSIGN(const auto client, context.connect(&progress));
   interrupt.submits();
-  KILN_ASSIGN(auto job, client->submit(std::move(request)));
+  KILN_ASSIGN(client::Submission made, client->submit(std::move(request)));
+  noteGrant(context, made);
+  v1::Job job = std::move(made.job);
   interrupt.follows(job.id());
   KILN_ASSIGN(job, client->watch(job.id(), [&](const v1::Job& now) -> Status {
     progress.show(now);

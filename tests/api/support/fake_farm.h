@@ -37,6 +37,7 @@ struct FarmScript {
   v1::CollectGarbageResponse garbage;
   std::vector<v1::CollectGarbageRequest> collections;  // what came in
   std::vector<v1::AddTombstoneRequest> tombstones;     // likewise
+  std::string grant;                                   // that lets a submission in
   std::vector<v1::SubmitJobRequest> submitted;         // what came in
   std::mutex mutex;                                    // of what came in
 };
@@ -51,11 +52,13 @@ inline grpc::Status inInstance(const std::string& instance) {
 class FakeJobs final : public v1::JobService::Service {
  public:
   explicit FakeJobs(FarmScript& script) : script_(script) {}
-  grpc::Status SubmitJob(grpc::ServerContext*, const v1::SubmitJobRequest* request, v1::Job* job) override {
+  grpc::Status SubmitJob(grpc::ServerContext* context, const v1::SubmitJobRequest* request,
+                         v1::Job* job) override {
     {
       const std::lock_guard lock(script_.mutex);
       script_.submitted.push_back(*request);
     }
+    if (!script_.grant.empty()) context->AddTrailingMetadata("kiln-grant", script_.grant);
     if (script_.submit) return script_.submit(*request, job);
     if (!script_.watch.empty()) *job = script_.watch.front();
     return grpc::Status::OK;

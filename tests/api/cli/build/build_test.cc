@@ -139,6 +139,25 @@ TEST_F(KilnBuild, JsonAndDetach) {
             "job-1");
 }
 
+TEST_F(KilnBuild, SaysWhichGrantLetItIn) {
+  succeeds();
+  file("model.onnx", testing_support::emptyModel());
+  const std::vector<std::string> command{"build", "model.onnx", "--target", "cpu:x86-64-v3"};
+  EXPECT_EQ(kiln(command).err.find("grant"), std::string::npos) << "none is needed";
+  farm.script.grant = "main-of-acme";
+  const auto told = kiln(command);
+  ASSERT_EQ(told.exit, 0) << told.err;
+  EXPECT_NE(told.err.find("let in by the grant main-of-acme\n"), std::string::npos) << told.err;
+  EXPECT_EQ(told.out, "artifact " + hash + "\n");
+  auto json = command;
+  json.push_back("--json");
+  EXPECT_EQ(parseJson(kiln(json).out)->at("grant"), "main-of-acme");
+  farm.script.grant = "x\t" + std::string(1000, 'y');
+  const std::string hostile = kiln(command).err;
+  EXPECT_NE(hostile.find("grant x?y"), std::string::npos) << hostile;
+  EXPECT_LT(hostile.size(), 900u);
+}
+
 TEST_F(KilnBuild, AFailedJobDecidesTheExitCodeAndListsWhatIsUnsupported) {
   auto failed = jobIn(v1::JOB_FAILED, 2);
   failed.mutable_error()->set_code(static_cast<int>(Code::kUnimplemented));

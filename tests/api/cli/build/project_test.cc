@@ -16,10 +16,12 @@ struct KilnProject : KilnBuild {
     toolchain("toolchain");
     file("model.onnx", testing_support::emptyModel());
   }
-  // What the farm builds with.
+  // What the farm builds with, by this label.
   void toolchain(const char* tree) {
     farm.script.toolchains.clear();
-    farm.script.toolchains.emplace_back().mutable_toolchain_digest()->set_hash(digestOf(tree).hex());
+    v1::Toolchain& only = farm.script.toolchains.emplace_back();
+    only.set_label(tree);
+    only.mutable_toolchain_digest()->set_hash(digestOf(tree).hex());
     for (v1::Job& job : farm.script.watch) job.mutable_toolchain_digest()->set_hash(digestOf(tree).hex());
   }
   std::string text(const std::string& name) {
@@ -106,6 +108,32 @@ TEST_F(KilnProject, LockedRefusesADifference) {
       << artifact.err;
   EXPECT_EQ(artifact.out.find("artifact"), std::string::npos);
   EXPECT_EQ(text("kiln.lock"), forged) << "it stays as it is";
+}
+
+TEST_F(KilnProject, LockedSaysWhichInputAndWhichToolchain) {
+  ASSERT_EQ(init().exit, 0);
+  ASSERT_EQ(kiln({"build"}).exit, 0);
+  const std::size_t submitted = farm.script.submitted.size();
+  const std::string was = digestOf(testing_support::emptyModel()).text().substr(0, 19);
+  const std::string other = testing_support::emptyModel() + testing_support::field(2, "x");  // its producer
+  file("model.onnx", other);
+  const KilnResult input = kiln({"build", "--locked"});
+  EXPECT_EQ(input.exit, 9);
+  EXPECT_NE(input.err.find("model model: differs from kiln.lock in input model.onnx: " + was + " to " +
+                           digestOf(other).text().substr(0, 19) + "; kiln build without --locked"),
+            std::string::npos)
+      << input.err;
+  file("model.onnx", testing_support::emptyModel());
+  toolchain("newer");
+  std::ofstream(directory / "kiln.toml", std::ios::app) << "toolchain = \"newer\"\n";
+  const KilnResult named = kiln({"build", "--locked"});
+  EXPECT_EQ(named.exit, 9);
+  EXPECT_NE(
+      named.err.find("differs from kiln.lock in toolchain: " + digestOf("toolchain").text().substr(0, 19) +
+                     " to " + digestOf("newer").text().substr(0, 19)),
+      std::string::npos)
+      << named.err;
+  EXPECT_EQ(farm.script.submitted.size(), submitted) << "nothing was submitted";
 }
 
 TEST_F(KilnProject, WhatHelpsAndWhatIsRefused) {
