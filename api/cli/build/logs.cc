@@ -126,30 +126,48 @@ class Follower {
   std::set<std::string> printed_;
 };
 
+Json logsJson(const v1::JobLogs& logs) {
+  Json list = Json::array();
+  for (const auto& log : logs.logs()) list.push_back(logJson(log));
+  return {{"logs", std::move(list)}};
+}
+
 // Ends as the job does.
-Status follow(const Context& context, const Options& options, client::Client& client) {
+Status follow(const Options& options, client::Client& client) {
   Interrupt interrupt("");
   interrupt.follows(options.job);
   Follower follower(client, options);
-  KILN_ASSIGN(const auto job, client.watch(options.job, [&](const v1::Job& now) -> Status {
-    return context.json ? Status() : follower.changed(now);
-  }));
-  if (!context.json) {
-    KILN_TRY(follower.printNew());
-    return jobOutcome(job);
+  KILN_ASSIGN(const auto job,
+              client.watch(options.job, [&](const v1::Job& now) -> Status { return follower.changed(now); }));
+  KILN_TRY(follower.printNew());
+  return jobOutcome(job);
+}
+
+// The same as one document, also of a job that failed: its logs are then among the details of the error.
+Status followAsJson(const Options& options, client::Client& client) {
+  Interrupt interrupt("");
+  interrupt.follows(options.job);
+  KILN_ASSIGN(const auto job, client.watch(options.job, [](const v1::Job&) -> Status { return {}; }));
+  auto logs = client.logs(options.job, options.worker, options.target, options.attempt);
+  if (!logs && logs.error().code != Code::kNotFound) return fail(logs.error());
+  Json json = logsJson(logs.value_or(v1::JobLogs()));
+  Status outcome = jobOutcome(job);
+  if (outcome) {
+    printJson(json);
+    return {};
   }
-  return {};
+  Error error = std::move(outcome).error();
+  if (const auto details = parseJson(error.details); details && details->is_object()) json.update(*details);
+  error.details = json.dump();
+  return fail(std::move(error));
 }
 
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto client, context.connect());
-  if (options.follow) KILN_TRY(follow(context, options, *client));
-  if (options.follow && !context.json) return {};
+  if (options.follow) return context.json ? followAsJson(options, *client) : follow(options, *client);
   KILN_ASSIGN(const auto logs, client->logs(options.job, options.worker, options.target, options.attempt));
   if (context.json) {
-    Json list = Json::array();
-    for (const auto& log : logs.logs()) list.push_back(logJson(log));
-    printJson({{"logs", std::move(list)}});
+    printJson(logsJson(logs));
     return {};
   }
   for (const auto& log : logs.logs()) print(log, options.job);

@@ -1,6 +1,7 @@
 // kiln logs --follow: what tools said as soon as it is there, and the job's own end.
 #include <gtest/gtest.h>
 
+#include "manifest/json/json.h"
 #include "tests/api/cli/kiln_process.h"
 #include "tests/api/support/fake_farm.h"
 
@@ -61,6 +62,11 @@ TEST_F(KilnFollow, ItEndsAsTheJobDoes) {
   EXPECT_EQ(result.exit, 3) << result.err;
   EXPECT_NE(result.out.find("  no\n"), std::string::npos) << result.out;
   EXPECT_NE(result.err.find("the model is none"), std::string::npos) << result.err;
+  const auto json = follow({"--json"});
+  EXPECT_EQ(json.exit, 3) << json.out;
+  const auto document = parseJson(json.out);
+  ASSERT_TRUE(document) << json.out;
+  EXPECT_EQ(document->at("error").at("details").at("logs").at(0).at("text"), "no\n") << json.out;
 }
 
 }  // namespace
