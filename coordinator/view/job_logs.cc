@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "coordinator/view/job_view.h"
+#include "manifest/base/nearest.h"
+#include "manifest/base/printable.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::service {
@@ -86,12 +88,22 @@ class Collector {
   v1::JobLogs out_;
 };
 
+// A target that the job does not have is a slip of the keyboard, and not one of which nothing has ended yet.
+Status checkTarget(const index::JobSnapshot& snapshot, const std::string& target) {
+  std::vector<std::string> targets;
+  for (const auto& each : snapshot.targets) targets.push_back(each.target);
+  if (target.empty() || std::ranges::find(targets, target) != targets.end()) return {};
+  return fail(Code::kInvalidArgument, "this job does not build for " + inQuotes(target) +
+                                          orNearest(target, targets) + "; kiln jobs JOB lists its targets");
+}
+
 }  // namespace
 
 Result<v1::JobLogs> logsOf(const index::JobSnapshot& snapshot,
                            const std::vector<index::AttemptRecord>& attempts,
                            const v1::GetLogsRequest& request) {
   if (request.attempt() < 0) return fail(Code::kInvalidArgument, "attempt: must be 1 or more, or 0 for all");
+  KILN_TRY(checkTarget(snapshot, request.target()));
   Collector logs(snapshot.job.key.id, request);
   for (const index::ActionRecord* const action : inOrder(snapshot.actions)) {
     if (!request.target().empty() && action->target != request.target()) continue;

@@ -1,5 +1,6 @@
 #include "storage/index/toolchains/toolchain_repository.h"
 
+#include "manifest/base/nearest.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/short_digest.h"
 #include "storage/index/rows/codec.h"
@@ -38,9 +39,15 @@ constexpr char kSelect[] =
 Error unknown(const std::string& name, const std::vector<ToolchainRecord>& all) {
   if (all.empty())
     return {Code::kNotFound, "this farm has no toolchain yet: add one with `kiln toolchain add`", {}};
-  std::string labels;
-  for (const ToolchainRecord& toolchain : all) labels += (labels.empty() ? "" : ", ") + toolchain.label;
-  return {Code::kNotFound, "no toolchain is called " + inQuotes(name) + "; there are: " + labels, {}};
+  std::string listed;
+  std::vector<std::string> labels;
+  for (const ToolchainRecord& toolchain : all) {
+    listed += (listed.empty() ? "" : ", ") + toolchain.label;
+    labels.push_back(toolchain.label);
+  }
+  return {Code::kNotFound,
+          "no toolchain is called " + inQuotes(name) + orNearest(name, labels) + "; there are: " + listed,
+          {}};
 }
 
 // The tree of a labelled toolchain whose hash lies in the range, if there is one. kInvalidArgument for

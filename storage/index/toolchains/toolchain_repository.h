@@ -15,7 +15,8 @@ namespace kiln::index {
 Status addToolchain(postgres::Connection& connection, const ToolchainRecord& toolchain, bool makeDefault);
 
 // `name` is a label, "sha256:<hex>" of a tree that has a label, its first 12 digits or more, or "" for the
-// default. kNotFound names the labels that exist and the next step; kInvalidArgument: several trees begin so.
+// default. kNotFound names the labels that exist, the nearest first, and the next step; kInvalidArgument:
+// several trees begin so.
 Result<ToolchainRecord> findToolchain(postgres::Connection& connection, const std::string& instance,
                                       const std::string& name);
 // The same by its label alone, held against others who would lock it until the transaction ends.

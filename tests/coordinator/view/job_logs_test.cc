@@ -67,6 +67,12 @@ TEST_F(JobLogs, AreOfOneWorkerOrTargetWhereItIsNamed) {
   const grpc::Status other = logs(job.id(), out, "w2");
   EXPECT_EQ(other.error_code(), grpc::StatusCode::NOT_FOUND);
   EXPECT_NE(other.error_message().find("kiln logs JOB"), std::string::npos) << other.error_message();
+  const grpc::Status typo = logs(job.id(), out, "", "cpu:x86-64-v33");
+  EXPECT_EQ(typo.error_code(), grpc::StatusCode::INVALID_ARGUMENT);
+  EXPECT_NE(
+      typo.error_message().find("does not build for \"cpu:x86-64-v33\"; did you mean \"cpu:x86-64-v3\"?"),
+      std::string::npos)
+      << typo.error_message();
 }
 
 TEST_F(JobLogs, ALongOneIsItsEnd) {

@@ -285,7 +285,10 @@ TEST_F(IndexTest, ToolchainsAreFoundByLabelDigestAndDefault) {
   EXPECT_EQ(findToolchain(connection_, "default", "")->label, "kiln-2");
   auto unknown = findToolchain(connection_, "default", "kiln-3");
   EXPECT_EQ(unknown.error().code, Code::kNotFound);
-  EXPECT_NE(unknown.error().message.find("kiln-1, kiln-2"), std::string::npos);
+  EXPECT_NE(unknown.error().message.find("did you mean \"kiln-1\" or \"kiln-2\"?"), std::string::npos);
+  EXPECT_NE(unknown.error().message.find("there are: kiln-1, kiln-2"), std::string::npos);
+  const auto far = findToolchain(connection_, "default", "something else");
+  EXPECT_EQ(far.error().message.find("did you mean"), std::string::npos) << far.error().message;
   EXPECT_EQ(findToolchain(connection_, "other", "kiln-1").error().code, Code::kNotFound);
   EXPECT_EQ(findToolchain(connection_, "default", two.toolchainDigest.text().substr(0, 19))->label, "kiln-2");
   EXPECT_EQ(findToolchain(connection_, "other", two.toolchainDigest.text().substr(0, 19)).error().code,
