@@ -24,7 +24,7 @@
 # The token is in no command line and in no line of the log: it goes from the CI system into a file of mode 0600 in a folder
 # of its own, which is removed at the end.
 set -eu
-set +x
+set +x +a
 umask 077
 
 die() {
@@ -51,6 +51,7 @@ find_issuer() {
 
 # The two secrets that come in variables: kept from every program that is started from here on.
 take_secrets() {
+  unset given_token request_token  # so that they are not exported, whatever came in
   given_token=${KILN_ID_TOKEN:-}
   request_token=${ACTIONS_ID_TOKEN_REQUEST_TOKEN:-}
   given_file=${KILN_TOKEN_FILE:-}
@@ -64,10 +65,11 @@ is_token() {
   esac
 }
 
-# curl reads the bearer from a file that it finds open, so that the process list shows nothing of it.
+# curl reads the bearer from a file that it finds open, so that the process list shows nothing of it, and no .curlrc that may have it
+# tell what it sends.
 ask_github() {
   is_token "$request_token" || die 2 "ACTIONS_ID_TOKEN_REQUEST_TOKEN is no token"
-  curl --silent --show-error --fail --max-time 30 --retry 3 --max-filesize 65536 --config - \
+  curl --disable --silent --show-error --fail --max-time 30 --retry 3 --max-filesize 65536 --config - \
     --output "$work/answer" <<END || die 7 "GitHub gave no token"
 url = "$ACTIONS_ID_TOKEN_REQUEST_URL&audience=$audience"
 header = "Authorization: bearer $request_token"
@@ -102,7 +104,7 @@ keep_fresh() {
     age=$((age + 5))
     [ "$age" -ge 200 ] || continue
     age=0
-    (renew) || :
+    (renew) || age=190  # soon again: the last one is good for another minute
   done
 }
 

@@ -15,8 +15,8 @@ namespace kiln {
 // the write and no signal. An exception that escapes is told like that and is exit 1; where it is one of
 // memory, threads or descriptors that ran out, 7. Descriptors 0, 1 and 2 that the caller left closed are
 // occupied first, so that no file of the program becomes its output by chance; what is printed there counts
-// as lost. GRPC_TRACE is taken out of the environment: what gRPC traces is what calls carry, and a token would
-// be in the log of whoever sets it. Call it from main() alone.
+// as lost. GRPC_TRACE is taken out of the environment: what gRPC traces is what calls carry, and a token
+// would be in the log of whoever sets it. Call it from main() alone.
 int runMain(std::string_view name, const std::function<int()>& body);
 
 }  // namespace kiln

