@@ -1,6 +1,7 @@
 """Issuers of tokens for the tests: one of our own within TLS, whose keys can be changed and whose answers can be spoiled, and
 oidc-provider-mock, which others wrote. Standard library and openssl alone."""
 import base64
+import gzip
 import http.server
 import json
 import pathlib
@@ -20,13 +21,13 @@ def openssl(home, *words, **more):
     return subprocess.run(["openssl", *words], cwd=home, check=True, capture_output=True, **more).stdout
 
 
-def make_certificates(home, *names):
-    """ca.pem, and NAME.pem and NAME.key of each name, for localhost and 127.0.0.1."""
+def make_certificates(home, *names, ca="ca"):
+    """CA.pem, and NAME.pem and NAME.key of each name, for localhost and 127.0.0.1."""
     curve = ("-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "2")
-    openssl(home, "req", "-x509", *curve, "-keyout", "ca.key", "-out", "ca.pem", "-subj", "/CN=ca", "-addext",
+    openssl(home, "req", "-x509", *curve, "-keyout", f"{ca}.key", "-out", f"{ca}.pem", "-subj", f"/CN={ca}", "-addext",
             "basicConstraints=critical,CA:TRUE")
     for name in names:
-        openssl(home, "req", "-x509", "-CA", "ca.pem", "-CAkey", "ca.key", *curve, "-keyout", f"{name}.key", "-out", f"{name}.pem",
+        openssl(home, "req", "-x509", "-CA", f"{ca}.pem", "-CAkey", f"{ca}.key", *curve, "-keyout", f"{name}.key", "-out", f"{name}.pem",
                 "-subj", f"/CN={name}", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
         (home / f"{name}.key").chmod(0o600)
 
@@ -42,16 +43,23 @@ def free_port():
 
 
 class Key:
-    def __init__(self, home, name):
+    def __init__(self, home, name, bits=2048):
         self.home, self.name = home, name
-        openssl(home, "genrsa", "-out", f"{name}.rsa", "2048")
+        openssl(home, "genrsa", "-out", f"{name}.rsa", str(bits))
         modulus = openssl(home, "rsa", "-in", f"{name}.rsa", "-noout", "-modulus").decode().strip().partition("=")[2]
         self.jwk = {"kty": "RSA", "alg": "RS256", "use": "sig", "kid": name, "n": base64url(bytes.fromhex(modulus)), "e": "AQAB"}
 
-    def token(self, claims, **header):
+    def token(self, claims, sign=None, **header):
+        """`sign` makes something else of the text than a signature."""
         parts = ({"alg": "RS256", "typ": "JWT", "kid": self.name} | header, claims)
-        text = ".".join(base64url(json.dumps(part).encode()) for part in parts)
-        return f"{text}.{base64url(openssl(self.home, 'dgst', '-sha256', '-sign', f'{self.name}.rsa', input=text.encode()))}"
+        text = ".".join(part if isinstance(part, str) else base64url(json.dumps(part).encode()) for part in parts)
+        return f"{text}.{base64url((sign or self.signature)(text.encode()))}"
+
+    def signature(self, text):
+        return openssl(self.home, "dgst", "-sha256", "-sign", f"{self.name}.rsa", input=text)
+
+    def public_pem(self):
+        return openssl(self.home, "rsa", "-in", f"{self.name}.rsa", "-pubout")
 
 
 class Answer(http.server.BaseHTTPRequestHandler):
@@ -64,7 +72,6 @@ class Answer(http.server.BaseHTTPRequestHandler):
             self.send_header("Location", issuer.redirects[path])
             self.send_header("Content-Length", "0")
             return self.end_headers()
-        issuer.held.wait(30)
         if path == "/.well-known/openid-configuration":
             return self.answer(issuer.document)
         if path == "/keys":
@@ -77,6 +84,8 @@ class Answer(http.server.BaseHTTPRequestHandler):
         self.end_headers()
 
     def answer(self, value):
+        if callable(value):
+            return value(self)
         body = value if isinstance(value, bytes) else json.dumps(value).encode()
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
@@ -88,35 +97,75 @@ class Answer(http.server.BaseHTTPRequestHandler):
         pass
 
 
+def drop_by_drop(answer):
+    """A long answer, one byte in half a second."""
+    answer.send_response(200)
+    answer.send_header("Content-Length", "60000")
+    answer.end_headers()
+    pour(answer, b" ", 0.5)
+
+
+def without_end(answer):
+    """An answer that says no length and goes on."""
+    answer.send_response(200)
+    answer.end_headers()
+    pour(answer, b" " * 65536, 0)
+
+
+def endless_headers(answer):
+    answer.wfile.write(b"HTTP/1.1 200 OK\r\n")
+    pour(answer, b"X-More: " + b"x" * 1000 + b"\r\n", 0)
+
+
+def packed(answer):
+    """64 MiB in some kilobytes, though nobody has asked for that."""
+    body = gzip.compress(bytes(64 << 20))
+    answer.send_response(200)
+    answer.send_header("Content-Encoding", "gzip")
+    answer.send_header("Content-Length", str(len(body)))
+    answer.end_headers()
+    answer.wfile.write(body)
+
+
+def pour(answer, data, pause):
+    try:
+        while True:
+            answer.wfile.write(data)
+            time.sleep(pause)
+    except OSError:
+        pass  # whoever asked has had enough
+
+
 class Issuer:
-    """At `url`, within TLS under `home`/ca.pem. `job` has the claims that /job-token of GitHub's form gives a job."""
+    """At `url`, within TLS under `home`/ca.pem. `job` has the claims that /job-token of GitHub's form gives a job. `document` and
+    `key_set` are JSON values, bytes, or functions that answer."""
     BEARER = "bearer-of-the-job-4711"
 
-    def __init__(self, home, audience, name="issuer"):
+    def __init__(self, home, audience, name="issuer", certificate="issuer"):
         self.audience, self.keys = audience, [Key(home, f"{name}-1")]
         self.asked, self.redirects, self.key_set, self.job = [], {}, None, {}
-        self.held = threading.Event()
-        self.held.set()
         self.server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Answer)
         self.server.issuer = self
+        self.server.handle_error = lambda *_: None  # who hangs up early is meant to
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
-        context.load_cert_chain(home / "issuer.pem", home / "issuer.key")
+        context.load_cert_chain(home / f"{certificate}.pem", home / f"{certificate}.key")
         self.server.socket = context.wrap_socket(self.server.socket, server_side=True, do_handshake_on_connect=False)
         self.url = f"https://localhost:{self.server.server_port}"
         self.document = {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
         threading.Thread(target=self.server.serve_forever, daemon=True).start()
 
-    def token(self, claims, key=None, header=(), **more):
+    def claims(self, claims):
         now = int(time.time())
-        return (key or self.keys[-1]).token(
-            {"iss": self.url, "aud": self.audience, "sub": "repo:acme/model:ref:refs/heads/main", "iat": now, "nbf": now,
-             "exp": now + 600} | claims | more, **dict(header))
+        return {"iss": self.url, "aud": self.audience, "sub": "repo:acme/model:ref:refs/heads/main", "iat": now, "nbf": now,
+                "exp": now + 600} | claims
+
+    def token(self, claims, key=None, header=(), sign=None, **more):
+        return (key or self.keys[-1]).token(self.claims(claims | more), sign, **dict(header))
 
     def fetches(self):
         return self.asked.count("/.well-known/openid-configuration")
 
     def close(self):
-        self.held.set()
         self.server.shutdown()
         self.server.server_close()
 
@@ -158,7 +207,8 @@ class Mock:
         except urllib.error.HTTPError as redirect:
             code = urllib.parse.parse_qs(urllib.parse.urlsplit(redirect.headers["Location"]).query)["code"][0]
         form = urllib.parse.urlencode({"grant_type": "authorization_code", "code": code, "redirect_uri": back}).encode()
-        basic = base64.b64encode(f"{self.audience}:secret".encode()).decode()
+        name = urllib.parse.quote(self.audience, safe="")  # RFC 6749 2.3.1: a ':' would end it
+        basic = base64.b64encode(f"{name}:secret".encode()).decode()
         with urllib.request.urlopen(urllib.request.Request(f"{self.url}/oauth2/token", form,
                                                            {"Authorization": f"Basic {basic}"})) as answer:
             return json.load(answer)["id_token"]
