@@ -77,10 +77,13 @@ const kiln_tensor_info* kiln_artifact_output(const kiln_artifact* artifact, size
  * bytes; returns how many there are. */
 size_t kiln_artifact_strings(const kiln_artifact* artifact, const char** texts, size_t capacity);
 
+#define KILN_MEASURE_SPANS 2
+
 typedef struct kiln_session_options {
   uint32_t threads; /* running tasks, the caller's included; 0: one per processor this process may use */
   int32_t run_before_ready; /* not 0: run() works without warmup */
-  int32_t measure_kernels;  /* not 0: runs are measured, see kiln_session_kernels */
+  int32_t measure_kernels; /* not 0: runs are measured, see kiln_session_kernels; KILN_MEASURE_SPANS: and each
+                              thread's part of each call is kept, see kiln_session_spans */
   /* For programs with kernels for a device; others do not look at them. */
   const char* device_driver; /* the CUDA driver library or Vulkan loader: path or name, not ""; NULL:
                                 "libcuda.so.1", "libvulkan.so.1" */
@@ -199,6 +202,21 @@ typedef struct kiln_kernel_time {
 /* With measure_kernels: fills at most `capacity` entries, in the order of first use; returns how many kernels
  * have run. The rest of run_nanoseconds is copies and what the program does outside its loops. */
 size_t kiln_session_kernels(const kiln_session* session, kiln_kernel_time* kernels, size_t capacity);
+
+/* When a thread worked on a kernel, in which run. */
+#define KILN_ON_DEVICE (-1)
+typedef struct kiln_span {
+  const char* symbol; /* as kiln_kernel_time's; NULL: the whole run, copies and checks of tensors included */
+  uint64_t run;       /* from 0 */
+  uint64_t tasks;     /* that the thread did; on a device, blocks; of a whole run 0 */
+  uint64_t start_nanoseconds; /* since the session was opened */
+  uint64_t nanoseconds;
+  int32_t thread; /* from 0, the caller's; KILN_ON_DEVICE, where only distances between kernels are measured:
+                     a run's last kernel is put where the wait for it ended */
+} kiln_span;
+/* With KILN_MEASURE_SPANS: fills at most `capacity` entries, in the order in which they ended; returns how
+ * many are kept, 262,144 at most. `left` (may be NULL): how many more there would have been. */
+size_t kiln_session_spans(const kiln_session* session, kiln_span* spans, size_t capacity, uint64_t* left);
 
 /* Indices that a node of the model was given and that lie outside their dimension: of Gather, ScatterND and
  * the like. ONNX calls them an error. A run goes on with some element of the same tensor, or writes nothing,

@@ -125,6 +125,14 @@ std::vector<kiln_kernel_time> Session::kernels() const {
   return kernels;
 }
 
+Session::Spans Session::spans() const {
+  Spans spans;
+  spans.kept.resize(kiln_session_spans(handle_.get(), nullptr, 0, nullptr));
+  spans.kept.resize(std::min(spans.kept.size(), kiln_session_spans(handle_.get(), spans.kept.data(),
+                                                                   spans.kept.size(), &spans.left)));
+  return spans;
+}
+
 std::vector<kiln_index_check> Session::indexChecks() const {
   std::vector<kiln_index_check> checks(kiln_session_index_checks(handle_.get(), nullptr, 0));
   kiln_session_index_checks(handle_.get(), checks.data(), checks.size());

@@ -62,6 +62,12 @@ class Session {
   kiln_counters counters() const;
   std::vector<kiln_profile_counters> profiles() const;
   std::vector<kiln_kernel_time> kernels() const;
+  // With KILN_MEASURE_SPANS. `left`: how many more there would have been.
+  struct Spans {
+    std::vector<kiln_span> kept;
+    std::uint64_t left = 0;
+  };
+  Spans spans() const;
   std::vector<kiln_index_check> indexChecks() const;
   kiln_session* handle() const { return handle_.get(); }
 

@@ -7,6 +7,7 @@
 #include "api/cli/artifact/device_options.h"
 #include "api/cli/artifact/output_names.h"
 #include "api/cli/artifact/run_isolated.h"
+#include "api/cli/artifact/run_trace.h"
 #include "api/cli/base/artifact_option.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
@@ -32,7 +33,7 @@ using runtime::Tensors;
 using runtime::valueAt;
 
 struct Options {
-  std::string artifact, outputDirectory, labels;
+  std::string artifact, outputDirectory, labels, trace;
   std::vector<std::string> inputs;
   bool each = false, profile = false, isolated = false, checked = false;
   std::uint32_t threads = 0;
@@ -246,6 +247,7 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(auto verified, openArtifact(context, options.artifact));
   kiln_session_options how{
       .threads = options.threads, .run_before_ready = 1, .measure_kernels = options.profile ? 1 : 0};
+  if (!options.trace.empty()) how.measure_kernels = KILN_MEASURE_SPANS;
   how.check_indices = options.checked ? 1 : 0;
   KILN_TRY(options.device.apply(verified.manifest(), how));
   if (options.isolated) {
@@ -264,6 +266,10 @@ Status run(const Context& context, const Options& options) {
   if (!opened) return fail(sessionError(opened.error()));
   KILN_ASSIGN(const auto outputs,
               runtime::runTensors(*opened, specs, inputs, options.each).map_error(checkedError));
+  if (!options.trace.empty()) {
+    KILN_TRY(writeTrace(options.trace, *opened, loaded.verified, inputs));
+    if (!context.json) note("wrote " + options.trace + ", for chrome://tracing or Perfetto");
+  }
   return report(context, options, loaded.verified, outputs, &*opened);
 }
 
@@ -290,12 +296,17 @@ void addRun(CLI::App& app, Context& context) {
   const auto profile =
       command.add_flag("--profile", options->profile,
                        "Measure each kernel: calls, tasks, time, and the model's nodes it computes");
+  const auto trace = command.add_option(
+      "--trace", options->trace,
+      "Write when each thread worked on which kernel, with its nodes and schedule, as a Chrome trace (JSON) "
+      "for chrome://tracing or Perfetto");
   command
       .add_flag(
           "--isolated", options->isolated,
           "Run the program in a process of its own that sees its artifact and inputs alone and may make "
           "few system calls (bubblewrap and seccomp; on processors only)")
       ->excludes(profile)
+      ->excludes(trace)
       ->excludes(command.get_option("--device"))
       ->excludes(command.get_option("--device-driver"));
   command.add_flag("--checked", options->checked,

@@ -82,7 +82,7 @@ Result<std::int32_t> DeviceSession::enqueue(const DeviceRun& run) {
   const Status done = queue_->wait();
   if (!status) return status;
   KILN_TRY(done);
-  if (measuring_) KILN_TRY(addTimes(*run.times));
+  if (measuring_) KILN_TRY(addTimes(*run.times, std::chrono::steady_clock::now()));
   return status;
 }
 
@@ -165,12 +165,26 @@ std::int32_t DeviceSession::wait(std::uint32_t space) {
   return note(queue_->wait());
 }
 
-Status DeviceSession::addTimes(KernelTimes& times) {
+Status DeviceSession::addTimes(KernelTimes& times, SpanList::Time ended) {
+  using Nanoseconds = std::chrono::nanoseconds;
+  SpanList::Time first;  // of the first kernel, as it must have been for the last one to end at `ended`
+  if (times.spans() != nullptr && !timed_.empty()) {
+    KILN_ASSIGN(const double whole, queue_->nanosecondsBetween(0, 2 * timed_.size() - 1));
+    first = ended - Nanoseconds(static_cast<std::int64_t>(whole));
+  }
   for (std::size_t i = 0; i < timed_.size(); ++i) {
     const Timed& one = timed_[i];
     KILN_ASSIGN(const double time, queue_->nanosecondsBetween(2 * i, 2 * i + 1));
-    times.add(manifest_.devices[one.space - 1].kernels[one.kernel], one.blocks,
-              std::chrono::nanoseconds(static_cast<std::int64_t>(time)));
+    const Nanoseconds taken(static_cast<std::int64_t>(time));
+    const std::size_t entry =
+        times.add(manifest_.devices[one.space - 1].kernels[one.kernel], one.blocks, taken);
+    if (times.spans() == nullptr) continue;
+    double before = 0;
+    if (i != 0) {
+      KILN_ASSIGN(before, queue_->nanosecondsBetween(0, 2 * i));
+    }
+    times.spans()->add(entry, Span::kDevice, first + Nanoseconds(static_cast<std::int64_t>(before)), taken,
+                       static_cast<std::uint64_t>(one.blocks));
   }
   return {};
 }

@@ -85,7 +85,8 @@ class DeviceSession {
   // Whether there is a recording now.
   Result<bool> record(const DeviceRun& run, Recording& recording);
   Status replay(const DeviceRun& run, const Recording& recording);
-  Status addTimes(KernelTimes& times);
+  // `ended`: when all that was enqueued had.
+  Status addTimes(KernelTimes& times, SpanList::Time ended);
   // Keeps the first failure of a run and tells a program's callback result.
   std::int32_t note(const Status& status);
   std::int32_t note(Error error);

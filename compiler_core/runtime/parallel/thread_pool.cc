@@ -55,10 +55,21 @@ ThreadPool::~ThreadPool() {
 }
 
 void ThreadPool::Loop::work(unsigned slot) {
+  if (parts == nullptr) {
+    takeTasks(slot);
+    return;
+  }
+  Part& part = parts[slot];
+  part.start = std::chrono::steady_clock::now();
+  part.tasks = takeTasks(slot);
+  part.end = std::chrono::steady_clock::now();
+}
+
+std::int64_t ThreadPool::Loop::takeTasks(unsigned slot) {
   void* const memory = scratch.stride == 0 ? nullptr : scratch.base + slot * scratch.stride;
-  while (true) {
+  for (std::int64_t taken = 0;; ++taken) {
     const std::int64_t task = next.fetch_add(1, std::memory_order_relaxed);
-    if (task >= tasks) return;
+    if (task >= tasks) return taken;
     const FpScope state;
     kernel(env, task, memory);
   }
@@ -66,9 +77,9 @@ void ThreadPool::Loop::work(unsigned slot) {
 
 // The gate orders everything that is not a task: a worker sees the loop's fields because it joined at the
 // open gate, the caller sees a worker's writes because the worker left through it.
-void ThreadPool::run(kiln_kernel kernel, void* env, std::int64_t tasks, Scratch scratch) {
+void ThreadPool::run(kiln_kernel kernel, void* env, std::int64_t tasks, Scratch scratch, Part* parts) {
   if (tasks <= 0) return;
-  Loop loop{kernel, env, tasks, scratch};
+  Loop loop{kernel, env, tasks, scratch, parts};
   if (tasks == 1 || workers_.empty()) return loop.work(0);
   loop_ = &loop;
   const std::uint64_t round = (gate_.load(std::memory_order_relaxed) >> kRoundShift) + 1;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,12 @@ struct Scratch {
 
 class ThreadPool {
  public:
+  // What one thread did of a loop: nothing where it found no task left.
+  struct Part {
+    std::chrono::steady_clock::time_point start, end;
+    std::int64_t tasks = 0;
+  };
+
   // `threads` counts the caller of run(), so threads - 1 are started; at least 1. kResourceExhausted when the
   // system refuses a thread.
   static Result<std::unique_ptr<ThreadPool>> start(unsigned threads);
@@ -34,8 +41,9 @@ class ThreadPool {
 
   // kernel(env, i, scratch of the slot) once for each i in [0, tasks), each in the program's floating-point
   // state. Returns when all are done; their writes are visible to the caller. One caller at a time; a task
-  // must not call it.
-  void run(kiln_kernel kernel, void* env, std::int64_t tasks, Scratch scratch);
+  // must not call it. `parts`: null, or one of each thread to fill in; those of threads that never looked at
+  // the loop stay as they are.
+  void run(kiln_kernel kernel, void* env, std::int64_t tasks, Scratch scratch, Part* parts = nullptr);
 
  private:
   struct Loop {
@@ -43,9 +51,12 @@ class ThreadPool {
     void* env;
     std::int64_t tasks;
     Scratch scratch;
+    Part* parts;
     alignas(64) std::atomic<std::int64_t> next{0};
-    // Takes tasks until none is left.
+    // Takes tasks until none is left, and says what it did where that is asked for.
     void work(unsigned slot);
+    // How many it took.
+    std::int64_t takeTasks(unsigned slot);
   };
   ThreadPool() = default;
   void serve(unsigned slot);

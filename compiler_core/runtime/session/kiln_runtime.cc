@@ -227,6 +227,13 @@ size_t kiln_session_kernels(const kiln_session* session, kiln_kernel_time* kerne
   return session->core->kernels({kernels, capacity});
 }
 
+size_t kiln_session_spans(const kiln_session* session, kiln_span* spans, size_t capacity, uint64_t* left) {
+  uint64_t count = 0;
+  const size_t kept = session->core->spans({spans, capacity}, count);
+  if (left != nullptr) *left = count;
+  return kept;
+}
+
 size_t kiln_session_index_checks(const kiln_session* session, kiln_index_check* checks, size_t capacity) {
   return session->core->indexChecks({checks, capacity});
 }

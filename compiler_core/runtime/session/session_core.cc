@@ -69,6 +69,23 @@ void parallelFor(void* user, kiln_kernel kernel, void* env, std::int64_t tasks) 
   call.times->add(kernel, tasks, std::chrono::steady_clock::now() - start);
 }
 
+// As parallelFor, and keeps what each thread did. A callback of its own: a run that nobody traces never
+// looks.
+void tracedParallelFor(void* user, kiln_kernel kernel, void* env, std::int64_t tasks) {
+  const Call& call = *static_cast<const Call*>(user);
+  if (call.device != nullptr) call.device->worksOnHost();
+  std::vector<ThreadPool::Part> parts(call.pool->threads());
+  const auto start = std::chrono::steady_clock::now();
+  call.pool->run(kernel, env, tasks, call.scratch, parts.data());
+  const std::size_t entry = call.times->add(kernel, tasks, std::chrono::steady_clock::now() - start);
+  for (std::size_t thread = 0; thread < parts.size(); ++thread) {
+    const ThreadPool::Part& part = parts[thread];
+    if (part.tasks == 0) continue;
+    call.times->spans()->add(entry, static_cast<std::uint32_t>(thread), part.start, part.end - part.start,
+                             static_cast<std::uint64_t>(part.tasks));
+  }
+}
+
 std::int32_t launch(void* user, const kiln_launch* launch) {
   return static_cast<const Call*>(user)->device->launch(*launch);
 }
@@ -130,6 +147,7 @@ SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::un
       checkIndices_(options.check_indices != 0),
       names_(std::move(names)),
       staged_(artifact_->manifest.inputs.size() + artifact_->manifest.outputs.size() + 1) {
+  if (options.measure_kernels == KILN_MEASURE_SPANS) kernels_.keepSpans();
   for (const std::string& node : artifact_->manifest.indexChecks) indexChecks_.push_back({node.c_str(), 0});
   for (const ProgramProfile& profile : artifact_->manifest.profiles) {
     profiles_.push_back({artifact_->manifest.spec.target + " profile " + profile.name,
@@ -279,7 +297,7 @@ std::int32_t SessionCore::callProgram(const Plan& plan, const std::vector<void*>
   if (profile.scratchBytes != 0)
     user.scratch = {arena + aligned(profile.arenaBytes), aligned(profile.scratchBytes)};
   kiln_callbacks callbacks{};
-  callbacks.parallel_for = &parallelFor;
+  callbacks.parallel_for = times != nullptr && times->spans() != nullptr ? &tracedParallelFor : &parallelFor;
   callbacks.user = &user;
   if (device_ != nullptr) {
     callbacks.launch = &launch;
@@ -428,12 +446,14 @@ Status SessionCore::run(std::span<const kiln_tensor> inputs, std::span<kiln_outp
   auto plan = this->plan(inputs, outputs, {});
   Status status = plan ? carryOut(*plan, measureKernels_ ? &kernels_ : nullptr) : Status(fail(plan.error()));
   if (status) status = countIndices(plan->outOfRange);
+  const auto taken = std::chrono::steady_clock::now() - start;
+  if (SpanList* const spans = kernels_.spans()) spans->addRun(start, taken);
   if (!status) {
     ++counters_.failed_runs;
     if (status.error().code == Code::kOutOfRange) ++counters_.guard_failures;
     return status;
   }
-  const std::uint64_t time = count(std::chrono::steady_clock::now() - start);
+  const std::uint64_t time = count(taken);
   if (counters_.runs++ == 0) counters_.first_run_nanoseconds = time;
   counters_.run_nanoseconds += time;
   counters_.transfer_bytes +=
@@ -537,19 +557,36 @@ std::size_t SessionCore::indexChecks(std::span<kiln_index_check> checks) const {
   return indexChecks_.size();
 }
 
+const char* SessionCore::symbolOf(const KernelTimes::Entry& entry) const {
+  if (entry.name != nullptr) return entry.name->c_str();
+  const auto name = names_.find(artifact_->program->relative(entry.kernel));
+  return name == names_.end() ? "(no symbol)" : name->second.c_str();
+}
+
 std::size_t SessionCore::kernels(std::span<kiln_kernel_time> kernels) const {
   const MutexLock lock(mutex_);
   const auto& entries = kernels_.entries();
-  for (std::size_t i = 0; i < std::min(kernels.size(), entries.size()); ++i) {
-    if (entries[i].name != nullptr) {
-      kernels[i] = {entries[i].name->c_str(), entries[i].calls, entries[i].tasks, count(entries[i].time)};
-      continue;
-    }
-    const auto name = names_.find(artifact_->program->relative(entries[i].kernel));
-    kernels[i] = {name == names_.end() ? "(no symbol)" : name->second.c_str(), entries[i].calls,
-                  entries[i].tasks, count(entries[i].time)};
-  }
+  for (std::size_t i = 0; i < std::min(kernels.size(), entries.size()); ++i)
+    kernels[i] = {symbolOf(entries[i]), entries[i].calls, entries[i].tasks, count(entries[i].time)};
   return entries.size();
+}
+
+std::size_t SessionCore::spans(std::span<kiln_span> spans, std::uint64_t& left) const {
+  const MutexLock lock(mutex_);
+  left = 0;
+  const SpanList* const list = kernels_.spans();
+  if (list == nullptr) return 0;
+  left = list->left();
+  for (std::size_t i = 0; i < std::min(spans.size(), list->spans().size()); ++i) {
+    const Span& one = list->spans()[i];
+    spans[i] = {one.kernel == Span::kWholeRun ? nullptr : symbolOf(kernels_.entries()[one.kernel]),
+                one.run,
+                one.tasks,
+                count(one.start),
+                count(one.time),
+                one.thread == Span::kDevice ? KILN_ON_DEVICE : static_cast<std::int32_t>(one.thread)};
+  }
+  return list->spans().size();
 }
 
 }  // namespace kiln::runtime

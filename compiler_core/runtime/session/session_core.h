@@ -34,9 +34,10 @@ class SessionCore {
   Status warmup();
   bool ready() const { return ready_.load(std::memory_order_acquire); }
   kiln_counters counters() const;
-  // As kiln_session_profiles, kiln_session_kernels and kiln_session_index_checks.
+  // As kiln_session_profiles, kiln_session_kernels, kiln_session_spans and kiln_session_index_checks.
   std::size_t profiles(std::span<kiln_profile_counters> profiles) const;
   std::size_t kernels(std::span<kiln_kernel_time> kernels) const;
+  std::size_t spans(std::span<kiln_span> spans, std::uint64_t& left) const;
   std::size_t indexChecks(std::span<kiln_index_check> checks) const;
 
  private:
@@ -85,6 +86,8 @@ class SessionCore {
       KILN_REQUIRES(mutex_);
   // Takes in what a run counted; kAborted with check_indices if that is more than nothing.
   Status countIndices(std::span<const std::int64_t> outOfRange) KILN_REQUIRES(mutex_);
+  // Lives as long as the session.
+  const char* symbolOf(const KernelTimes::Entry& entry) const;
   void enter(std::size_t profile) KILN_REQUIRES(mutex_);
   void observe() const KILN_REQUIRES(mutex_);
 

@@ -295,6 +295,35 @@ TEST(Dynamic, KernelsAreMeasuredByName) {
   EXPECT_LE(kernels[0].nanoseconds + kernels[1].nanoseconds, session.counters().run_nanoseconds);
 }
 
+TEST(Dynamic, SpansAreKeptWhereTheyAreAskedFor) {
+  DynamicArtifact files;
+  Session measured = sessionOf(files, {.threads = 2, .run_before_ready = 1, .measure_kernels = 1});
+  expectOutputs(measured, 4, 1);
+  EXPECT_TRUE(measured.spans().kept.empty());
+  Session session =
+      sessionOf(files, {.threads = 2, .run_before_ready = 1, .measure_kernels = KILN_MEASURE_SPANS});
+  expectOutputs(session, 4, 1);
+  expectOutputs(session, 16, 1);
+  const auto spans = session.spans();
+  EXPECT_EQ(spans.left, 0u);
+  std::uint64_t tasks = 0, runs = 0, inside = 0;
+  for (const kiln_span& span : spans.kept) {
+    if (span.symbol == nullptr) {
+      EXPECT_EQ(span.run, runs++);
+    } else if (span.symbol == std::string_view("scale_row")) {
+      EXPECT_EQ(span.run, runs) << "a run ends after its kernels";
+      EXPECT_GE(span.thread, 0);
+      EXPECT_LT(span.thread, 2);
+      tasks += span.tasks;
+      ++inside;
+    }
+  }
+  EXPECT_EQ(runs, 2u);
+  EXPECT_EQ(tasks, 20u);
+  EXPECT_GE(inside, 2u);
+  EXPECT_EQ(session.kernels()[1].tasks, 20u);
+}
+
 TEST(Dynamic, MemoryPerProfile) {
   DynamicArtifact files;
   Session session = sessionOf(files);

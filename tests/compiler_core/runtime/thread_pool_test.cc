@@ -36,6 +36,26 @@ TEST(ThreadPool, NegativeCountsDoNothing) {
   pool->run([](void*, std::int64_t, void*) { FAIL(); }, nullptr, -3, {});
 }
 
+// Threads beyond the first may find nothing left, and then say nothing.
+TEST(ThreadPool, SaysWhatEachThreadDid) {
+  for (const unsigned threads : {1u, 4u}) {
+    const auto pool = *ThreadPool::start(threads);
+    std::vector<ThreadPool::Part> parts(threads);
+    const auto before = std::chrono::steady_clock::now();
+    pool->run([](void*, std::int64_t, void*) {}, nullptr, 100, {}, parts.data());
+    const auto after = std::chrono::steady_clock::now();
+    std::int64_t tasks = 0;
+    for (const ThreadPool::Part& part : parts) {
+      tasks += part.tasks;
+      if (part.tasks == 0) continue;
+      EXPECT_LE(before, part.start);
+      EXPECT_LE(part.start, part.end);
+      EXPECT_LE(part.end, after);
+    }
+    EXPECT_EQ(tasks, 100);
+  }
+}
+
 // Loop after loop: plain writes of one are read by the next (TSan proves the ordering).
 TEST(ThreadPool, WritesAreVisibleAfterwards) {
   const auto pool = *ThreadPool::start(4);

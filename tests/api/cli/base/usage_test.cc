@@ -149,6 +149,7 @@ TEST(KilnUsage, AnOptionThatNeedsAnotherIsNotIgnored) {
       {"gc", "--tombstone", "a", "--reason", "r", "--dry-run"},
       {"gc", "--tombstone", "a", "--reason", "r", "--grace", "1h"},
       {"run", "d", "--isolated", "--profile"},
+      {"run", "d", "--isolated", "--trace", "t.json"},
       {"run", "d", "--isolated", "--device", "1"},
       {"run", "d", "--isolated", "--device-driver", "libcuda.so.1"},
       {"rebuild", "sha256:" + std::string(64, '0'), "--statement", "s.json"},

@@ -194,6 +194,26 @@ TEST(DeviceSession, MeasuresKernels) {
   EXPECT_GT(kernels[0].nanoseconds, 0u);
 }
 
+TEST(DeviceSession, KeepsWhenEachKernelRan) {
+  DeviceTestArtifact files;
+  const Artifact artifact = open(files);
+  auto options = onEmulatedDevice();
+  options.measure_kernels = KILN_MEASURE_SPANS;
+  Session session = sessionOf(artifact, options);
+  for (int i = 0; i < 2; ++i) expectRight(session, inputOf(static_cast<float>(i)));
+  const auto spans = session.spans().kept;
+  ASSERT_EQ(spans.size(), 4u);
+  for (const std::size_t i : {0u, 2u}) {
+    const kiln_span &kernel = spans[i], &run = spans[i + 1];
+    EXPECT_STREQ(kernel.symbol, "kiln_k0_scale");
+    EXPECT_EQ(kernel.thread, KILN_ON_DEVICE);
+    EXPECT_EQ(kernel.tasks, static_cast<std::uint64_t>(kRows * kColumns / 64));
+    EXPECT_EQ(run.symbol, nullptr);
+    EXPECT_EQ(kernel.run, run.run);
+    EXPECT_LE(kernel.start_nanoseconds + kernel.nanoseconds, run.start_nanoseconds + run.nanoseconds);
+  }
+}
+
 TEST(DeviceSession, TheSecondDeviceIsChosenByNumber) {
   const Variable two("KILN_EMULATED_DEVICES", "2"), arch("KILN_EMULATED_ARCH", "sm_80,sm_90a");
   DeviceTestArtifact files;
