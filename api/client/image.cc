@@ -1,8 +1,8 @@
 #include "api/client/image.h"
 
 #include <filesystem>
-#include <set>
 
+#include "api/client/artifact_paths.h"
 #include "api/node/staging.h"
 #include "manifest/artifact/oci_image.h"
 #include "manifest/artifact/oci_layout.h"
@@ -12,29 +12,6 @@ namespace kiln::client {
 namespace {
 
 namespace fs = std::filesystem;
-
-using Paths = std::set<std::string>;  // relative, in the order of their bytes
-
-// Files below `folder` of `directory`, which need not be there.
-Status addFiles(const std::string& directory, const std::string& folder, Paths& paths) {
-  std::error_code error;
-  const fs::path root = fs::path(directory) / folder;
-  if (!fs::exists(root, error)) return {};
-  for (fs::recursive_directory_iterator it(root, error), end; !error && it != end; it.increment(error))
-    if (it->is_regular_file(error)) paths.insert(fs::relative(it->path(), directory, error).generic_string());
-  return error ? Status(fail(errnoError(error.value(), root.string()))) : Status{};
-}
-
-Result<std::vector<Paths>> layersOf(const node::VerifiedArtifact& artifact) {
-  Paths own{"artifact.json", "manifest.json"}, evidence;
-  for (const ArtifactFile& file : artifact.manifest().files()) own.insert(file.path);
-  KILN_TRY(addFiles(artifact.directory, "bundles", evidence));
-  KILN_TRY(addFiles(artifact.directory, "fixtures", evidence));
-  std::error_code error;
-  if (fs::exists(fs::path(artifact.directory) / signing::kRecallsFile, error))
-    evidence.insert(signing::kRecallsFile);
-  return std::vector<Paths>{std::move(own), std::move(evidence)};
-}
 
 // Each folder comes before what is in it.
 Status writeLayer(const std::string& directory, const Paths& paths, const storage::ByteSink& sink) {
@@ -73,11 +50,11 @@ Result<Digest> addLayer(const std::string& directory, const Paths& paths, node::
 Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const std::string& destination) {
   KILN_ASSIGN(auto staging, node::Staging::begin(destination));
   KILN_ASSIGN(const Target host, parseTarget(artifact.manifest().spec.target));
-  KILN_ASSIGN(const std::vector<Paths> contents, layersOf(artifact));
+  KILN_ASSIGN(const ArtifactPaths contents, pathsOf(artifact));
   ImageSummary summary;
   std::vector<Digest> layers;
-  for (const Paths& paths : contents) {
-    KILN_ASSIGN(const Digest layer, addLayer(artifact.directory, paths, staging));
+  for (const Paths* const paths : {&contents.own, &contents.evidence}) {
+    KILN_ASSIGN(const Digest layer, addLayer(artifact.directory, *paths, staging));
     layers.push_back(layer);
     summary.bytes += layer.size;
   }

@@ -6,6 +6,7 @@
 #include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/base/trust_settings.h"
+#include "api/client/exports/serving_layout.h"
 #include "api/client/image.h"
 #include "manifest/base/counted.h"
 
@@ -13,7 +14,8 @@ namespace kiln::cli {
 namespace {
 
 struct Options {
-  std::string artifact, directory, image;
+  std::string artifact, directory, image, model = "model";
+  std::vector<std::string> layout;  // its name, and the directory to make
   bool inputs = false, nvidia = false;
 };
 
@@ -40,6 +42,24 @@ Status writeImage(const Context& context, const Options& options) {
   note(fmt::format("made an image of {}; its files lie below /{}", humanBytes(done.bytes),
                    client::kImageFolder));
   printLine(done.image.text());
+  return {};
+}
+
+Status writeServing(const Context& context, const Options& options) {
+  const std::string &name = options.layout[0], &directory = options.layout[1];
+  KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
+  const auto layout = name == "triton" ? client::ServingLayout::kTriton : client::ServingLayout::kKServe;
+  KILN_ASSIGN(const auto done, client::exportLayout(opened, layout, options.model, directory));
+  if (context.json) {
+    printJson({{"artifact", opened.verdict.artifact.text()},
+               {"layout", name},
+               {"directory", directory},
+               {"verify", done.artifact},
+               {"bytes", done.bytes}});
+    return {};
+  }
+  note(fmt::format("exported {}; kiln verify {} checks it in place", humanBytes(done.bytes), done.artifact));
+  printLine(directory);
   return {};
 }
 
@@ -75,6 +95,7 @@ void addExport(CLI::App& app, Context& context) {
   auto& command = addCommand(app, context, "export",
                              "Write a verified artifact with its bundles and fixtures as an OCI image layout",
                              "kiln export sha256:<hex> --oci model.oci --with-inputs", [&context, options] {
+                               if (!options->layout.empty()) return writeServing(context, *options);
                                return options->image.empty() ? writeLayout(context, *options)
                                                              : writeImage(context, *options);
                              });
@@ -89,6 +110,23 @@ void addExport(CLI::App& app, Context& context) {
       "--image", options->image,
       "Directory to make: an OCI image layout with a container image whose folder /models holds what "
       "kiln fetch leaves, for volumes of Kubernetes and models of KServe");
+  const auto layout =
+      form.add_option(
+              "--layout", options->layout,
+              "triton or kserve, and a directory to make: a model repository of Triton Inference Server, "
+              "or what KServe mounts for MLServer; `kiln verify` takes the folder artifact in it")
+          ->expected(2)
+          ->type_name("LAYOUT DIR")
+          ->check(CLI::Validator(
+                      [](std::string& given) {
+                        return given == "triton" || given == "kserve" ? std::string()
+                                                                      : "give triton or kserve, not " + given;
+                      },
+                      "", "layout")
+                      .application_index(0));
+  command.add_option("--model-name", options->model, "With --layout: what requests call the model")
+      ->capture_default_str()
+      ->needs(layout);
   const auto inputs =
       command
           .add_flag("--with-inputs", options->inputs,

@@ -12,7 +12,9 @@ import pathlib
 import shutil
 import sys
 import threading
+import types
 import unittest
+import unittest.mock
 
 HERE = pathlib.Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1] / "infra"))
@@ -88,6 +90,26 @@ class PythonTest(FarmCase):
         self.kiln("run", "digits", "--input", "image=image.npy", "--output-dir", "printed", "--threads", "1")
         given = numpy.asarray(self.model.run({"image": IMAGE})["logits"])
         self.assertEqual(given.tobytes(), numpy.load("printed/logits.npy").tobytes())
+
+    def test_tritons_backend_serves_an_export(self):
+        """With a stand-in for the module that Triton gives its Python backend."""
+        self.kiln("export", "digits", "--layout", "triton", "served", "--model-name", "digits")
+        utils = types.ModuleType("triton_python_backend_utils")
+        utils.Tensor = lambda name, array: types.SimpleNamespace(name=lambda: name, as_numpy=lambda: array)
+        utils.InferenceResponse = lambda output_tensors=(), error=None: types.SimpleNamespace(outputs=output_tensors, error=error)
+        utils.TritonError = str
+        request = lambda array: types.SimpleNamespace(inputs=lambda: [utils.Tensor("image", array)],
+                                                      requested_output_names=lambda: ["logits"])
+        version = pathlib.Path("served/digits").resolve()
+        with unittest.mock.patch.dict(sys.modules, {utils.__name__: utils}), unittest.mock.patch.object(sys, "path", [f"{version}/1", *sys.path]):
+            served = importlib.import_module("model").TritonPythonModel()
+        served.initialize({"model_repository": str(version), "model_version": "1",
+                           "model_config": json.dumps({"parameters": {"KILN_THREADS": {"string_value": "1"}}})})
+        right, wrong = served.execute([request(IMAGE), request(IMAGE.astype(numpy.float64))])
+        expected = numpy.asarray(self.model.run({"image": IMAGE})["logits"])
+        numpy.testing.assert_array_equal(right.outputs[0].as_numpy(), expected)
+        self.assertIn("takes f32, given f64", wrong.error)
+        served.finalize()
 
     def test_nothing_is_copied_where_nothing_has_to_be(self):
         image = kiln.empty((1, 1, 8, 8))
