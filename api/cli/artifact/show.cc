@@ -8,6 +8,7 @@
 #include "api/cli/view/device_view.h"
 #include "api/cli/view/provenance_text.h"
 #include "api/cli/view/stage_view.h"
+#include "api/client/exports/sbom.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/printable.h"
 
@@ -108,8 +109,18 @@ void printVerdicts(const std::vector<signing::Attestation>& attestations) {
       printOneLine("verdict     " + verdictText(*each.summary) + " by " + each.summary->verifierId);
 }
 
-Status run(const Context& context, const std::string& artifact) {
-  KILN_ASSIGN(const auto opened, openArtifact(context, artifact));
+struct Options {
+  std::string artifact, sbom;
+};
+
+Status run(const Context& context, const Options& options) {
+  KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
+  if (!options.sbom.empty()) {
+    KILN_ASSIGN(const Json bill,
+                options.sbom == "spdx" ? client::spdx(opened.verdict) : client::cycloneDx(opened.verdict));
+    printJson(bill);
+    return {};
+  }
   if (context.json) {
     Json checks = Json::array();
     for (const CheckStatement& check : opened.verdict.checks) checks.push_back(check.toJson());
@@ -131,11 +142,18 @@ Status run(const Context& context, const std::string& artifact) {
 }  // namespace
 
 void addShow(CLI::App& app, Context& context) {
-  const auto artifact = std::make_shared<std::string>();
+  const auto options = std::make_shared<Options>();
   auto& command = addCommand(app, context, "show", "Show the manifest of a verified artifact, stage by stage",
-                             "kiln show DIR", [&context, artifact] { return run(context, *artifact); });
-  addArtifactOption(command, "ARTIFACT", *artifact, "sha256:<hex>, 12 digits or more, or a fetched directory")
+                             "kiln show DIR", [&context, options] { return run(context, *options); });
+  addArtifactOption(command, "ARTIFACT", options->artifact,
+                    "sha256:<hex>, 12 digits or more, or a fetched directory")
       ->required();
+  command
+      .add_option(
+          "--sbom", options->sbom,
+          "Print what it was made of by its signed provenance, as JSON: cyclonedx (1.6, an ML-BOM) or "
+          "spdx (2.3)")
+      ->check(CLI::IsMember({"cyclonedx", "spdx"}));
   addFarmOptions(command, context);
   addTrustOptions(command, context);
 }
