@@ -19,6 +19,11 @@ constexpr std::chrono::hours kMaxBudget{24};
 constexpr std::chrono::hours kMaxDeadline{30 * 24};
 }  // namespace
 
+bool isForDevice(const std::string& target) {
+  return std::ranges::any_of(targetNames(target),
+                             [](const std::string& name) { return name.starts_with("cuda:"); });
+}
+
 Status checkTarget(const std::string& target) {
   const std::vector<std::string> served = servedTargets();
   for (const std::string& name : targetNames(target)) {
