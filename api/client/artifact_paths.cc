@@ -23,6 +23,8 @@ Result<ArtifactPaths> pathsOf(const node::VerifiedArtifact& artifact) {
   ArtifactPaths paths{{"artifact.json", "manifest.json"}, {}};
   for (const ArtifactFile& file : artifact.manifest().files()) paths.own.insert(file.path);
   KILN_TRY(addFiles(artifact.directory, "bundles", paths.evidence));
+  // What else lies there was not looked at by whoever verified the directory.
+  std::erase_if(paths.evidence, [](const std::string& path) { return !path.ends_with(".sigstore.json"); });
   KILN_TRY(addFiles(artifact.directory, "fixtures", paths.evidence));
   std::error_code error;
   if (fs::exists(fs::path(artifact.directory) / signing::kRecallsFile, error))

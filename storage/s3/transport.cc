@@ -18,7 +18,7 @@ using Steady = std::chrono::steady_clock;
 
 constexpr std::size_t kMaxIdle = 32;
 constexpr std::size_t kMaxHeaderBytes = 64 << 10;
-constexpr std::size_t kMaxHeaderValue = 1024;
+constexpr std::size_t kMaxHeaderValue = 4096;
 constexpr std::uint64_t kWithoutAsking = 1 << 20;
 constexpr long kReceiveBuffer = 256 << 10, kSendBuffer = 512 << 10;
 
@@ -83,7 +83,10 @@ void readHeader(std::string_view line, Answer& answer) {
   const std::pair<std::string_view, std::string*> texts[] = {{"etag", &answer.etag},
                                                              {"content-range", &answer.contentRange},
                                                              {"x-amz-checksum-sha256", &answer.checksum},
-                                                             {"x-amz-request-id", &answer.requestId}};
+                                                             {"x-amz-request-id", &answer.requestId},
+                                                             {"location", &answer.location},
+                                                             {"www-authenticate", &answer.challenge},
+                                                             {"oci-subject", &answer.subject}};
   while (!line.empty() && (line.back() == '\n' || line.back() == '\r' || line.back() == ' '))
     line.remove_suffix(1);
   const auto valueOf = [&](std::string_view name) {

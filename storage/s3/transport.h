@@ -45,6 +45,8 @@ struct Answer {
   long status = 0;
   std::string body;  // what did not go to a sink; at most kMaxAnswerBody
   std::string etag, contentRange, checksum, requestId;
+  // Of servers that speak something else: Location, WWW-Authenticate and OCI-Subject.
+  std::string location, challenge, subject;
   std::optional<std::uint64_t> contentLength;
   TimePoint modified;  // to the second; the epoch if the server does not say it
 };

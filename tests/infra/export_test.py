@@ -136,7 +136,11 @@ class ExportTest(unittest.TestCase):
     def test_image_of_a_copy_has_the_same_bytes_and_needs_no_farm(self):
         first, again, fetched = self.home / "image-1", self.home / "image-2", self.home / "for-image"
         self.check(self.farm.kiln("fetch", self.artifact, "--out", fetched))
-        self.image(first, fetched)
+        made = self.image(first, fetched)
+        # What is no bundle was not verified with the folder, and stays out.
+        (fetched / "bundles").chmod(0o755)
+        (fetched / "bundles/notes.txt").write_text("no bundle")
+        self.assertEqual(self.image(self.home / "image-3", fetched), made)
         self.image(again, self.artifact)
         names = lambda root: {str(p.relative_to(root)): p.read_bytes() for p in root.rglob("*") if p.is_file()}
         self.assertEqual(names(first), names(again))

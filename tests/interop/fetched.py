@@ -20,6 +20,8 @@ GO = {
     "cosign": ("github.com/sigstore/cosign/v3", "v3.1.3", "cmd/cosign"),
     "crane": ("github.com/google/go-containerregistry", "v0.20.6", "cmd/crane"),
     "fsck": ("github.com/transparency-dev/tessera", "v1.0.4", "cmd/fsck"),
+    "oras": ("oras.land/oras", "v1.2.3", "cmd/oras"),
+    "registry": ("github.com/distribution/distribution/v3", "v3.0.0", "cmd/registry"),
     "slsa-verifier": ("github.com/slsa-framework/slsa-verifier/v2", "v2.7.1", "cli/slsa-verifier"),
     "versitygw": ("github.com/versity/versitygw", "v1.0.14", "cmd/versitygw"),
 }
@@ -118,7 +120,7 @@ def go_program(name, build=True):
             if done.returncode:
                 raise Skip(f"Go could not fetch it: {last_line(done)}")
             try:
-                done = run([go, "build", "-buildvcs=false", "-o", home / name, f"./{package}"],
+                done = run([go, "build", "-buildvcs=false", "-mod=mod", "-o", home / name, f"./{package}"],
                            cwd=json.loads(done.stdout)["Dir"])
             except subprocess.TimeoutExpired:
                 raise Skip(f"it was not built within {SECONDS} s") from None

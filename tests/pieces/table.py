@@ -42,6 +42,7 @@ LABELLED = (
     ("stock_verifiers_all", 1500, ("signing/", "tests/interop/")),
     ("mirror_killed_often", 240, ("api/mirror/", "api/pull/", "storage/blob/", "tests/infra/mirror_test.py")),
     ("crane_fetches", 120, ("api/gateway/", "tests/interop/")),
+    ("push_to_a_registry", 900, ("api/registry/", "api/client/", "manifest/artifact/", "tests/interop/")),
     ("s3_servers_all", 900, ("storage/s3/", "storage/blob/", "tests/storage/s3/", "tests/support/", "tests/interop/")),
     ("coordinators_at_random", 600, ("coordinator/", "infra/up", "infra/lib/", "tests/infra/coordinators_test.py")),
     *((name, 600, ("storage/s3/", "storage/direct/", "storage/blob/", "storage/farm_store/", "infra/up", "infra/lib/", "tests/interop/"))

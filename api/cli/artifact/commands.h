@@ -9,6 +9,7 @@ void addFetch(CLI::App& app, Context& context);
 void addVerify(CLI::App& app, Context& context);
 void addShow(CLI::App& app, Context& context);
 void addExport(CLI::App& app, Context& context);
+void addPush(CLI::App& app, Context& context);
 void addDiff(CLI::App& app, Context& context);
 void addCheck(CLI::App& app, Context& context);
 void addWarmup(CLI::App& app, Context& context);
