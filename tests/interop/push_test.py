@@ -3,6 +3,7 @@
 and skopeo see artifact, image and what refers to them. Exit 77 if a program cannot be had."""
 import base64
 import contextlib
+import crypt
 import json
 import os
 import pathlib
@@ -28,13 +29,22 @@ def free_port():
 
 
 @contextlib.contextmanager
-def distribution(program, folder):
-    """distribution's registry with its store in `folder`; its host."""
+def distribution(program, folder, password=None):
+    """distribution's registry with its store in `folder`; its host. With a password for "pusher" it wants that, and speaks TLS with
+    `folder`/cert.pem."""
     port = free_port()
     folder.mkdir()
     config = folder / "config.yml"
+    guarded = ""
+    if password:
+        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
+                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
+                        folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
+        (folder / "users").write_text(f"pusher:{crypt.crypt(password, crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16))}\n")
+        guarded = (f"  tls: {{certificate: '{folder}/cert.pem', key: '{folder}/key.pem'}}\n"
+                   f"auth: {{htpasswd: {{realm: here, path: '{folder}/users'}}}}\n")
     config.write_text(f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: '{folder}/store'}}}}\n"
-                      f"http: {{addr: '127.0.0.1:{port}'}}\n")
+                      f"http:\n  addr: '127.0.0.1:{port}'\n{guarded}")
     with subprocess.Popen([program, "serve", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
         try:
             end = time.monotonic() + 30
@@ -112,6 +122,29 @@ class PushTest(unittest.TestCase):
         self.assertEqual(again.returncode, 0, again.stderr)
         self.assertEqual(json_of(again)["sent"], 0)
         self.assertGreater(json_of(self.first)["sent"], 3)
+
+    def test_credentials_and_authorities_are_named_and_never_told(self):
+        secret = "s3cr3t-of-the-registry"
+        folder = self.scratch / "guarded"
+        with distribution(self.programs["registry"], folder, secret) as host:
+            config = self.scratch / "config.json"
+            place, ca = f"{host}/team/model:1.0", ("--registry-ca", folder / "cert.pem")
+
+            def push(code, *options, user=f"pusher:{secret}", mode=0o600):
+                config.write_text(json.dumps({"auths": {host: {"auth": base64.b64encode(user.encode()).decode()}}}))
+                config.chmod(mode)
+                done = self.farm.kiln("push", self.artifact, place, *options)
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertNotIn(secret, done.stdout + done.stderr)
+                self.assertNotIn(base64.b64encode(f"pusher:{secret}".encode()).decode(), done.stdout + done.stderr)
+                return done
+
+            push(0, *ca, "--registry-config", config)
+            self.assertIn("credentials", push(8, *ca).stderr)
+            push(8, *ca, "--registry-config", config, user="pusher:other")
+            push(8, *ca, "--registry-config", config, mode=0o644)
+            self.assertNotEqual(self.farm.kiln("push", self.artifact, place, "--registry-ca", self.farm.env["KILN_TRUST_ROOT"])
+                                .returncode, 0)
 
     def test_oras_discovers_bundles_and_the_image(self):
         found = json.loads(self.ran(self.programs["oras"], "discover", "--plain-http", "--format", "json", f"{self.place}:1.0"))
