@@ -13,6 +13,7 @@ import tempfile
 import unittest
 
 from farm import MODELS, Farm, artifact_of, json_of, wait_for
+from small_registry import small_registry
 
 CNN = MODELS / "digits_cnn.onnx"
 MLP = MODELS / "digits_mlp.onnx"
@@ -175,6 +176,34 @@ class ExportTest(unittest.TestCase):
         for entry in json.loads((self.layout / "index.json").read_text())["manifests"]:
             if entry.get("artifactType", "") not in ("", "application/vnd.kiln.artifact.v1+json"):
                 self.assertIn(entry["digest"].removeprefix("sha256:"), hashes)
+
+    # --- registry
+
+    def test_push_leaves_artifact_image_and_referrers_in_a_registry(self):
+        fetched = self.home / "for-push"
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", fetched))
+        env = {k: v for k, v in self.farm.env.items() if k != "KILN_ENDPOINT"}
+        with small_registry() as registry:
+            place = f"{registry.host}/team/model"
+            image = json_of(self.check(self.farm.kiln("push", fetched, f"{place}:1.0", "--image", "--json", env=env)))["image"]
+            uploads = registry.uploads
+            manifest = lambda name: json.loads(registry.held["team/model", "manifests", name][0])
+            self.assertEqual(manifest("1.0")["subject"]["digest"], self.artifact)
+            referrers = manifest("sha256-" + self.artifact.removeprefix("sha256:"))["manifests"]
+            self.assertIn(image, [one["digest"] for one in referrers])
+            self.assertIn("https://slsa.dev/provenance/v1",
+                          [one.get("annotations", {}).get("dev.sigstore.bundle.predicateType") for one in referrers])
+            self.check(self.farm.kiln("push", fetched, f"{place}:again", env=env))
+            self.assertEqual(registry.uploads, uploads)
+            self.assertEqual(registry.held["team/model", "manifests", "again"][0], (fetched / "artifact.json").read_bytes())
+            if shutil.which("skopeo"):
+                shown = self.check(subprocess.run(["skopeo", "inspect", "--tls-verify=false", f"docker://{place}:1.0"],
+                                                  capture_output=True, text=True))
+                self.assertEqual(json.loads(shown.stdout)["Digest"], image)
+        self.check(self.farm.kiln("push", fetched, f"{place}:1.0", env=env), 7)  # nobody listens
+        program = fetched / "program.so"
+        rewrite(program, program.read_bytes()[:-1] + b"!")
+        self.check(self.farm.kiln("push", fetched, f"{place}:1.0", env=env), 5)
 
     # --- rebuild
 
