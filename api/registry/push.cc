@@ -100,8 +100,8 @@ class Pusher {
   // As a registry would list it: the type is the config's where the manifest names none.
   static Json descriptorOf(const Json& manifest, const Digest& digest) {
     Json out = descriptorJson(kOciManifestMediaType, digest);
-    out["artifactType"] =
-        manifest.contains("artifactType") ? manifest["artifactType"] : manifest["config"]["mediaType"];
+    out["artifactType"] = manifest.contains("artifactType") ? manifest["artifactType"]
+                                                            : manifest["config"].value("mediaType", Json());
     if (manifest.contains("annotations")) out["annotations"] = manifest["annotations"];
     return out;
   }
