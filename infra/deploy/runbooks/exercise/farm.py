@@ -130,7 +130,8 @@ class Farm:
         settings = {"KILN_DATABASE": self.database, "KILN_STORE": str(self.state / "store"), "KILN_TILES": str(self.state / "log"),
                     "KILN_BUILDER_ID": BUILDER,
                     "KILN_LISTEN": f"127.0.0.1:{self.port}", "KILN_COORDINATOR": f"127.0.0.1:{self.port}"}
-        places = {"%d/worker.key": f"{self.etc}/workers/{instance}.key", "%d": f"{self.etc}/keys", "%i": str(instance),
+        places = {**{f"%d/worker.{kind}": f"{self.etc}/workers/{instance}.{kind}" for kind in ("pem", "key")},
+                  "%d": f"{self.etc}/keys", "%i": str(instance),
                   "/etc/kiln": str(self.etc), "/run/kiln-signer": str(self.home / "run"), "/var/lib/kiln-worker": str(self.home / "workers"),
                   "/var/lib/kiln": str(self.state), "/usr/bin": str(self.bin)}
         words = []
