@@ -55,6 +55,8 @@ LABELLED = (
       for name, seconds in (("reapi_clients", 600), ("reapi_bazel", 900), ("reapi_cluster", 900), ("reapi_cluster_light", 3600))),
     ("reapi_tokens", 900, (*FARM, "tests/interop/", "infra/deploy/tokens.nginx.conf")),
     ("reapi_artifact", 600, (*FARM, *COMPILER, "infra/ci/", "infra/toolchain/", "tests/interop/")),
+    ("debian_installed", 600, ("infra/packages", "infra/debian/", "infra/deploy/systemd/", "api/node/package/", "tests/deploy/",
+                               "api/guides/install_packages.md")),
     ("deploy_cluster", 3600, ("infra/deploy/kubernetes/", "tests/deploy/")),
     *((f"runbook_{name}", 600, ("infra/deploy/runbooks/",))
       for name in ("add_a_gpu_pool", "lose_a_region", "lose_the_log_key", "restore", "rotate", "upgrade")),
