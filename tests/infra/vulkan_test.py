@@ -21,7 +21,7 @@ def devices():
 
 
 class VulkanTest(FarmCase):
-    WORKERS = 1
+    WORKERS = 2
     BUILD = (CNN,)
 
     @classmethod
@@ -65,20 +65,20 @@ class VulkanTest(FarmCase):
         found = json_of(self.kiln("affected", "--device", said["driver"], "--json"))["affected"]
         self.assertIn(self.artifacts()[VULKAN], [entry["artifact"] for entry in found])
 
-    def promoted(self, name, code, **rules):
+    def judged(self, name, code, **rules):
         policy = json.loads((ROOT / "signing/policy/development.json").read_text()) | {"requireCheck": True} | rules
         path = self.farm.home / f"{name}.json"
         path.write_text(json.dumps(policy))
-        result = self.kiln("promote", self.artifacts()[VULKAN], "--tag", name, "--policy", path, code=code)
+        result = self.kiln("fetch", self.artifacts()[VULKAN], "--out", self.farm.home / name, "--policy", path, code=code)
         return result.stdout + result.stderr
 
     def test_policies_tell_software_from_hardware(self):
         if self.device["type"] != "software":
             self.skipTest("the device here is hardware: " + self.device["name"])
-        self.promoted("either", 0, checkDevices=["hardware", "software"])
-        self.promoted("software", 0, refuseEmulated=True, checkDevices=["hardware", "software"])
+        self.judged("either", 0, checkDevices=["hardware", "software"])
+        self.judged("software", 0, refuseEmulated=True, checkDevices=["hardware", "software"])
         for name, rules in (("real", {"refuseEmulated": True}), ("hardware", {"checkDevices": ["hardware"]})):
-            self.assertIn("but for what a software device said", self.promoted(name, 5, **rules))
+            self.assertIn("but for what a software device said", self.judged(name, 5, **rules))
         out = self.farm.home / "verified"
         self.kiln("fetch", self.artifacts()[VULKAN], "--out", out)
         self.assertIn("on a software device: a policy may refuse it", self.kiln("verify", out).stdout)
