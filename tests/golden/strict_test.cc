@@ -82,6 +82,7 @@ std::vector<Reader> jsonReaders() {
     out.push_back({file, golden(file), Space::kJson, taken(parse)});
   };
   add("policy-full.json", [](const std::string& text) { return Policy::parse(text); });
+  add("policy-devices.json", [](const std::string& text) { return Policy::parse(text); });
   add("root-full.json", [](const std::string& text) { return TrustRoot::parse(text); });
   add("logged/root.json", [](const std::string& text) { return TrustRoot::parse(text); });
   add("bundle.sigstore.json", [](const std::string& text) { return parseBundle(text); });

@@ -63,7 +63,7 @@ test("the golden bundles are in their log, and a witness saw them", async () => 
 
 test("every golden document reads as what it is", async () => {
   for (const name of ["root.json", "root-full.json"]) await verifier.parseTrustRoot(golden(name));
-  for (const name of ["policy.json", "policy-full.json"]) verifier.parsePolicy(golden(name));
+  for (const name of ["policy.json", "policy-devices.json", "policy-full.json"]) verifier.parsePolicy(golden(name));
   for (const name of ["artifact.json", "artifact-abi3.json"]) verifier.parseOciManifest(golden(name));
   verifier.readRecall(verifier.parseCanonicalJson(golden("recall.json")));
   verifier.readProvenance(verifier.parseStatement(golden("provenance.json")).predicate);
