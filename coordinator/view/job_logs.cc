@@ -93,8 +93,9 @@ Status checkTarget(const index::JobSnapshot& snapshot, const std::string& target
   std::vector<std::string> targets;
   for (const auto& each : snapshot.targets) targets.push_back(each.target);
   if (target.empty() || std::ranges::find(targets, target) != targets.end()) return {};
-  return fail(Code::kInvalidArgument, "this job does not build for " + inQuotes(target) +
-                                          orNearest(target, targets) + "; kiln jobs JOB lists its targets");
+  const std::string near = orNearest(target, targets);
+  return fail(Code::kInvalidArgument, "this job does not build for " + inQuotes(target) + near +
+                                          (near.empty() ? ";" : "") + " kiln jobs JOB lists its targets");
 }
 
 }  // namespace

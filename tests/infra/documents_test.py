@@ -68,7 +68,8 @@ class DocumentsTest(unittest.TestCase):
                 if not needed.exists():
                     self.skipTest(f"{page.name} needs {source}")
                 folder = self.checkout(page.stem)
-                differences = pages.check(page, folder, ENVIRONMENT, self.places(folder), ACCEPT)
+                environment = ENVIRONMENT | {"XDG_CONFIG_HOME": str(folder.parent / "config")}
+                differences = pages.check(page, folder, environment, self.places(folder), ACCEPT)
                 if differences:
                     self.fail(f"{page}\n" + "\n\n".join(differences))
 

@@ -45,9 +45,11 @@ Error unknown(const std::string& name, const std::vector<ToolchainRecord>& all) 
     listed += (listed.empty() ? "" : ", ") + toolchain.label;
     labels.push_back(toolchain.label);
   }
-  return {Code::kNotFound,
-          "no toolchain is called " + inQuotes(name) + orNearest(name, labels) + "; there are: " + listed,
-          {}};
+  const std::string near = orNearest(name, labels);
+  return {
+      Code::kNotFound,
+      "no toolchain is called " + inQuotes(name) + near + (near.empty() ? ";" : "") + " there are: " + listed,
+      {}};
 }
 
 // The tree of a labelled toolchain whose hash lies in the range, if there is one. kInvalidArgument for
