@@ -32,7 +32,7 @@ TEST(SandboxRule, WhatIsOpenedIsOpenedToThoseKindsThatNeedIt) {
        [](ActionKind kind) {
          return kind == ActionKind::kCheck || kind == ActionKind::kTune || kind == ActionKind::kExecute;
        }},
-      {"gpu", [](ActionKind kind) { return kind == ActionKind::kCheck; }}};
+      {"gpu", [](ActionKind kind) { return kind == ActionKind::kCheck || kind == ActionKind::kTune; }}};
   for (const ActionKind kind : kKinds) {
     EXPECT_TRUE(isAllowed(testing_support::samplePolicyText("closed/1"), kind));
     for (const auto& [member, mayHave] : rules) {
