@@ -34,11 +34,13 @@ TEST(Messages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(back->runsPerSample, 9u);
   EXPECT_FALSE(back->device || back->isLast);
 
-  answer.device = {"a GPU", 9, 0, 132, "13.0", true};
+  answer.device = MeasuredDevice{"a GPU", 9, 0, 132, "vulkan", "1.3.230", "software", "llvmpipe", true};
   answer.isLast = true;
   const auto last = unpackAnswer(pack(answer));
   ASSERT_TRUE(last && last->device);
-  EXPECT_EQ(last->device->name + " " + last->device->driver, "a GPU 13.0");
+  EXPECT_EQ(last->device->name + " by " + last->device->driver, "a GPU by llvmpipe");
+  EXPECT_EQ(last->device->api + " " + last->device->apiVersion, "vulkan 1.3.230");
+  EXPECT_EQ(last->device->type, "software");
   EXPECT_EQ(last->device->major * 10 + last->device->minor, 90);
   EXPECT_EQ(last->device->multiprocessors, 132u);
   EXPECT_TRUE(last->device->isEmulated && last->isLast);
