@@ -15,13 +15,14 @@ TEST(Messages, AreReadAsTheyAreWritten) {
   EXPECT_EQ(read->processors, (std::vector<int>{0, 3}));
 
   const auto request = unpackRequest(pack(MeasureRequest{
-      MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16, 0, 4}}, "cubin", {"k0", "k1"}}}));
+      MeasureRequest::Kind::kSample, 4, 5, {"elf", 6, 8, {{1, 9, 16, 0, 4}}, "cubin", "1.6", {"k0", "k1"}}}));
   ASSERT_TRUE(request);
   EXPECT_EQ(request->kind, MeasureRequest::Kind::kSample);
   EXPECT_EQ(request->program.elf, "elf");
   EXPECT_EQ(request->program.weights, (std::vector<KernelWeight>{{1, 9, 16, 0, 4}}));
 
   EXPECT_EQ(request->program.image, "cubin");
+  EXPECT_EQ(request->program.imageVersion, "1.6");
   EXPECT_EQ(request->program.imageKernels, (std::vector<std::string>{"k0", "k1"}));
 
   MeasureAnswer answer{Error{Code::kInternal, "why", {}}, digestOf("results"), 0.5, {1, 2, 3}, 9};
