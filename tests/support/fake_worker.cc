@@ -1,8 +1,10 @@
 #include "tests/support/fake_worker.h"
 
 #include <grpcpp/grpcpp.h>
+#include <cstring>
 
 #include <algorithm>
+#include <cstring>
 #include <fstream>
 
 #include "manifest/artifact/manifest.h"
@@ -127,8 +129,9 @@ Result<ToolOutcome> FakeWorker::compile(const v1::Lease& lease, bool reference) 
   Json evidence = sampleEvidence();
   if (wantsDevice(spec.target)) {
     out.files["weights/0001.bin"] = kSampleWeights;
-    out.files["kernels/sm_90a.cubin"] = kSampleKernels;
-    evidence = deviceEvidence();
+    const bool vulkan = isVulkan(spec.target);
+    out.files[vulkan ? "kernels/vulkan.spv" : "kernels/sm_90a.cubin"] = kSampleKernels;
+    evidence = vulkan ? vulkanEvidence(spec.target.substr(std::strlen("vulkan:"))) : deviceEvidence();
   }
   if (spec.tuning) {
     KILN_ASSIGN(const Json json, inputOf(blobs_, lease, kTuningEntriesFile));

@@ -127,4 +127,15 @@ inline Json deviceEvidence() {
           {"stages", {{"capture", {{"nodes", 3}}}}}};
 }
 
+// The same for `level` of Vulkan ("1.3"), with modules of SPIR-V in the place of a cubin.
+inline Json vulkanEvidence(const std::string& level) {
+  Json evidence = deviceEvidence();
+  Json& device = evidence["program"]["devices"][0];
+  device["target"] = "vulkan:" + level;
+  device["arch"] = level;
+  device["driver"] = "1.3";
+  device["image"] = sampleFile("kernels/vulkan.spv", kSpirvMediaType, kSampleKernels);
+  return evidence;
+}
+
 }  // namespace kiln::testing_support

@@ -288,12 +288,14 @@ TEST_F(Devices, WhereThereAreBothHardwareIsLeasedBeforeSoftware) {
 }
 
 TEST_F(Devices, AReportOfAnotherVulkanDeviceThanTheLeasedOneIsRefused) {
+  int asked = 0;
   const auto expect = [&](const std::string& member, const Json& value, const std::string& part) {
-    auto one = checking("w-" + member, lavapipe());
+    const std::string name = member + std::to_string(++asked);
+    auto one = checking("w-" + name, lavapipe());
     one->description.add_targets(kVulkan);
     ASSERT_TRUE(one->synchronize({}));
     one->tamper = says([&](Json& device) { device["gpu"][member] = value; });
-    const v1::Job job = submitted(checked(member, false, kVulkan));
+    const v1::Job job = submitted(checked(name, false, kVulkan));
     for (int i = 0; i < 4; ++i) {
       settle(job.id(), {one.get()});
       clock_.advance(std::chrono::minutes(1));

@@ -16,6 +16,7 @@ using testing_support::dynamicEvidence;
 using testing_support::dynamicSpec;
 using testing_support::sampleEvidence;
 using testing_support::sampleSpec;
+using testing_support::vulkanEvidence;
 
 TEST(DType, NamesRoundTrip) {
   for (int i = 0; i <= static_cast<int>(DType::kBool); ++i) {
@@ -172,11 +173,9 @@ TEST(Manifest, OfDevices) {
 TEST(Manifest, OfAVulkanDevice) {
   CompileSpec spec = deviceSpec();
   spec.target = "vulkan:1.3+f16";
-  Json evidence = deviceEvidence();
+  Json evidence = vulkanEvidence("1.3+f16");
   Json& device = evidence["program"]["devices"][0];
-  device["target"] = "vulkan:1.3+f16";
-  device["arch"] = "1.3+f16";
-  device["driver"] = "1.3";
+  device["image"]["mediaType"] = kCubinMediaType;
   EXPECT_FALSE(makeManifest(spec, evidence)) << "the image is a cubin's";
   device["image"]["mediaType"] = kSpirvMediaType;
   const auto manifest = makeManifest(spec, evidence);
