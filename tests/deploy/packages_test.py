@@ -66,7 +66,7 @@ class Packages(unittest.TestCase):
             return {candidate.split("\t")[0] for candidate in done.stdout.splitlines()}
 
         self.assertEqual(complete("kiln toolchain "), {"add", "list", "lock", "show"})
-        self.assertEqual(complete("kiln build --tune "), {"off", "reuse", "search"})
+        self.assertEqual(complete("kiln build --tune "), {"catalogue", "off", "reuse", "search"})
         self.assertIn("--default", complete("kiln toolchain add --"))
 
     def test_a_project_of_somebody_else_finds_the_library(self):
