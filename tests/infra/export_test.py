@@ -350,6 +350,9 @@ class ExportTest(unittest.TestCase):
         self.assertEqual(len(after["reproductions"]), len(before["reproductions"]) + 1)
         again = after["reproductions"][-1]["rebuilder"]
         self.assertNotIn(again["worker"], builder)
+        # The farm states its verdict anew, since there are two builders now; what other tests fetch holds it.
+        reproduced = lambda one: one["urn:kiln:vsa:agreement:v1"]["reproduced"]
+        wait_for(lambda: any(map(reproduced, json_of(self.farm.kiln("show", self.artifact, "--json"))["verdicts"])), 60, "the farm's new verdict")
         two = self.home / "two-builders.json"
         two.write_text(json.dumps(json.loads(pathlib.Path(self.farm.env["KILN_POLICY"]).read_text()) | {"minBuilders": 2}))
         self.check(self.farm.kiln("verify", self.artifact, "--policy", two))
