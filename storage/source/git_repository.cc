@@ -37,12 +37,6 @@ Error explainName(git_repository* repository, const std::string& name) {
   return notAFullCommit(name, kind, hexOf(git_object_id(commit.get())));
 }
 
-// Git LFS specification, "The Pointer".
-bool isLfsPointer(std::string_view text) {
-  return text.size() < 1024 && (text.starts_with("version https://git-lfs.github.com/spec/") ||
-                                text.starts_with("version https://hawser.github.com/spec/"));
-}
-
 // Commits, tags and trees are parsed in memory; those of real repositories are smaller by far.
 constexpr std::size_t kMaxParsed = 64 << 20;
 constexpr int kLoosePriority = 2, kPackPriority = 1;
@@ -194,16 +188,8 @@ Result<std::string> CommitTree::read(const std::string& path, std::uint64_t limi
   git_blob* rawBlob = nullptr;
   if (int code = git_blob_lookup(&rawBlob, repository, &id); code < 0) return fail(gitError(code, path));
   BlobHandle blob(rawBlob);
-  std::string bytes(static_cast<const char*>(git_blob_rawcontent(blob.get())),
-                    static_cast<std::size_t>(git_blob_rawsize(blob.get())));
-  if (isLfsPointer(bytes))
-    return fail(
-        Code::kUnimplemented,
-        fmt::format(
-            "'{}' is a Git LFS pointer, not the file itself; Kiln does not fetch LFS objects: check the file "
-            "out with git lfs and give its path",
-            path));
-  return bytes;
+  return std::string(static_cast<const char*>(git_blob_rawcontent(blob.get())),
+                     static_cast<std::size_t>(git_blob_rawsize(blob.get())));
 }
 
 }  // namespace kiln::source

@@ -68,6 +68,12 @@ Status checkAddresses(const std::string& host) {
   return {};
 }
 
+// How an allow-list has it.
+std::string entryOf(const GitUrl& url) {
+  const std::string host = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
+  return url.port.empty() ? host : host + ":" + url.port;
+}
+
 }  // namespace
 
 bool isPublicAddress(const std::string& address) {
@@ -78,17 +84,19 @@ bool isPublicAddress(const std::string& address) {
   return (six[0] & 0xe0) == 0x20 && !isSpecial(AF_INET6, six, kSpecial6);
 }
 
+bool isNamed(const GitUrl& url, const std::vector<std::string>& allowed) {
+  return std::find(allowed.begin(), allowed.end(), entryOf(url)) != allowed.end();
+}
+
 Status checkHost(const GitUrl& url, const std::vector<std::string>& allowed) {
-  std::string host = url.host.find(':') == std::string::npos ? url.host : "[" + url.host + "]";
-  std::string wanted = url.port.empty() ? host : host + ":" + url.port;
-  if (std::find(allowed.begin(), allowed.end(), wanted) != allowed.end()) return {};
+  if (isNamed(url, allowed)) return {};
   if (std::find(allowed.begin(), allowed.end(), "*") == allowed.end())
     return fail(
         Code::kPermissionDenied,
         fmt::format(
             "host '{}' is not on the farm's allow-list for git sources; ask its administrator, or give the "
             "model as a file",
-            wanted));
+            entryOf(url)));
   return checkAddresses(url.host);
 }
 

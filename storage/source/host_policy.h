@@ -17,6 +17,9 @@ namespace kiln::source {
 // between is not caught, so farms that others can submit to name their hosts.
 Status checkHost(const GitUrl& url, const std::vector<std::string>& allowed);
 
+// Whether `allowed` has the host by its name, so that any address of it may be reached.
+bool isNamed(const GitUrl& url, const std::vector<std::string>& allowed);
+
 // True for addresses of the public internet (IPv4 and IPv6 text); false for all special ranges and for what
 // is no address.
 bool isPublicAddress(const std::string& address);

@@ -50,6 +50,21 @@ void GitFixture::add(const std::string& path, const std::string& text) {
   git("add '" + path + "'");
 }
 
+std::string GitFixture::largeObject(const Digest& object) const {
+  const std::string hex = object.hex();
+  return fmt::format("{}/.git/lfs/objects/{}/{}/{}", directory(), hex.substr(0, 2), hex.substr(2, 2), hex);
+}
+
+Digest GitFixture::addLarge(const std::string& path, const std::string& bytes) {
+  const Digest object = digestOf(bytes);
+  const std::filesystem::path file = largeObject(object);
+  std::filesystem::create_directories(file.parent_path());
+  std::ofstream(file, std::ios::binary) << bytes;
+  add(path, fmt::format("version https://git-lfs.github.com/spec/v1\noid {}\nsize {}\n", object.text(),
+                        object.size));
+  return object;
+}
+
 std::string GitFixture::commit(const std::string& message) {
   git("commit -q -m '" + message + "'");
   return git("rev-parse HEAD");

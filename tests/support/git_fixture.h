@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "manifest/base/digest.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::testing_support {
@@ -16,6 +17,10 @@ class GitFixture {
   void add(const std::string& path, const std::string& text);
   // Runs "git ARGUMENTS" in the repository; what it printed, without the last newline.
   std::string git(const std::string& arguments);
+  // Stages a Git LFS pointer in the place of a file, and puts the bytes where git-lfs keeps them; the object.
+  Digest addLarge(const std::string& path, const std::string& bytes);
+  // Where git-lfs keeps an object of this repository.
+  std::string largeObject(const Digest& object) const;
   // Commits what is staged; the commit's id.
   std::string commit(const std::string& message = "change");
   std::string directory() const { return directory_ / "work"; }

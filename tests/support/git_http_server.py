@@ -4,6 +4,7 @@
 usage: git_http_server.py DIRECTORY PORT_FILE [TOKEN]
 With TOKEN, only basic authentication with that password is let in. Paths below /redirect/ are answered with a
 redirect to the same server under another host name. Paths below /answer/NAME/ get an answer that is no git server's.
+Git LFS is answered by lfs_answers.py.
 Ends at the end of its input.
 """
 import base64
@@ -12,6 +13,8 @@ import os
 import subprocess
 import sys
 import threading
+
+import lfs_answers
 
 directory, port_file = sys.argv[1:3]
 token = sys.argv[3] if len(sys.argv) > 3 else None
@@ -73,6 +76,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
             self.send_response(301)
             self.send_header("Location", f"http://localhost:{server.server_port}" + self.path.replace("/redirect/", "/", 1))
             self.end_headers()
+            return
+        if lfs_answers.answer(self, directory, token):
             return
         if not self.allowed():
             self.send_response(401)

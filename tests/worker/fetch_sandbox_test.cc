@@ -123,14 +123,15 @@ TEST_F(FetchSandbox, AMissingProgramIsSaidAtTheStart) {
   EXPECT_EQ(fetcher.error().code, Code::kFailedPrecondition);
 }
 
-// kiln-fetcher itself, over TLS, from a server of this host: name resolution, certificates, libgit2 and the
-// model's data all work inside; and the certificate matters.
+// kiln-fetcher itself, over TLS, from a server of this host: name resolution, certificates, libgit2, libcurl
+// for what Git LFS keeps, and the model's data all work inside; and the certificate matters.
 TEST_F(FetchSandbox, TheRealFetcherReadsACommitOverTls) {
 #ifdef KILN_SANITIZED
   GTEST_SKIP() << "a sanitized kiln-fetcher wants more address space than the policy gives";
 #endif
   testing_support::GitFixture git;
   git.add("nets/m.onnx", "model bytes");
+  git.addLarge("nets/large.onnx", "large model bytes");
   const std::string commit = git.commit();
   testing_support::GitHttpServer server(std::filesystem::path(git.directory()).parent_path());
   FILE* front = popen(("python3 " KILN_TEST_TLS_FRONT " " + dir_ + " " + server.host()).c_str(), "w");
@@ -140,12 +141,12 @@ TEST_F(FetchSandbox, TheRealFetcherReadsACommitOverTls) {
     std::ifstream(dir_ + "/port") >> port;
     if (port.empty()) usleep(10'000);
   }
-  const auto fetch = [&](const std::string& caFile) {
+  const auto fetch = [&](const std::string& caFile, const std::string& path = "nets/m.onnx") {
     auto sandbox = sandbox::Sandbox::make(sandbox::fetchPolicy(), sandbox::Host::detect());
     auto fetcher = Fetcher::make(store_, std::move(*sandbox), dir_ + "/state",
                                  {KILN_TEST_FETCHER, {"localhost:" + port}, "", caFile, ""});
     return (*fetcher)->run(
-        {"default", "https://localhost:" + port + "/work/.git", commit, "nets/m.onnx", 0, {}, {}});
+        {"default", "https://localhost:" + port + "/work/.git", commit, path, 0, {}, {}});
   };
   const auto result = fetch(dir_ + "/ca.pem");
   ASSERT_TRUE(result) << result.error().message;
@@ -153,6 +154,11 @@ TEST_F(FetchSandbox, TheRealFetcherReadsACommitOverTls) {
   ASSERT_EQ(result->output_files_size(), 1);
   EXPECT_EQ(result->output_files(0).path(), "output/m.onnx");
   EXPECT_EQ(*fromProto(result->output_files(0).digest()), digestOf("model bytes"));
+  const auto large = fetch(dir_ + "/ca.pem", "nets/large.onnx");
+  ASSERT_TRUE(large) << large.error().message;
+  EXPECT_EQ(large->exit_code(), 0) << large->stderr_raw();
+  ASSERT_EQ(large->output_files_size(), 1);
+  EXPECT_EQ(*fromProto(large->output_files(0).digest()), digestOf("large model bytes"));
   const auto distrusted = fetch("");
   ASSERT_TRUE(distrusted) << distrusted.error().message;
   EXPECT_EQ(distrusted->exit_code(), 8) << distrusted->stderr_raw();

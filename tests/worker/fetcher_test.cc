@@ -34,14 +34,30 @@ class WriteModel : public testing::Test {
   void TearDown() override { EXPECT_TRUE(sandbox::removeTree(out_)); }
 
   Status write(const std::string& path, const Limits& limits = {}) {
-    return writeModel(
-        [&](const std::string& name, std::uint64_t limit) -> Result<std::string> {
-          const auto found = files_.find(name);
-          if (found == files_.end()) return fail(Code::kNotFound, name + " is not in the commit");
-          if (found->second.size() > limit) return fail(Code::kOutOfRange, name + " is too large");
-          return found->second;
-        },
-        path, out_, limits);
+    Commit commit;
+    commit.read = [&](const std::string& name, std::uint64_t limit) -> Result<std::string> {
+      const auto found = files_.find(name);
+      if (found == files_.end()) return fail(Code::kNotFound, name + " is not in the commit");
+      if (found->second.size() > limit) return fail(Code::kOutOfRange, name + " is too large");
+      return found->second;
+    };
+    commit.fetchLarge = [&](std::span<const lfs::LargeFile> files) -> Status {
+      for (const lfs::LargeFile& file : files) {
+        asked_.push_back(file.path);
+        const auto found = objects_.find(file.object);
+        if (found == objects_.end()) return fail(Code::kNotFound, lfs::describe(file) + " is not there");
+        std::ofstream(file.output) << found->second;
+      }
+      return {};
+    };
+    return writeModel(commit, path, out_, limits);
+  }
+  // What the commit has in the place of `bytes`, which Git LFS keeps.
+  std::string pointerTo(const std::string& bytes) {
+    const Digest object = digestOf(bytes);
+    objects_[object] = bytes;
+    return "version https://git-lfs.github.com/spec/v1\noid " + object.text() + "\nsize " +
+           std::to_string(object.size) + "\n";
   }
   std::string written(const std::string& name) {
     std::stringstream text;
@@ -51,6 +67,8 @@ class WriteModel : public testing::Test {
 
   std::string out_;
   std::map<std::string, std::string> files_;
+  std::map<Digest, std::string> objects_;
+  std::vector<std::string> asked_;
 };
 
 TEST_F(WriteModel, TheModelUnderItsNameAndItsDataBesideIt) {
@@ -87,6 +105,37 @@ TEST_F(WriteModel, MissingAndOversizedDataIsNamed) {
   unlink((out_ + "/net.onnx").c_str());
   done = write("net.onnx", {.totalBytes = 500});
   EXPECT_EQ(done.error().message, "external data of net.onnx: w.bin is too large");
+}
+
+TEST_F(WriteModel, ObjectsStandWhereTheCommitHasPointers) {
+  files_ = {{"a/net.onnx", pointerTo(modelWithDataAt("w/1.bin"))}, {"a/w/1.bin", pointerTo("weights")}};
+  const Status done = write("a/net.onnx");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(written("net.onnx"), modelWithDataAt("w/1.bin"));
+  EXPECT_EQ(written("w/1.bin"), "weights");
+  EXPECT_EQ(asked_, (std::vector<std::string>{"a/net.onnx", "a/w/1.bin"}));
+}
+
+TEST_F(WriteModel, ALargeFileIsRefusedBeforeItIsAskedFor) {
+  files_ = {{"net.onnx", modelWithDataAt("w.bin")}, {"w.bin", pointerTo(std::string(1000, 'x'))}};
+  const Status data = write("net.onnx", {.totalBytes = 500});
+  EXPECT_EQ(data.error().code, Code::kOutOfRange);
+  EXPECT_NE(data.error().message.find("'w.bin' (Git LFS object sha256:"), std::string::npos)
+      << data.error().message;
+  files_ = {{"big.onnx", pointerTo(std::string(1000, 'x'))}};
+  EXPECT_EQ(write("big.onnx", {.fileBytes = 999}).error().code, Code::kOutOfRange);
+  EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(WriteModel, APointerIsNeverTheModel) {
+  files_ = {{"net.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:12\nsize 4\n"}};
+  const Status broken = write("net.onnx");
+  EXPECT_EQ(broken.error().code, Code::kInvalidArgument);
+  EXPECT_EQ(broken.error().details, R"({"exitCode":3})") << "the model is at fault";
+  files_ = {{"net.onnx", pointerTo("bytes")}};
+  objects_.clear();
+  EXPECT_EQ(write("net.onnx").error().code, Code::kNotFound);
+  EXPECT_EQ(written("net.onnx"), "");
 }
 
 }  // namespace

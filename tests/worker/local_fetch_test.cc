@@ -73,6 +73,27 @@ TEST_F(LocalFetch, WritesTheModelAndItsDataWithoutAnythingElseOfTheSystem) {
   }
 }
 
+TEST_F(LocalFetch, ObjectsOfGitLfsComeFromTheRepository) {
+  git_.addLarge("nets/m.onnx", modelWithDataAt("w/1.bin"));
+  const Digest data = git_.addLarge("nets/w/1.bin", "weights");
+  const std::string commit = git_.commit();
+  git_.git("worktree add -q ../tree HEAD");
+  const std::string tree = std::filesystem::path(git_.directory()).parent_path() / "tree";
+  for (const std::string& repository : {git_.directory(), tree}) {
+    const auto ran = fetch(repository, commit);
+    EXPECT_EQ(ran.exitCode, 0) << ran.err;
+    EXPECT_EQ(written("m.onnx"), modelWithDataAt("w/1.bin"));
+    EXPECT_EQ(written("w/1.bin"), "weights");
+  }
+  std::ofstream(git_.largeObject(data)) << "WEIGHTS";
+  EXPECT_EQ(fetch(git_.directory(), commit).exitCode, 5);
+  std::filesystem::remove(git_.largeObject(data));
+  const auto absent = fetch(git_.directory(), commit);
+  EXPECT_EQ(absent.exitCode, 6);
+  EXPECT_THAT(absent.err, HasSubstr("nets/w/1.bin"));
+  EXPECT_THAT(absent.err, HasSubstr("git lfs fetch"));
+}
+
 TEST_F(LocalFetch, RefusalsHaveTheirExitCodes) {
   git_.add("nets/m.onnx", modelWithDataAt("../../etc/passwd"));
   git_.add("nets/lacks.onnx", modelWithDataAt("w.bin"));

@@ -11,6 +11,8 @@
 #include "manifest/base/program.h"
 #include "manifest/base/usage.h"
 #include "manifest/json/error_line.h"
+#include "storage/lfs/client.h"
+#include "storage/lfs/local_objects.h"
 #include "storage/source/git_fetch.h"
 #include "storage/source/secrets.h"
 #include "worker/fetcher/confine.h"
@@ -44,25 +46,41 @@ Status fetch(const Flags& flags) {
   std::fprintf(stderr, "stage: fetch\n");
   KILN_ASSIGN(const source::CommitTree tree, source::fetchCommit(reference, options));
   std::fprintf(stderr, "stage: read\n");
-  return writeModel([&](const std::string& path, std::uint64_t limit) { return tree.read(path, limit); },
-                    reference.path, flags.out);
+  Commit commit;
+  commit.read = [&](const std::string& path, std::uint64_t limit) { return tree.read(path, limit); };
+  commit.fetchLarge = [&](std::span<const lfs::LargeFile> files) -> Status {
+    std::fprintf(stderr, "stage: fetch Git LFS objects\n");
+    KILN_ASSIGN(lfs::LfsClient client, lfs::LfsClient::make(reference.url, options));
+    return client.fetch(files);
+  };
+  return writeModel(commit, reference.path, flags.out);
 }
 
 // A repository on this machine. Whoever wrote it may control this process from the first object on.
 Status readLocal(const Flags& flags) {
   const auto allowTime = [&] { allowProcessorTime(std::chrono::seconds(flags.fileSeconds)); };
+  std::string common;
   const auto restrict = [&](const source::RepositoryFiles& files) {
-    return restrictFiles({files.git, files.common, files.objects}, flags.out);
+    common = files.common;
+    return restrictFiles({files.git, files.common, files.objects, flags.out}, flags.out);
   };
   allowTime();
   KILN_TRY(refuseOtherCalls());
   KILN_ASSIGN(const source::CommitTree tree,
               source::CommitTree::openLocal(flags.repository, flags.commit, restrict));
-  const auto read = [&](const std::string& path, std::uint64_t limit) {
+  Commit commit;
+  commit.read = [&](const std::string& path, std::uint64_t limit) {
     allowTime();
     return tree.read(path, limit);
   };
-  return writeModel(read, flags.path, flags.out, {.files = 65536});
+  commit.fetchLarge = [&](std::span<const lfs::LargeFile> files) -> Status {
+    for (const lfs::LargeFile& file : files) {
+      allowTime();
+      KILN_TRY(lfs::copyLocalObjects(common, {&file, 1}));
+    }
+    return {};
+  };
+  return writeModel(commit, flags.path, flags.out, {.files = 65536});
 }
 
 // Memory that runs out has been asked for by the source.

@@ -24,8 +24,6 @@ class LocalRepository : public testing::Test {
     std::filesystem::create_symlink("model.onnx", git_.directory() + "/link.onnx");
     std::filesystem::create_symlink("dir", git_.directory() + "/linked");
     git_.git("add link.onnx linked");
-    git_.add("big.onnx", "version https://git-lfs.github.com/spec/v1\noid sha256:" + std::string(64, '1') +
-                             "\nsize 12345\n");
     commit_ = git_.commit();
   }
   std::string error(const std::string& path) {
@@ -102,7 +100,6 @@ TEST_F(LocalRepository, OnlyRegularFilesAreRead) {
   EXPECT_NE(error("model.onnx/x").find("a file, not a directory"), std::string::npos);
   EXPECT_NE(error("absent/x.onnx").find("'absent' is not in commit " + commit_), std::string::npos);
   EXPECT_NE(error("../../etc/passwd").find("relative"), std::string::npos);
-  EXPECT_NE(error("big.onnx").find("'big.onnx' is a Git LFS pointer"), std::string::npos);
 }
 
 TEST_F(LocalRepository, SubmodulesAreRefused) {
