@@ -100,4 +100,11 @@ index::JobErrorRecord toolError(std::string_view tool, int exitCode, std::string
                   exit);
 }
 
+index::JobErrorRecord fetchError(std::string_view tool, int exitCode, std::string_view stderrTail) {
+  static constexpr std::array kOfSources{kExitVerification, kExitNotFound, kExitDenied};
+  index::JobErrorRecord error = toolError(tool, exitCode, stderrTail);
+  if (std::ranges::find(kOfSources, exitCode) != kOfSources.end()) error.exitCode = exitCode;
+  return error;
+}
+
 }  // namespace kiln::jobs

@@ -17,5 +17,8 @@ index::JobErrorRecord jobError(const Error& error);
 // line. `tool` is how the message names it ("the compiler"). stderr is hostile: bounded, control characters
 // removed.
 index::JobErrorRecord toolError(std::string_view tool, int exitCode, std::string_view stderrTail);
+// The same of the source fetcher, which has more classes than a compile: what a server does not have, gives
+// otherwise than promised, or may not be asked for is no fault of the model.
+index::JobErrorRecord fetchError(std::string_view tool, int exitCode, std::string_view stderrTail);
 
 }  // namespace kiln::jobs

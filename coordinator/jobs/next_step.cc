@@ -86,7 +86,8 @@ End disagreement(const ActionRecord& action, const ResultRecord& first, const Re
 }
 
 End failedTool(const ActionRecord& action, const ResultRecord& result) {
-  return failed(toolError(toolOf(action.kind), result.exitCode, stderrOf(result)));
+  const auto error = action.kind == ActionKind::kFetch ? fetchError : toolError;
+  return failed(error(toolOf(action.kind), result.exitCode, stderrOf(result)));
 }
 
 std::size_t runsIn(const JobSnapshot& snapshot, const ActionRecord& action, auto wanted) {

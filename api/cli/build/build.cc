@@ -131,7 +131,7 @@ void addBuild(CLI::App& app, Context& context) {
       .add_option("--params", options->parameters,
                   "Tensors that take the place of inputs, by name or position: a safetensors, npz, npy or "
                   "GGUF file, or "
-                  "a folder with model.safetensors (repeatable)")
+                  "a folder with model.safetensors, or such a file as git+URL@COMMIT#path (repeatable)")
       ->allow_extra_args(false);
   command
       .add_option(

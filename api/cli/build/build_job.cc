@@ -103,7 +103,7 @@ void noteGrant(const Context& context, const client::Submission& made) {
 Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, const BeforeSubmit& before) {
   BuildOptions options = given;
   KILN_TRY(locateModel(context, options));
-  KILN_ASSIGN(const auto parameters, parameters::expandParameters(options.parameters));
+  KILN_ASSIGN(const auto parameters, findParameters(options.parameters));
   KILN_TRY(makeRequest(options, parameters, {}));  // a mistake is told before anything is uploaded
   KILN_ASSIGN(const auto trace, BuildTrace::begin(options.traces));
   KILN_ASSIGN(const auto trust, namedTrust(context));

@@ -32,9 +32,16 @@ class Sources {
     if (origin != nullptr) fill(*added.mutable_origin(), *origin);
     items_.push_back(std::move(item));
   }
+  // What the farm fetches.
+  void addGit(const std::string& name, const source::GitReference& reference) {
+    auto& added = *request_.add_sources();
+    added.set_path(name);
+    fill(*added.mutable_git(), reference);
+  }
   // Where items lie, until they are sent.
   void keep(ScratchDirectory directory) { kept_.push_back(std::move(directory)); }
   Status upload(client::Client& client, const ModelOptions& options) const {
+    if (items_.empty()) return {};
     KILN_TRY(client.ping());  // an instance that is not there would take what is uploaded
     TransferMeter meter(options.terminal && options.verbose, "sending");
     KILN_ASSIGN(const auto sent, client.upload(items_, [&](const storage::UploadProgress& now) {
@@ -43,13 +50,14 @@ class Sources {
     if (options.verbose && sent.doneBlobs > 0) note(fmt::format("sent {}", humanBytes(sent.doneBytes)));
     return {};
   }
+
+ private:
   static void fill(v1::GitSource& proto, const source::GitReference& reference) {
     proto.set_url(reference.url);
     proto.set_commit(reference.commit);
     proto.set_path(reference.path);
   }
 
- private:
   v1::SubmitJobRequest& request_;
   std::vector<storage::UploadItem> items_;
   std::vector<ScratchDirectory> kept_;
@@ -70,9 +78,29 @@ Status addFiles(const std::string& model, const std::vector<std::string>& data, 
   return {};
 }
 
+// Of a repository on this machine the file is read here; the farm fetches what lies elsewhere.
+Status addCommittedParameters(const parameters::TensorFile& file, Sources& sources) {
+  KILN_ASSIGN(const auto reference, source::parseGitReference(source::escapeLocalUrl(file.file)));
+  KILN_ASSIGN(const auto url, source::parseGitUrl(reference.url));
+  if (url.scheme != "file") {
+    sources.addGit(file.path, reference);
+    return {};
+  }
+  KILN_ASSIGN(auto files, readLocalCommit(url.path, reference));
+  const std::string read = files.path() + "/" + nameOf(reference.path);
+  KILN_ASSIGN(const Digest digest, digestOfFile(read));
+  sources.add(file.path, {digest, read, {}}, &reference);
+  sources.keep(std::move(files));
+  return {};
+}
+
 // The spec of the request names them so.
 Status addParameters(const std::vector<parameters::TensorFile>& files, Sources& sources) {
   for (const parameters::TensorFile& file : files) {
+    if (source::isGitReference(file.file)) {
+      KILN_TRY(addCommittedParameters(file, sources));
+      continue;
+    }
     KILN_ASSIGN(const Digest digest, digestOfFile(file.file));
     sources.add(file.path, {digest, file.file, {}}, nullptr);
   }
@@ -112,6 +140,19 @@ Status addLocalCommit(const std::string& directory, const source::GitReference& 
 
 }  // namespace
 
+Result<std::vector<parameters::TensorFile>> findParameters(const std::vector<std::string>& given) {
+  std::vector<std::string> files, commits;
+  for (const std::string& one : given) (source::isGitReference(one) ? commits : files).push_back(one);
+  KILN_ASSIGN(auto found, parameters::expandParameters(files));
+  for (const std::string& one : commits) {
+    KILN_ASSIGN(const auto reference, source::parseGitReference(source::escapeLocalUrl(one)));
+    // The one tensor of an .npy has the file's name.
+    const std::string name = reference.path.ends_with(".npy") ? nameOf(reference.path) : "";
+    found.push_back({one, parameterPath(found.size(), name)});
+  }
+  return found;
+}
+
 Status addModel(client::Client& client, const ModelOptions& options, v1::SubmitJobRequest& request) {
   const std::string& model = options.model;
   Sources sources(request);
@@ -134,10 +175,7 @@ Status addModel(client::Client& client, const ModelOptions& options, v1::SubmitJ
     KILN_TRY(addParameters(options.parameters, sources));
     return sources.upload(client, options);
   }
-  auto& added = *request.add_sources();
-  added.set_path(nameOf(reference.path));
-  Sources::fill(*added.mutable_git(), reference);
-  if (options.parameters.empty()) return {};
+  sources.addGit(nameOf(reference.path), reference);
   KILN_TRY(addParameters(options.parameters, sources));
   return sources.upload(client, options);
 }

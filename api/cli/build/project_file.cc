@@ -63,14 +63,15 @@ Result<std::string> fileOf(const toml::node& node, const std::string& text, cons
   return folder == "." ? text : (fs::path(folder) / text).string();
 }
 
-Result<std::string> modelOf(const toml::node& node, const std::string& folder) {
-  KILN_ASSIGN(const std::string text, textOf(node, "path"));
+// A file below the folder, or one of a commit that lies elsewhere. `what` begins the message of an error.
+Result<std::string> sourceOf(const toml::node& node, const std::string& text, const std::string& folder,
+                             const std::string& what) {
   if (!source::isGitReference(text)) return fileOf(node, text, folder);
   const auto reference = source::parseGitReference(source::escapeLocalUrl(text));
   const auto url = reference ? source::parseGitUrl(reference->url) : fail(reference.error());
-  if (!url) return fail(at(node, "path: " + url.error().message));
+  if (!url) return fail(at(node, what + ": " + url.error().message));
   if (url->scheme == "file")
-    return fail(at(node, "path: a repository of this machine is outside the folder of kiln.toml"));
+    return fail(at(node, what + ": a repository of this machine is outside the folder of kiln.toml"));
   return text;
 }
 
@@ -93,16 +94,23 @@ Status takeFlag(const toml::node& node, const std::string&, BuildOptions& option
   options.*flag = *value;
   return {};
 }
-template <std::vector<std::string> BuildOptions::* list>
-Status takeFiles(const toml::node& node, const std::string& folder, BuildOptions& options) {
-  KILN_ASSIGN(options.*list, listOf(node, "it"));
-  for (std::string& file : options.*list) {
+Status takeData(const toml::node& node, const std::string& folder, BuildOptions& options) {
+  KILN_ASSIGN(options.data, listOf(node, "it"));
+  for (std::string& file : options.data) {
     KILN_ASSIGN(file, fileOf(node, file, folder));
   }
   return {};
 }
 Status takeModel(const toml::node& node, const std::string& folder, BuildOptions& options) {
-  KILN_ASSIGN(options.model, modelOf(node, folder));
+  KILN_ASSIGN(const std::string text, textOf(node, "path"));
+  KILN_ASSIGN(options.model, sourceOf(node, text, folder, "path"));
+  return {};
+}
+Status takeParameters(const toml::node& node, const std::string& folder, BuildOptions& options) {
+  KILN_ASSIGN(options.parameters, listOf(node, "it"));
+  for (std::string& file : options.parameters) {
+    KILN_ASSIGN(file, sourceOf(node, file, folder, "params"));
+  }
   return {};
 }
 Status takeCheckPlan(const toml::node& node, const std::string& folder, BuildOptions& options) {
@@ -126,8 +134,8 @@ constexpr Member kMembers[] = {{"path", takeModel},
                                {"profiles", takeList<&BuildOptions::profiles>},
                                {"pins", takeList<&BuildOptions::pins>},
                                {"sequences", takeList<&BuildOptions::sequences>},
-                               {"data", takeFiles<&BuildOptions::data>},
-                               {"params", takeFiles<&BuildOptions::parameters>},
+                               {"data", takeData},
+                               {"params", takeParameters},
                                {"toolchain", takeText<&BuildOptions::toolchain>},
                                {"tune", takeText<&BuildOptions::tune>},
                                {"budget", takeText<&BuildOptions::budget>},

@@ -48,6 +48,26 @@ TEST(NextStep, AGitSourceIsFetchedFirst) {
   expectStep<PlanActions>(nextStep(snapshot, delivery()));
 }
 
+// What a source does not have or may not give is no fault of a model; anything else of a fetcher is its own.
+TEST(NextStep, AFetchEndsTheJobWithItsOwnExitCode) {
+  auto snapshot = plannedJob();
+  snapshot.sources[0] = {"model.onnx", {}, index::GitSource{"https://h/r", std::string(40, 'a'), "m"}, {}};
+  const index::ActionRecord fetch{index::ActionKind::kFetch, "", digestOf(std::string_view("fetch")), 0};
+  snapshot.actions = {fetch};
+  const std::pair<int, int> ends[] = {{3, 3}, {4, 4}, {5, 5}, {6, 6}, {8, 8}, {9, 1}, {77, 1}};
+  for (const auto& [exitCode, expected] : ends) {
+    snapshot.runs = {run(fetch, RunState::kDone)};
+    snapshot.results = {result(fetch, "w1"), result(fetch, "w2")};
+    for (index::ResultRecord& record : snapshot.results) {
+      record.exitCode = exitCode;
+      record.result = resultBytes({}, exitCode, R"({"error":{"code":"NOT_FOUND","details":{},"message":"no"}})");
+      record.outputs = outputsDigest(*readOutputs(record));
+    }
+    const End end = expectStep<End>(nextStep(snapshot, delivery()));
+    EXPECT_EQ(end.error->exitCode, expected) << exitCode;
+  }
+}
+
 TEST(NextStep, EachFetchResolvesItsOwnSource) {
   auto snapshot = plannedJob();
   const index::GitSource git{"https://git.example/r", std::string(40, 'a'), "m.onnx"};

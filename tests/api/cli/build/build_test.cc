@@ -239,14 +239,47 @@ TEST_F(KilnBuild, ABranchIsRefusedWithTheCommitItPointsTo) {
   EXPECT_TRUE(farm.script.submitted.empty());
 }
 
-TEST_F(KilnBuild, LfsPointersAreRefusedByName) {
-  file("repo/model.onnx",
-       "version https://git-lfs.github.com/spec/v1\noid sha256:" + std::string(64, '0') + "\nsize 12345\n");
+TEST_F(KilnBuild, WhatGitLfsKeepsIsReadFromTheRepositoryOrNamed) {
+  succeeds();
+  const std::string model = testing_support::emptyModel();
+  const Digest object = digestOf(model);
+  file("repo/model.onnx", "version https://git-lfs.github.com/spec/v1\noid " + object.text() + "\nsize " +
+                              std::to_string(object.size) + "\n");
   const auto commit = commitModel(directory.path());
-  const auto result = kiln({"build", "git+file://" + directory.path() + "/repo@" + commit + "#model.onnx",
-                            "--target", "cpu:x86-64-v3"});
-  EXPECT_EQ(result.exit, 4);
-  EXPECT_NE(result.err.find("LFS"), std::string::npos) << result.err;
+  const std::string source = "git+file://" + directory.path() + "/repo@" + commit + "#model.onnx";
+  const auto absent = kiln({"build", source, "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(absent.exit, 6);
+  EXPECT_NE(absent.err.find("'model.onnx' (Git LFS object " + object.text()), std::string::npos) << absent.err;
+  EXPECT_NE(absent.err.find("git lfs fetch"), std::string::npos) << absent.err;
+  EXPECT_TRUE(farm.script.submitted.empty());
+  const std::string hex = object.hex();
+  file("repo/.git/lfs/objects/" + hex.substr(0, 2) + "/" + hex.substr(2, 2) + "/" + hex, model);
+  const auto built = kiln({"build", source, "--target", "cpu:x86-64-v3"});
+  EXPECT_EQ(built.exit, 0) << built.err;
+  EXPECT_EQ(farm.script.submitted.at(0).sources(0).blob().hash(), hex);
+  EXPECT_EQ(farm.script.submitted.at(0).sources(0).origin().path(), "model.onnx");
+}
+
+TEST_F(KilnBuild, ParametersMayComeFromCommits) {
+  succeeds();
+  file("model.mlir", "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
+  file("repo/w/model.safetensors", "tensors");
+  const auto commit = commitModel(directory.path());
+  const std::string far = "git+https://git.example.org/m.git@" + std::string(40, 'c') + "#w/x.npy";
+  const auto result = kiln({"build", "model.mlir", "--target", "cpu:x86-64-v3", "--params",
+                            "git+file://" + directory.path() + "/repo@" + commit + "#w/model.safetensors",
+                            "--params", far});
+  EXPECT_EQ(result.exit, 0) << result.err;
+  const auto& request = farm.script.submitted.at(0);
+  ASSERT_EQ(request.sources_size(), 3);
+  EXPECT_EQ(request.sources(1).path(), "params/0");
+  EXPECT_EQ(request.sources(1).blob().hash(), digestOf("tensors").hex());
+  EXPECT_EQ(request.sources(1).origin().commit(), commit);
+  EXPECT_EQ(request.sources(2).path(), "params/1/x.npy");
+  EXPECT_EQ(request.sources(2).git().path(), "w/x.npy");
+  EXPECT_NE(request.spec_json().find(R"("parameters":["params/0","params/1/x.npy"])"), std::string::npos)
+      << request.spec_json();
+  EXPECT_EQ(kiln({"build", "model.mlir", "--target", "cpu:x86-64-v3", "--params", "git+https://h/r#w"}).exit, 2);
 }
 
 // Whoever made the repository gets an error of the process that reads it.

@@ -16,7 +16,7 @@ path = "models/digits.onnx"
 targets = ["cpu:x86-64-v3", "cpu:x86-64-v4,cpu:x86-64-v3"]
 profiles = ["N=1:8:64"]
 pins = ["axis=1"]
-params = ["w.npz"]
+params = ["w.npz", "git+https://example.org/r@0123456789012345678901234567890123456789#w.safetensors"]
 toolchain = "kiln-1"
 precision = "tf32"
 builders = 2
@@ -40,7 +40,9 @@ TEST(ProjectFile, SaysWhatTheCommandLineWould) {
             (std::vector<std::string>{"cpu:x86-64-v3", "cpu:x86-64-v4,cpu:x86-64-v3"}));
   EXPECT_EQ(digits.options.profiles, std::vector<std::string>{"N=1:8:64"});
   EXPECT_EQ(digits.options.pins, std::vector<std::string>{"axis=1"});
-  EXPECT_EQ(digits.options.parameters, std::vector<std::string>{"/home/p/w.npz"});
+  ASSERT_EQ(digits.options.parameters.size(), 2u);
+  EXPECT_EQ(digits.options.parameters[0], "/home/p/w.npz");
+  EXPECT_EQ(digits.options.parameters[1].rfind("git+https://", 0), 0u);
   EXPECT_EQ(digits.options.toolchain, "kiln-1");
   EXPECT_EQ(digits.options.precision, "tf32");
   EXPECT_EQ(digits.options.delivery.builders, 2);
