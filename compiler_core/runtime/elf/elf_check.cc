@@ -18,6 +18,7 @@ constexpr std::uint16_t kMaxSegments = 64;
 std::string machineName(std::uint16_t machine) {
   if (machine == EM_X86_64) return "x86-64";
   if (machine == EM_AARCH64) return "AArch64";
+  if (machine == EM_RISCV) return "RISC-V";
   return "machine " + std::to_string(machine);
 }
 
@@ -83,7 +84,7 @@ Status checkLoad(const ElfView& view, const Elf64_Phdr& load) {
 
 // Each of these types at most once.
 struct Headers {
-  std::optional<Elf64_Phdr> headers, dynamic, stack, relro;
+  std::optional<Elf64_Phdr> headers, dynamic, stack, relro, attributes;
 };
 
 Status keepOnly(std::optional<Elf64_Phdr>& kept, const Elf64_Phdr& entry) {
@@ -92,9 +93,13 @@ Status keepOnly(std::optional<Elf64_Phdr>& kept, const Elf64_Phdr& entry) {
   return {};
 }
 
+tl::unexpected<Error> unexpected(const Elf64_Phdr& entry) {
+  return badElf("it has the unexpected segment type " + std::to_string(entry.p_type));
+}
+
 // What a program never has is refused even if nobody needs it: the loader reads notes and properties too,
 // without asking whether they end where their segment does.
-Result<Headers> readHeaders(ElfView& view, const Elf64_Ehdr& header) {
+Result<Headers> readHeaders(ElfView& view, const Elf64_Ehdr& header, ElfMachine machine) {
   Headers found;
   for (std::uint16_t i = 0; i < header.e_phnum; ++i) {
     const auto entry = view.at<Elf64_Phdr>(header.e_phoff + i * sizeof(Elf64_Phdr));
@@ -117,12 +122,16 @@ Result<Headers> readHeaders(ElfView& view, const Elf64_Ehdr& header) {
       case PT_GNU_RELRO:
         KILN_TRY(keepOnly(found.relro, *entry));
         break;
+      case PT_RISCV_ATTRIBUTES:  // what the code was compiled for, in a part of the file that is not loaded
+        if (machine != ElfMachine::kRiscV) return unexpected(*entry);
+        KILN_TRY(keepOnly(found.attributes, *entry));
+        break;
       case PT_TLS:
         return badElf("it has thread-local storage (PT_TLS)");
       case PT_INTERP:
         return badElf("it names an interpreter (PT_INTERP)");
       default:
-        return badElf("it has the unexpected segment type " + std::to_string(entry->p_type));
+        return unexpected(*entry);
     }
   }
   if (view.loads().empty()) return badElf("it has nothing to load");
@@ -165,18 +174,31 @@ Status checkPlaces(const ElfView& view, const Elf64_Ehdr& header, const Headers&
   return {};
 }
 
+struct RelocationTypes {
+  std::uint32_t relative, indirect;
+};
+RelocationTypes typesOf(ElfMachine machine) {
+  switch (machine) {
+    case ElfMachine::kX8664:
+      return {R_X86_64_RELATIVE, R_X86_64_IRELATIVE};
+    case ElfMachine::kAArch64:
+      return {R_AARCH64_RELATIVE, R_AARCH64_IRELATIVE};
+    case ElfMachine::kRiscV:
+      return {R_RISCV_RELATIVE, R_RISCV_IRELATIVE};
+  }
+  return {};
+}
+
 Status checkRelocations(const ElfView& view, const ElfDynamic& dynamic, const Elf64_Phdr& section,
                         ElfMachine machine) {
-  const std::uint32_t relative = machine == ElfMachine::kX8664 ? R_X86_64_RELATIVE : R_AARCH64_RELATIVE;
+  const RelocationTypes types = typesOf(machine);
   const std::uint64_t end = view.loads().back().p_vaddr + view.loads().back().p_memsz;
   for (std::uint64_t offset = 0; offset < dynamic.relocationBytes; offset += sizeof(Elf64_Rela)) {
     const auto entry = view.atAddress<Elf64_Rela>(dynamic.relocations + offset);
     if (!entry) return badElf("its relocations are outside the file");
     const auto type = static_cast<std::uint32_t>(ELF64_R_TYPE(entry->r_info));
-    const bool indirect = type == (machine == ElfMachine::kX8664 ? std::uint32_t{R_X86_64_IRELATIVE}
-                                                                 : std::uint32_t{R_AARCH64_IRELATIVE});
-    if (indirect) return badElf("it has indirect functions (IFUNC)");
-    if (type != relative || ELF64_R_SYM(entry->r_info) != 0) {
+    if (type == types.indirect) return badElf("it has indirect functions (IFUNC)");
+    if (type != types.relative || ELF64_R_SYM(entry->r_info) != 0) {
       return badElf("it has a relocation of type " + std::to_string(type) +
                     "; only relative ones are accepted (link with -Bsymbolic)");
     }
@@ -219,8 +241,10 @@ ElfMachine hostMachine() {
   return ElfMachine::kX8664;
 #elif defined(__aarch64__)
   return ElfMachine::kAArch64;
+#elif defined(__riscv) && __riscv_xlen == 64
+  return ElfMachine::kRiscV;
 #else
-#error "the runtime serves x86-64 and AArch64"
+#error "the runtime serves x86-64, AArch64 and 64-bit RISC-V"
 #endif
 }
 
@@ -235,7 +259,7 @@ Result<ElfImage> checkElf(Bytes file, ElfMachine machine, std::string_view symbo
                           std::uint64_t symbolBytes) {
   ElfView view(file);
   KILN_ASSIGN(const Elf64_Ehdr header, checkHeader(view, machine));
-  KILN_ASSIGN(const Headers headers, readHeaders(view, header));
+  KILN_ASSIGN(const Headers headers, readHeaders(view, header, machine));
   KILN_TRY(checkPlaces(view, header, headers));
   KILN_ASSIGN(const ElfDynamic dynamic, readDynamic(view, *headers.dynamic));
   ElfImage image;

@@ -1,5 +1,6 @@
 // Checks a program's ELF file before the dynamic loader may see it. Source: System V ABI (gABI 4.1) and the
-// processor supplements for x86-64 and AArch64.
+// processor supplements for x86-64, AArch64 and RISC-V (psABI 1.0, whose programs also say in a header what
+// they were compiled for).
 //
 // Accepted: what kiln-cc's linker writes, and nothing else. That is a 64-bit little-endian ET_DYN for the
 // given machine: program headers, a dynamic section, segments that are readable and never both writable and
@@ -19,7 +20,7 @@
 
 namespace kiln::runtime {
 
-enum class ElfMachine : std::uint16_t { kX8664 = 62, kAArch64 = 183 };
+enum class ElfMachine : std::uint16_t { kX8664 = 62, kAArch64 = 183, kRiscV = 243 };
 // The machine this process runs on.
 ElfMachine hostMachine();
 

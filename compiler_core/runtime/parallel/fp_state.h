@@ -32,6 +32,15 @@ class FpScope {
     return state;
   }
   static void set(State state) { __asm__ volatile("msr fpcr, %0" : : "r"(state)); }
+#elif defined(__riscv)
+  using State = std::uint64_t;
+  static constexpr State kProgramState = 0;  // fcsr: nearest; RISC-V has neither flushing nor traps
+  static State get() {
+    State state;
+    __asm__ volatile("frcsr %0" : "=r"(state));
+    return state;
+  }
+  static void set(State state) { __asm__ volatile("fscsr %0" : : "r"(state)); }
 #endif
 
  private:

@@ -23,6 +23,8 @@ bool look(auto isDone) {
     __builtin_ia32_pause();
 #elif defined(__aarch64__)
     __asm__ __volatile__("yield");
+#elif defined(__riscv)
+    __asm__ __volatile__(".insn i 0x0f, 0, x0, x0, 0x010");  // pause, which older assemblers do not know
 #endif
   }
   for (int i = 0; i < kYields; ++i) {

@@ -7,8 +7,12 @@
 
 #if defined(__x86_64__)
 #include <cpuid.h>
-#elif defined(__aarch64__)
+#else
 #include <sys/auxv.h>
+#endif
+#if defined(__riscv)
+#include <sys/syscall.h>
+#include <unistd.h>
 #endif
 
 namespace kiln::runtime {
@@ -127,17 +131,18 @@ std::string_view withoutPlus(std::string_view text) {
   return text.substr(text.starts_with('+') ? 1 : 0);
 }
 
-// Bits of AT_HWCAP: Linux, Documentation/arch/arm64/elf_hwcaps.rst. A feature with several bits needs all.
-struct ArmFeature {
+// Features that two words of bits tell. One with several bits needs all of them.
+struct BitFeature {
   std::string_view name;  // LLVM's
-  std::uint64_t bits;
+  std::uint64_t first, second = 0;
 };
 constexpr std::uint64_t bits(std::initializer_list<int> numbers) {
   std::uint64_t all = 0;
   for (const int number : numbers) all |= std::uint64_t{1} << number;
   return all;
 }
-constexpr ArmFeature kArmFeatures[] = {
+// AT_HWCAP and AT_HWCAP2: Linux, Documentation/arch/arm64/elf_hwcaps.rst.
+constexpr BitFeature kArmFeatures[] = {
     {"v8a", 0},  // versions are sums of features, each of which is listed by itself
     {"v8.1a", 0},
     {"v8.2a", 0},
@@ -149,9 +154,46 @@ constexpr ArmFeature kArmFeatures[] = {
     {"lse", bits({8})},           // ATOMICS
     {"fullfp16", bits({9, 10})},  // FPHP, ASIMDHP
     {"rdm", bits({12})},          // ASIMDRDM
+    {"jsconv", bits({13})},       // JSCVT
+    {"complxnum", bits({14})},    // FCMA
     {"rcpc", bits({15})},         // LRCPC
     {"dotprod", bits({20})},      // ASIMDDP
+    {"sve", bits({22})},
+    {"fp16fml", bits({23})},  // ASIMDFHM
+    {"sve2", bits({22}), bits({1})},
+    {"sve-bitperm", bits({22}), bits({4})},
+    {"i8mm", bits({20}), bits({13})},
+    {"bf16", bits({1}), bits({14})},
 };
+
+constexpr std::uint64_t letter(char name) {
+  return std::uint64_t{1} << (name - 'a');
+}
+// AT_HWCAP, which has a bit for each extension of one letter, and what riscv_hwprobe says of the others
+// (RISCV_HWPROBE_KEY_IMA_EXT_0): Linux, Documentation/arch/riscv/{uabi,hwprobe}.rst.
+constexpr BitFeature kRiscvFeatures[] = {
+    {"64bit", letter('i')},    {"a", letter('a')},     {"c", letter('c')},
+    {"d", letter('d')},        {"f", letter('f')},     {"m", letter('m')},
+    {"v", letter('v')},        {"zicsr", letter('f')},  // F contains it
+    {"zba", 0, bits({3})},     {"zbb", 0, bits({4})},  {"zbs", 0, bits({5})},
+    {"zfhmin", 0, bits({28})},
+};
+
+template <std::size_t N>
+Status checkBits(const BitFeature (&known)[N], std::span<const std::string> features,
+                 const std::string& target, std::uint64_t first, std::uint64_t second) {
+  Findings findings;
+  for (const std::string& text : features) {
+    const std::string_view name = withoutPlus(text);
+    const BitFeature* feature = find(known, name);
+    if (feature == nullptr) {
+      findings.unknown(name);
+    } else if ((first & feature->first) != feature->first || (second & feature->second) != feature->second) {
+      findings.missing(name);
+    }
+  }
+  return findings.status(target);
+}
 
 }  // namespace
 
@@ -173,18 +215,19 @@ Status checkX86Features(std::span<const std::string> features, const std::string
 }
 
 Status checkAArch64Features(std::span<const std::string> features, const std::string& target,
-                            std::uint64_t hwcap) {
-  Findings findings;
-  for (const std::string& text : features) {
-    const std::string_view name = withoutPlus(text);
-    const ArmFeature* feature = find(kArmFeatures, name);
-    if (feature == nullptr) {
-      findings.unknown(name);
-    } else if ((hwcap & feature->bits) != feature->bits) {
-      findings.missing(name);
-    }
-  }
-  return findings.status(target);
+                            const ArmCapabilities& host) {
+  return checkBits(kArmFeatures, features, target, host.hwcap, host.hwcap2);
+}
+
+Status checkRiscvFeatures(std::span<const std::string> features, const std::string& target,
+                          const RiscvCapabilities& host) {
+  if (!host.extensions)
+    return fail(
+        Code::kUnimplemented,
+        "this kernel does not say which extensions the processor has (riscv_hwprobe, Linux 6.4 and later), "
+        "so whether " +
+            target + " can run here is unknown; use a newer kernel");
+  return checkBits(kRiscvFeatures, features, target, host.hwcap, *host.extensions);
 }
 
 #if defined(__x86_64__)
@@ -205,6 +248,20 @@ CpuidSource hostCpuid() {
 }
 #endif
 
+#if defined(__riscv)
+RiscvCapabilities hostRiscv() {
+  constexpr long kProbe = 258;  // riscv_hwprobe, which older headers do not name
+  struct Pair {
+    std::int64_t key;
+    std::uint64_t value;
+  } pair = {4, 0};  // RISCV_HWPROBE_KEY_IMA_EXT_0
+  RiscvCapabilities host{::getauxval(AT_HWCAP), {}};
+  // What all processors have; a key that the kernel does not know comes back as -1.
+  if (::syscall(kProbe, &pair, 1, 0, nullptr, 0) == 0 && pair.key == 4) host.extensions = pair.value;
+  return host;
+}
+#endif
+
 Status checkHostFeatures(std::span<const std::string> features, const std::string& target) {
 #if defined(__x86_64__)
   // The host program of a device's target is for x86-64.
@@ -216,9 +273,14 @@ Status checkHostFeatures(std::span<const std::string> features, const std::strin
   if (!target.starts_with("cpu:aarch64")) {
     return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is AArch64");
   }
-  return checkAArch64Features(features, target, ::getauxval(AT_HWCAP));
+  return checkAArch64Features(features, target, {::getauxval(AT_HWCAP), ::getauxval(AT_HWCAP2)});
+#elif defined(__riscv)
+  if (!target.starts_with("cpu:riscv64")) {
+    return fail(Code::kUnimplemented, "the artifact is for " + target + "; this machine is RISC-V");
+  }
+  return checkRiscvFeatures(features, target, hostRiscv());
 #else
-#error "the runtime serves x86-64 and AArch64"
+#error "the runtime serves x86-64, AArch64 and 64-bit RISC-V"
 #endif
 }
 

@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,9 +26,22 @@ CpuidSource hostCpuid();
 Status checkX86Features(std::span<const std::string> features, const std::string& target,
                         const CpuidSource& source);
 
-// As above for AArch64; `hwcap` is AT_HWCAP of the auxiliary vector, where Linux says what programs may use.
+// AT_HWCAP and AT_HWCAP2 of the auxiliary vector, where Linux says what programs may use.
+struct ArmCapabilities {
+  std::uint64_t hwcap = 0, hwcap2 = 0;
+};
+// As above for AArch64.
 Status checkAArch64Features(std::span<const std::string> features, const std::string& target,
-                            std::uint64_t hwcap);
+                            const ArmCapabilities& host);
+
+struct RiscvCapabilities {
+  std::uint64_t hwcap = 0;                  // AT_HWCAP: extensions of one letter
+  std::optional<std::uint64_t> extensions;  // the others, by riscv_hwprobe; none before Linux 6.4
+};
+RiscvCapabilities hostRiscv();
+// As above for 64-bit RISC-V; kUnimplemented, too, where the kernel does not say what there is.
+Status checkRiscvFeatures(std::span<const std::string> features, const std::string& target,
+                          const RiscvCapabilities& host);
 
 // As above on this machine, whichever it is.
 Status checkHostFeatures(std::span<const std::string> features, const std::string& target);

@@ -70,8 +70,8 @@ TEST(CpuFeatures, Avx512NamesWhatIsMissing) {
               HasSubstr("lacks avx512bf16, avx512bw, avx512cd, avx512dq, avx512f, avx512vl, avx512vnni,"));
 }
 
-std::string armProblem(std::uint64_t hwcap, const std::string& target) {
-  const Status status = checkAArch64Features(parseTarget(target)->features, target, hwcap);
+std::string armProblem(std::uint64_t hwcap, const std::string& target, std::uint64_t hwcap2 = 0) {
+  const Status status = checkAArch64Features(parseTarget(target)->features, target, {hwcap, hwcap2});
   return status ? "" : status.error().message;
 }
 
@@ -84,7 +84,32 @@ TEST(CpuFeatures, AArch64NamesWhatIsMissing) {
   EXPECT_THAT(armProblem(~(std::uint64_t{1} << 10), n1), HasSubstr("lacks fullfp16,"));
   EXPECT_THAT(armProblem(0, "cpu:aarch64"), HasSubstr("lacks fp-armv8, neon,"));
   const std::vector<std::string> strange = {"+sve9"};
-  EXPECT_THAT(checkAArch64Features(strange, n1, ~std::uint64_t{0}).error().message, HasSubstr("sve9"));
+  EXPECT_THAT(checkAArch64Features(strange, n1, {~std::uint64_t{0}, 0}).error().message, HasSubstr("sve9"));
+}
+
+TEST(CpuFeatures, TheSecondWordOfAArch64HasTheNewerOnes) {
+  const std::string v2 = "cpu:aarch64-neoverse-v2";
+  const std::uint64_t all = ~std::uint64_t{0};
+  EXPECT_EQ(armProblem(all, v2, all), "");
+  EXPECT_THAT(armProblem(all, v2, 0), HasSubstr("lacks bf16, i8mm, sve-bitperm, sve2, which " + v2));
+  EXPECT_THAT(armProblem(~(std::uint64_t{1} << 22), v2, all), HasSubstr("lacks sve, sve-bitperm, sve2,"));
+}
+
+TEST(CpuFeatures, RiscVNamesWhatIsMissing) {
+  const std::string target = "cpu:riscv64-rva22+v";
+  const auto problem = [&](const RiscvCapabilities& host) {
+    const Status status = checkRiscvFeatures(parseTarget(target)->features, target, host);
+    return status ? "" : status.error().message;
+  };
+  // What Linux reports of IMAFDC with V, and of Zba, Zbb, Zbs and Zfhmin.
+  const std::uint64_t letters = 0x20112d, extensions = 0x10000038;
+  EXPECT_EQ(problem({letters, extensions}), "");
+  EXPECT_THAT(problem({letters & 0xffff, extensions}), HasSubstr("lacks v, which " + target));
+  EXPECT_THAT(problem({letters, 0x20}), HasSubstr("lacks zba, zbb, zfhmin,"));
+  EXPECT_THAT(problem({letters, {}}), HasSubstr("use a newer kernel")) << "before Linux 6.4";
+  const std::vector<std::string> strange = {"+zvl65536b"};
+  EXPECT_THAT(checkRiscvFeatures(strange, target, {letters, extensions}).error().message,
+              HasSubstr("zvl65536b"));
 }
 
 TEST(CpuFeatures, AnotherArchitectureIsNamed) {

@@ -150,6 +150,27 @@ TEST(ElfCheck, AnotherMachineIsAnUnsupportedTarget) {
   EXPECT_TRUE(own) << own.error().message;
 }
 
+// A program for RISC-V says in one more header what it was compiled for, in a part of the file that is not
+// loaded.
+TEST(ElfCheck, RiscVHasAHeaderOfItsOwn) {
+  const auto good = program("riscv");
+  const auto of = [](Bytes file, ElfMachine machine) {
+    const auto image = checkElf(file, machine, KILN_PROGRAM_SYMBOL, sizeof(kiln_program));
+    return image ? "accepted" : image.error().message;
+  };
+  EXPECT_EQ(of(good, ElfMachine::kRiscV), "accepted");
+  EXPECT_THAT(finding(good), HasSubstr("the program is for RISC-V, this machine is x86-64"));
+  constexpr std::uint32_t kAttributes = 0x70000003;
+  EXPECT_NE(headerOf(good, kAttributes), 0u);
+  const auto twice = edited<Elf64_Phdr>(good, headerOf(good, PT_GNU_RELRO),
+                                        [](Elf64_Phdr& entry) { entry.p_type = kAttributes; });
+  EXPECT_THAT(of(twice, ElfMachine::kRiscV), HasSubstr("two headers of type 1879048195"));
+  auto claimed = good;
+  claimed[18] = EM_X86_64;
+  claimed[19] = 0;
+  EXPECT_THAT(finding(claimed), HasSubstr("the unexpected segment type 1879048195"));
+}
+
 TEST(ElfCheck, HeaderFields) {
   const auto good = program("good");
   auto bad = good;
