@@ -22,6 +22,9 @@ void LLVMInitializeX86Disassembler();
 void LLVMInitializeAArch64TargetInfo();
 void LLVMInitializeAArch64TargetMC();
 void LLVMInitializeAArch64Disassembler();
+void LLVMInitializeRISCVTargetInfo();
+void LLVMInitializeRISCVTargetMC();
+void LLVMInitializeRISCVDisassembler();
 }
 
 namespace kiln::driver {
@@ -29,6 +32,23 @@ namespace {
 
 tl::unexpected<Error> malformed(llvm::Error error) {
   return fail(Code::kInvalidArgument, "no ELF program: " + llvm::toString(std::move(error)));
+}
+
+// What the instructions of an architecture are read as: every extension, whatever the program was built for.
+struct Subtarget {
+  llvm::Triple::ArchType architecture;
+  const char *cpu, *features;
+  unsigned syntax;     // LLVM's number of a way to write; 1 is Intel's order of operands
+  std::uint64_t unit;  // bytes of the shortest instruction
+};
+constexpr Subtarget kSubtargets[] = {
+    {llvm::Triple::x86_64, "sapphirerapids", "", 1, 1},
+    {llvm::Triple::aarch64, "", "+all", 0, 4},
+    {llvm::Triple::riscv64, "", "+m,+a,+f,+d,+c,+zba,+zbb,+zbs,+zfh,+v,+zvfh", 0, 2}};
+
+const Subtarget* subtargetOf(const llvm::Triple& triple) {
+  const auto* const found = std::ranges::find(kSubtargets, triple.getArch(), &Subtarget::architecture);
+  return found == std::end(kSubtargets) ? nullptr : found;
 }
 
 struct FunctionCode {
@@ -71,31 +91,31 @@ Result<std::vector<Instruction>> disassemble(std::string_view elf, const std::st
   LLVMInitializeAArch64TargetInfo();
   LLVMInitializeAArch64TargetMC();
   LLVMInitializeAArch64Disassembler();
+  LLVMInitializeRISCVTargetInfo();
+  LLVMInitializeRISCVTargetMC();
+  LLVMInitializeRISCVDisassembler();
   auto file = llvm::object::ObjectFile::createELFObjectFile(
       llvm::MemoryBufferRef({elf.data(), elf.size()}, "program"));
   if (!file) return malformed(file.takeError());
   const llvm::Triple triple = (*file)->makeTriple();
   std::string why;
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, why);
-  const bool served = triple.getArch() == llvm::Triple::x86_64 || triple.getArch() == llvm::Triple::aarch64;
-  if (target == nullptr || !served)
+  const Subtarget* const wanted = subtargetOf(triple);
+  if (target == nullptr || wanted == nullptr)
     return fail(Code::kInvalidArgument, "is for " + triple.str() + ", which is not disassembled");
   KILN_ASSIGN(const FunctionCode code, codeOf(**file, function));
 
   const llvm::MCTargetOptions options;
   const std::unique_ptr<const llvm::MCRegisterInfo> registers(target->createMCRegInfo(triple));
   const std::unique_ptr<const llvm::MCAsmInfo> assembly(target->createMCAsmInfo(*registers, triple, options));
-  // Every extension, whatever the program was built for.
-  const bool x86 = triple.getArch() == llvm::Triple::x86_64;
   const std::unique_ptr<const llvm::MCSubtargetInfo> subtarget(
-      target->createMCSubtargetInfo(triple, x86 ? "sapphirerapids" : "", x86 ? "" : "+all"));
+      target->createMCSubtargetInfo(triple, wanted->cpu, wanted->features));
   const std::unique_ptr<const llvm::MCInstrInfo> instructions(target->createMCInstrInfo());
   llvm::MCContext context(triple, assembly.get(), registers.get(), subtarget.get());
   const std::unique_ptr<const llvm::MCDisassembler> decoder(
       target->createMCDisassembler(*subtarget, context));
-  // Intel's order of operands on x86.
   const std::unique_ptr<llvm::MCInstPrinter> printer(
-      target->createMCInstPrinter(triple, x86 ? 1 : 0, *assembly, *instructions, *registers));
+      target->createMCInstPrinter(triple, wanted->syntax, *assembly, *instructions, *registers));
   printer->setPrintBranchImmAsAddress(false);
 
   std::vector<Instruction> out;
@@ -112,7 +132,7 @@ Result<std::vector<Instruction>> disassemble(std::string_view elf, const std::st
       llvm::raw_string_ostream text(line.text);
       printer->printInst(&instruction, code.address + at, "", *subtarget, text);
     } else {
-      size = std::min<std::uint64_t>(x86 ? 1 : 4, bytes.size() - at);
+      size = std::min<std::uint64_t>(wanted->unit, bytes.size() - at);
       line.text = "(bad)";
     }
     line.bytes = hexOf(code.bytes.substr(at, size));

@@ -11,6 +11,7 @@ namespace {
 std::string architectureOf(const Target& host) {
   if (host.triple.starts_with("x86_64-")) return "amd64";
   if (host.triple.starts_with("aarch64-")) return "arm64";
+  if (host.triple.starts_with("riscv64-")) return "riscv64";
   return "";
 }
 

@@ -29,13 +29,25 @@ std::vector<Target> makeTargets() {
   // which no program's code uses and which emulators do not report).
   const Features n1 = joined(
       armv8, {"+aes", "+crc", "+dotprod", "+fullfp16", "+lse", "+rcpc", "+rdm", "+sha2", "+v8.1a", "+v8.2a"});
-  const std::string x86 = "x86_64-unknown-linux-gnu", arm = "aarch64-unknown-linux-gnu";
+  // Arm Neoverse V2 Technical Reference Manual, r0p2, section A1: Armv9.0-A with these extensions, of which
+  // code makes use.
+  const Features v2 =
+      joined(armv8, {"+bf16", "+complxnum", "+crc", "+dotprod", "+fp16fml", "+fullfp16", "+i8mm", "+jsconv",
+                     "+lse", "+rcpc", "+rdm", "+sve", "+sve-bitperm", "+sve2"});
+  // RISC-V Profiles, RVA22U64: what of it code makes use of, and the vector extension, which implies vectors
+  // of 128 bits at least.
+  const Features rva22v = {"+64bit", "+a",   "+c",   "+d",   "+f",      "+m",
+                           "+v",     "+zba", "+zbb", "+zbs", "+zfhmin", "+zicsr"};
+  const std::string x86 = "x86_64-unknown-linux-gnu", arm = "aarch64-unknown-linux-gnu",
+                    riscv = "riscv64-unknown-linux-gnu";
   return {
       {"cpu:x86-64-v3", x86, "x86-64-v3", v3},
       {"cpu:x86-64-v4", x86, "x86-64-v4", v4},
       {"cpu:x86-64-v4+avx512vnni+avx512bf16", x86, "x86-64-v4", joined(v4, {"+avx512bf16", "+avx512vnni"})},
       {"cpu:aarch64", arm, "generic", armv8},
       {"cpu:aarch64-neoverse-n1", arm, "neoverse-n1", n1},
+      {"cpu:aarch64-neoverse-v2", arm, "neoverse-v2", v2},
+      {"cpu:riscv64-rva22+v", riscv, "generic-rv64", rva22v},
       {"cuda:sm_80", x86, "x86-64-v3", v3, "sm_80"},
       {"cuda:sm_90a", x86, "x86-64-v3", v3, "sm_90a"},
       {"cuda:sm_100a", x86, "x86-64-v3", v3, "sm_100a"},
@@ -73,7 +85,8 @@ bool isCpu(std::string_view text) {
   const std::size_t plus = std::min(text.find('+'), text.size());
   const std::string_view level = text.substr(0, plus);
   bool known = level == "x86-64" || level == "x86-64-v2" || level == "x86-64-v3" || level == "x86-64-v4" ||
-               level == "aarch64" || (level.starts_with("aarch64-") && isWord(level.substr(8), "-"));
+               level == "aarch64" || (level.starts_with("aarch64-") && isWord(level.substr(8), "-")) ||
+               level == "riscv64" || (level.starts_with("riscv64-") && isWord(level.substr(8), "-"));
   return known && areFeatures(text.substr(plus));
 }
 

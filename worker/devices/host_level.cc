@@ -15,6 +15,8 @@ std::string hostLevel() {
   return v4 ? "cpu:x86-64-v4" : v3 ? "cpu:x86-64-v3" : v2 ? "cpu:x86-64-v2" : "cpu:x86-64";
 #elif defined(__aarch64__)
   return "cpu:aarch64";
+#elif defined(__riscv)
+  return "cpu:riscv64";
 #else
   return "cpu:unknown";
 #endif

@@ -1,5 +1,5 @@
 // The highest CPU target this machine could execute: "cpu:x86-64-v3". "cpu:aarch64" on AArch64,
-// "cpu:unknown" on other architectures.
+// "cpu:riscv64" on RISC-V, "cpu:unknown" on other architectures.
 #pragma once
 
 #include <string>

@@ -22,6 +22,10 @@ void LLVMInitializeAArch64Target();
 void LLVMInitializeAArch64TargetInfo();
 void LLVMInitializeAArch64TargetMC();
 void LLVMInitializeAArch64AsmPrinter();
+void LLVMInitializeRISCVTarget();
+void LLVMInitializeRISCVTargetInfo();
+void LLVMInitializeRISCVTargetMC();
+void LLVMInitializeRISCVAsmPrinter();
 }
 
 namespace kiln::codegen {
@@ -39,6 +43,10 @@ void initializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeRISCVTargetInfo();
+    LLVMInitializeRISCVTarget();
+    LLVMInitializeRISCVTargetMC();
+    LLVMInitializeRISCVAsmPrinter();
   });
 }
 
@@ -57,6 +65,9 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const CpuOptions&
   const llvm::Target* target = llvm::TargetRegistry::lookupTarget(triple, error);
   if (!target) return fail(Code::kUnimplemented, fmt::format("target {}: {}", options.target.name, error));
   llvm::TargetOptions settings;
+  // The convention of Linux, which passes floating-point numbers in registers; LLVM's default is the soft
+  // one.
+  if (triple.isRISCV()) settings.MCOptions.ABIName = "lp64d";
   settings.AllowFPOpFusion = options.contraction ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
       triple, options.target.cpu, llvm::join(options.target.features, ","), settings, llvm::Reloc::PIC_,

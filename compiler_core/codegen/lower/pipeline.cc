@@ -185,11 +185,12 @@ Status joinToLlvm(ModuleOp module, unsigned profile, const std::function<void(Mo
 
 schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features) {
   const auto has = [&](const char* name) { return llvm::is_contained(features, name); };
-  // AVX-512 and AArch64 have 32 registers, AVX has 16. Six rows leave the addresses of all of them in
+  // AVX-512, AArch64 and RISC-V have 32 registers, AVX has 16. Six rows leave the addresses of all of them in
   // registers.
   if (has("+avx512f")) return {.registerBits = 512, .accumulators = 24, .across = 4, .masks = true};
   if (has("+avx")) return {.registerBits = 256, .accumulators = 12};
   if (has("+neon")) return {.registerBits = 128, .accumulators = 24};
+  if (has("+v")) return {.registerBits = 128, .accumulators = 24, .masks = true};
   return {.registerBits = 128, .accumulators = 12};
 }
 

@@ -1,6 +1,6 @@
 // Empty stand-ins for what LLVM's static archives reference and Kiln never runs: the initialisers of back
-// ends other than X86, AArch64 and NVPTX (called by lld's InitializeAll*), and Polly (referenced by Debian's
-// LTO library).
+// ends other than X86, AArch64, RISCV and NVPTX (called by lld's InitializeAll*), and Polly (referenced by
+// Debian's LTO library).
 #include <cstdlib>
 
 #include "llvm/Plugins/PassPlugin.h"
@@ -25,7 +25,6 @@ KILN_NO_BACK_END(M68k)
 KILN_NO_BACK_END(MSP430)
 KILN_NO_BACK_END(Mips)
 KILN_NO_BACK_END(PowerPC)
-KILN_NO_BACK_END(RISCV)
 KILN_NO_BACK_END(SPIRV)
 KILN_NO_BACK_END(Sparc)
 KILN_NO_BACK_END(SystemZ)
