@@ -33,7 +33,7 @@ sys.path.insert(0, str(ROOT / "tests/support"))
 try:
     import numpy
     import onnx_wire
-    from compiled import ARM, X86_LEVELS, Compiler, Failure, check
+    from compiled import ARM, EMULATED, X86_LEVELS, Compiler, Failure, check
 except ImportError as missing:
     print(f"light: skipped: {missing} (infra/setup installs the Python tools of the tests)")
     sys.exit(77)
@@ -172,14 +172,14 @@ def check_network(compiler, path, targets, directory):
     bits, emulated = {}, 0.0
     for contraction in ("on", "off"):
         for target in targets:
-            if target == ARM and contraction == "off" and emulated > MOST_EMULATED:
+            if target in EMULATED and contraction == "off" and emulated > MOST_EMULATED:
                 facts[f"{target} contraction off"] = f"not run: {emulated:.0f} s under qemu with contraction on"
                 continue
             artifact = directory / f"{target.replace(':', '-')}-{contraction}"
             compiler.compile(model, target, artifact, contraction, options=MODELS_ORDER)
             # Threads under qemu cost as much and show as little.
-            (raw,), seconds = compiler.run(artifact, [given], [2] if target == ARM else [1, 2, 7])
-            emulated = max([emulated, *seconds.values()] if target == ARM else [emulated])
+            (raw,), seconds = compiler.run(artifact, [given], [2] if target in EMULATED else [1, 2, 7])
+            emulated = max([emulated, *seconds.values()] if target in EMULATED else [emulated])
             got = numpy.frombuffer(raw, numpy.float32).reshape(expected.shape)
             error = difference(got, expected)
             facts[f"{target} contraction {contraction}"] = {
@@ -229,8 +229,8 @@ def main():
             print("light: skipped: set KILN_ONNX_SUITE to the unpacked ONNX backend test data (a folder with light/)")
             return 77
         targets = arguments.target or compiler.runnable_targets()
-        if not arguments.target and compiler.why_no_arm():
-            print(f"light: without {ARM}: {compiler.why_no_arm()}")
+        if not arguments.target and compiler.why_not(ARM):
+            print(f"light: without {ARM}: {compiler.why_not(ARM)}")
         networks = [path for path in sorted((suite / "light").glob("*.onnx"))
                     if not arguments.net or any(name in path.stem for name in arguments.net)]
         for path in networks:

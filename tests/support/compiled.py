@@ -1,4 +1,4 @@
-"""kiln-cc and its artifacts from Python tests: compile, reference outputs, runs natively and under qemu-aarch64."""
+"""kiln-cc and its artifacts from Python tests: compile, reference outputs, runs natively and under qemu-user."""
 import json
 import os
 import pathlib
@@ -10,7 +10,15 @@ import numpy
 
 ARM = "cpu:aarch64-neoverse-n1"
 X86_LEVELS = {"cpu:x86-64-v3": "avx2", "cpu:x86-64-v4": "avx512bw"}
-CROSS_ROOT = "/usr/aarch64-linux-gnu"  # of Debian's cross compiler
+# Bytes of an element, where there are more than one.
+WIDTHS = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "i16": 2, "u16": 2}
+# What qemu-user emulates each target as.
+EMULATED = {
+    "cpu:aarch64": ("aarch64", "neoverse-n1"),
+    ARM: ("aarch64", "neoverse-n1"),
+    "cpu:aarch64-neoverse-v2": ("aarch64", "max,sve-default-vector-length=16"),
+    "cpu:riscv64-rva22+v": ("riscv64", "rv64,v=true,vext_spec=v1.0,zba=true,zbb=true,zbs=true"),
+}
 
 
 class Failure(Exception):
@@ -28,23 +36,26 @@ class Compiler:
     def __init__(self, directory):
         self.directory = pathlib.Path(directory).absolute()
         self.compiler = self.directory / "kiln-cc"
-        self.arm_runner = self.directory / "aarch64" / "run_program"
 
     def call(self, *command):
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)
         check(done.returncode == 0, f"{' '.join(map(str, command))}: exit {done.returncode}: {done.stderr[-2000:]}")
         return done
 
-    def why_no_arm(self):
-        """Why AArch64 programs cannot run here; empty when they can."""
-        if not self.arm_runner.exists():
-            return f"{self.arm_runner} was not built: aarch64-linux-gnu-g++ is missing (infra/setup, then build again)"
-        return "" if shutil.which("qemu-aarch64") else "qemu-aarch64 is missing (infra/setup)"
+    def runner(self, arch):
+        return self.directory / arch / "run_program"
+
+    def why_not(self, target):
+        """Why programs for a target of EMULATED cannot run here; empty when they can."""
+        arch, _ = EMULATED[target]
+        if not self.runner(arch).exists():
+            return f"{self.runner(arch)} was not built: {arch}-linux-gnu-g++ is missing (infra/setup, then build again)"
+        return "" if shutil.which(f"qemu-{arch}") else f"qemu-{arch} is missing (infra/setup)"
 
     def runnable_targets(self):
         """The served levels that this machine runs, the lowest first."""
         flags = pathlib.Path("/proc/cpuinfo").read_text().split()
-        return [target for target, flag in X86_LEVELS.items() if flag in flags] + ([] if self.why_no_arm() else [ARM])
+        return [target for target, flag in X86_LEVELS.items() if flag in flags] + ([] if self.why_not(ARM) else [ARM])
 
     def spec(self, model, target, path, contraction="on", profiles=(), options=()):
         dims = [part for profile in profiles for part in ("--profile", profile)]
@@ -67,8 +78,9 @@ class Compiler:
         profile = json.loads((out / "fixtures.json").read_text())["profiles"][0]
         return [[numpy.load(out / path) for path in profile[kind]] for kind in ("inputs", "outputs")]
 
-    def run(self, artifact, inputs, threads):
-        """Outputs as raw bytes, the same at every number of threads, and the seconds for each."""
+    def run(self, artifact, inputs, threads, processor=""):
+        """Outputs as raw bytes, the same at every number of threads, and the seconds for each; on another `processor` of qemu's
+        than the target's in EMULATED."""
         manifest = json.loads((artifact / "manifest.json").read_text())
         target, program = manifest["spec"]["target"]["name"], manifest["program"]
         given = []
@@ -77,13 +89,12 @@ class Compiler:
             given[-1].write_bytes(value.tobytes())
         outputs = [artifact / f"out{i}.bin" for i in range(len(program["outputs"]))]
         counts = ",".join(map(str, threads))
-        if target.startswith("cpu:aarch64"):
-            dims = {dim["dim"]: int(dim["opt"]) for dim in manifest["spec"]["profiles"][0]["dims"]}
-            sizes = [tensor_bytes(tensor, dims) for tensor in program["outputs"]]
-            done = self.call("qemu-aarch64", "-cpu", "neoverse-n1", "-L", CROSS_ROOT, self.arm_runner,
+        if target in EMULATED:
+            arch, usual = EMULATED[target]
+            done = self.call(f"qemu-{arch}", "-cpu", processor or usual, "-L", f"/usr/{arch}-linux-gnu", self.runner(arch),
                              artifact / program["file"]["path"], target, ",".join(manifest["spec"]["target"]["features"]), counts,
                              *[artifact / weight["path"] for weight in program["weights"]], "--", *given, "--",
-                             *[f"{path}:{size}" for path, size in zip(outputs, sizes)])
+                             *[f"{path}:{WIDTHS.get(tensor['dtype'], 1)}:{len(tensor['shape'])}" for path, tensor in zip(outputs, program["outputs"])])
         else:
             # Where several extents are symbols, bytes alone do not say them.
             shaped = [f"{path}:{'x'.join(map(str, value.shape))}"
@@ -92,9 +103,3 @@ class Compiler:
             done = self.call(self.directory / "run_artifact", artifact, counts, *shaped, "--", *outputs)
         seconds = [float(line.split()[3]) for line in done.stdout.splitlines() if line.startswith("threads ")]
         return [path.read_bytes() for path in outputs], dict(zip(threads, seconds))
-
-
-def tensor_bytes(tensor, dims):
-    extents = [dims[extent] if isinstance(extent, str) else extent for extent in tensor["shape"]]
-    width = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "i16": 2, "u16": 2}
-    return int(numpy.prod(extents, dtype=numpy.int64)) * width.get(tensor["dtype"], 1)

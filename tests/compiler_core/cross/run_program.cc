@@ -1,11 +1,12 @@
-// Runs a compiled program; built for AArch64 by Debian's cross compiler, where qemu-aarch64 runs it. What
-// depends on the architecture is the runtime's own: the ELF checks, the processor's features, the
+// Runs a compiled program; built for AArch64 and RISC-V by Debian's cross compilers, where qemu-user runs it.
+// What depends on the architecture is the runtime's own: the ELF checks, the processor's features, the
 // floating-point control state. The whole runtime is not built, because Debian has no libcrypto for cross
 // builds.
 // usage: run_program PROGRAM TARGET FEATURE[,FEATURE...] THREADS[,THREADS...] WEIGHT... -- INPUT... --
-//        OUTPUT:BYTES...
-// Tensors are files of raw bytes. Every number of threads must give the same bits; for each, one line says
-// how long it took: "threads N seconds S".
+//        OUTPUT:BYTES:RANK...
+// Tensors are files of raw bytes; an output is named with the bytes of its element and its rank, and a line
+// says the shape that it has: "output I dims D D". Every number of threads must give the same bits; for each,
+// one line says how long it took: "threads N seconds S".
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -13,6 +14,8 @@
 #include <cstdio>
 #include <fstream>
 #include <iterator>
+#include <optional>
+#include <span>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -27,11 +30,34 @@ namespace {
 
 using Paths = std::vector<std::string>;
 
+struct Output {
+  std::string path;
+  std::size_t elementBytes = 0, rank = 0;
+};
+
 struct Request {
   std::string program, target;
   std::vector<std::string> features, threads;
-  Paths weights, inputs, outputs;
+  Paths weights, inputs;
+  std::vector<Output> outputs;
 };
+
+Output outputOf(const std::string& text) {
+  const std::size_t second = text.rfind(':'), first = text.rfind(':', second - 1);
+  return {text.substr(0, first), std::stoull(text.substr(first + 1)), std::stoull(text.substr(second + 1))};
+}
+
+// The bytes that each output takes in shapes that lie one behind the other.
+std::vector<std::size_t> bytesOf(const std::vector<Output>& outputs, std::span<const std::int64_t> dims) {
+  std::vector<std::size_t> sizes;
+  for (const Output& output : outputs) {
+    std::size_t bytes = output.elementBytes;
+    for (const std::int64_t extent : dims.first(output.rank)) bytes *= static_cast<std::size_t>(extent);
+    dims = dims.subspan(output.rank);
+    sizes.push_back(bytes);
+  }
+  return sizes;
+}
 
 std::vector<std::string> split(const std::string& text) {
   std::vector<std::string> parts;
@@ -55,62 +81,94 @@ Result<std::vector<Buffer>> readBuffers(const Paths& paths) {
   return buffers;
 }
 
-bool same(const Buffer& a, const Buffer& b) {
-  return std::ranges::equal(a.as<char>(), b.as<char>());
+struct Results {
+  std::vector<Buffer> buffers;
+  std::vector<std::int64_t> dims;
+  std::vector<std::size_t> bytes;
+  bool operator==(const Results& other) const {
+    if (dims != other.dims) return false;
+    for (std::size_t i = 0; i < bytes.size(); ++i)
+      if (!std::ranges::equal(buffers[i].as<char>().first(bytes[i]),
+                              other.buffers[i].as<char>().first(bytes[i])))
+        return false;
+    return true;
+  }
+};
+
+Status write(const std::vector<Output>& outputs, const Results& results) {
+  auto dim = results.dims.begin();
+  for (std::size_t i = 0; i < outputs.size(); ++i) {
+    const auto bytes = results.buffers[i].as<char>().first(results.bytes[i]);
+    if (!std::ofstream(outputs[i].path, std::ios::binary)
+             .write(bytes.data(), static_cast<std::streamsize>(bytes.size())))
+      return fail(Code::kInternal, outputs[i].path + ": cannot be written");
+    fmt::print("output {} dims", i);
+    for (std::size_t d = 0; d < outputs[i].rank; ++d) fmt::print(" {}", *dim++);
+    fmt::print("\n");
+  }
+  return {};
 }
 
+#if defined(__riscv)
+// qemu-user has no riscv_hwprobe before 8.2; the tests start it with these extensions (compiled.py).
+Status checkFeatures(const Request& request) {
+  runtime::RiscvCapabilities host = runtime::hostRiscv();
+  constexpr std::uint64_t kZbaZbbZbsZfhmin = 0x38 | std::uint64_t{1} << 28;
+  if (!host.extensions) host.extensions = kZbaZbbZbsZfhmin;
+  return runtime::checkRiscvFeatures(request.features, request.target, host);
+}
+#else
+Status checkFeatures(const Request& request) {
+  return runtime::checkHostFeatures(request.features, request.target);
+}
+#endif
+
 Status run(const Request& request) {
-  KILN_TRY(runtime::checkHostFeatures(request.features, request.target));
+  KILN_TRY(checkFeatures(request));
   KILN_ASSIGN(const std::string elf, readAll(request.program));
   KILN_TRY(runtime::checkElf({reinterpret_cast<const std::uint8_t*>(elf.data()), elf.size()},
                              runtime::hostMachine(), KILN_PROGRAM_SYMBOL, sizeof(kiln_program)));
   KILN_ASSIGN(const ProgramHost host, ProgramHost::load(elf));
   KILN_ASSIGN(const auto weights, readBuffers(request.weights));
   KILN_ASSIGN(const auto inputs, readBuffers(request.inputs));
-  const auto outputBuffers = [&] {
-    std::vector<Buffer> outputs;
-    for (const std::string& output : request.outputs)
-      outputs.emplace_back(std::stoull(output.substr(output.rfind(':') + 1)));
-    return outputs;
-  };
-  std::vector<Buffer> first;
+  // No program here has more than one size: its shapes are those of no symbols, or a bound where values
+  // decide.
+  const std::vector<std::int64_t> symbols(host.table().symbol_count);
+  std::optional<Results> first;
   for (const std::string& threads : request.threads) {
-    std::vector<Buffer> outputs = outputBuffers();
+    Results results;
+    for (const std::size_t bytes : bytesOf(request.outputs, host.shapes(0, symbols)))
+      results.buffers.emplace_back(bytes);
     const auto start = std::chrono::steady_clock::now();
     const runtime::FpScope state;
-    KILN_TRY(host.run(weights, inputs, outputs, std::stoi(threads)));
+    KILN_ASSIGN(results.dims, host.run(0, symbols, weights, inputs, results.buffers, std::stoi(threads)));
     const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
     fmt::print("threads {} seconds {:.6f}\n", threads, took.count());
-    if (first.empty())
-      first = std::move(outputs);
-    else if (!std::ranges::equal(first, outputs, same))
+    results.bytes = bytesOf(request.outputs, results.dims);
+    if (!first)
+      first = std::move(results);
+    else if (!(*first == results))
       return fail(Code::kDataLoss, fmt::format("other bits with {} threads", threads));
   }
-  for (std::size_t i = 0; i < first.size(); ++i) {
-    const std::string path = request.outputs[i].substr(0, request.outputs[i].rfind(':'));
-    const auto bytes = first[i].as<char>();
-    if (!std::ofstream(path, std::ios::binary)
-             .write(bytes.data(), static_cast<std::streamsize>(bytes.size())))
-      return fail(Code::kInternal, path + ": cannot be written");
-  }
-  return {};
+  return write(request.outputs, *first);
 }
 
 int main(const std::vector<std::string>& arguments) {
   if (arguments.size() < 4) {
     fmt::print(
         stderr,
-        "usage: run_program PROGRAM TARGET FEATURES THREADS WEIGHT... -- INPUT... -- OUTPUT:BYTES...\n");
+        "usage: run_program PROGRAM TARGET FEATURES THREADS WEIGHT... -- INPUT... -- OUTPUT:BYTES:RANK...\n");
     return 2;
   }
   Request request{arguments[0], arguments[1], split(arguments[2]), split(arguments[3]), {}, {}, {}};
-  Paths* lists[] = {&request.weights, &request.inputs, &request.outputs};
   std::size_t list = 0;
   for (std::size_t i = 4; i < arguments.size(); ++i) {
-    if (arguments[i] != "--")
-      lists[list]->push_back(arguments[i]);
+    if (arguments[i] == "--")
+      ++list;
+    else if (list < 2)
+      (list == 0 ? request.weights : request.inputs).push_back(arguments[i]);
     else
-      list = std::min<std::size_t>(list + 1, 2);
+      request.outputs.push_back(outputOf(arguments[i]));
   }
   const Status status = run(request);
   if (status) return 0;
