@@ -9,6 +9,7 @@
 #include "manifest/json/json.h"
 #include "manifest/spec/target.h"
 #include "manifest/spec/target_device.h"
+#include "tests/conformance/emulated.h"
 #include "tests/support/child_process.h"
 
 namespace kiln::conformance {
@@ -54,13 +55,12 @@ std::string sequenceText(const std::string& name, const Composite& held) {
   return text;
 }
 
-// A file in this program's folder.
-std::string beside(const char* name) {
+}  // namespace
+
+std::string besideThis(const std::string& name) {
   std::error_code ignored;
   return (std::filesystem::read_symlink("/proc/self/exe", ignored).parent_path() / name).string();
 }
-
-}  // namespace
 
 bool isForDevice(const CompileOptions& options) {
   return wantsDevice(options.target);
@@ -79,7 +79,7 @@ std::string hostTarget() {
 }
 
 std::string compilerBeside() {
-  return beside("kiln-cc");
+  return besideThis("kiln-cc");
 }
 
 Status compileModel(const std::string& model, const Given& given, const Pins& pins,
@@ -123,7 +123,7 @@ Result<runtime::Session> openSession(const std::string& artifactDirectory) {
   KILN_ASSIGN(runtime::Artifact artifact, runtime::Artifact::open(artifactDirectory));
   const std::string emulation = artifactDirectory + "/../emulation";
   ::setenv("KILN_EMULATED_KERNELS", emulation.c_str(), 1);
-  const std::string emulated = beside("libkiln-emulated-cuda.so");
+  const std::string emulated = besideThis("libkiln-emulated-cuda.so");
   // What has no emulation runs on the first device of Vulkan's loader.
   const char* const driver = std::filesystem::exists(emulation) ? emulated.c_str() : nullptr;
   return runtime::Session::open(artifact, {.threads = 2, .run_before_ready = 1, .device_driver = driver});
@@ -143,6 +143,8 @@ Result<std::vector<NamedTensor>> runSession(runtime::Session& session,
 
 Result<std::vector<NamedTensor>> runArtifact(const std::string& artifactDirectory,
                                              const std::vector<NamedTensor>& inputs) {
+  KILN_ASSIGN(const bool isEmulated, isForEmulator(artifactDirectory));
+  if (isEmulated) return runEmulated(artifactDirectory, inputs);
   KILN_ASSIGN(runtime::Session session, openSession(artifactDirectory));
   return runSession(session, inputs);
 }

@@ -20,6 +20,8 @@ bool isForDevice(const CompileOptions& options);
 std::string hostTarget();
 // kiln-cc in this program's folder.
 std::string compilerBeside();
+// A file in this program's folder.
+std::string besideThis(const std::string& name);
 
 // What a case's data say about its model.
 struct Given {
@@ -37,12 +39,12 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
 // The texts that elements of its tensors of strings stand for, in the order of their bytes.
 Result<std::vector<std::string>> stringsOf(const std::string& artifactDirectory);
 
-// An artifact with two threads; kernels for a device run on the emulated one, with the code beside the
-// artifact.
+// An artifact of this machine's architecture with two threads; kernels for a device run on the emulated one,
+// with the code beside the artifact.
 Result<runtime::Session> openSession(const std::string& artifactDirectory);
 Result<std::vector<NamedTensor>> runSession(runtime::Session& session,
                                             const std::vector<NamedTensor>& inputs);
-// Both in one.
+// Both in one, and artifacts of other architectures under an emulator of theirs.
 Result<std::vector<NamedTensor>> runArtifact(const std::string& artifactDirectory,
                                              const std::vector<NamedTensor>& inputs);
 

@@ -72,6 +72,7 @@ LABELLED = (
     ("conformance/torch_models_all", 1800, COMPILER),
     ("conformance/device_all", 1800, COMPILER),
     ("conformance/vulkan_all", 1200, COMPILER),
+    ("conformance/emulated_all", 1800, COMPILER),
     ("determinism/samples_all_gpus", 600, COMPILER),
     ("determinism/samples_all_targets", 600, COMPILER),
     ("determinism/tuned_all_targets", 600, COMPILER),
