@@ -33,8 +33,11 @@ std::string problem(const CpuidSource& source, std::vector<std::string> features
 TEST(CpuFeatures, EveryServedTargetIsKnown) {
   for (const std::string& name : servedTargets()) {
     const auto features = parseTarget(name)->features;
+    constexpr std::uint64_t kAll = ~std::uint64_t{0};
     if (name.starts_with("cpu:aarch64")) {
-      EXPECT_TRUE(checkAArch64Features(features, name, ~std::uint64_t{0})) << name;
+      EXPECT_TRUE(checkAArch64Features(features, name, {kAll, kAll})) << name;
+    } else if (name.starts_with("cpu:riscv64")) {
+      EXPECT_TRUE(checkRiscvFeatures(features, name, {kAll, kAll})) << name;
     } else {
       EXPECT_EQ(problem(everythingBut(0xffffffff, 0, 0), features), "") << name;
     }
