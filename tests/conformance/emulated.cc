@@ -1,7 +1,9 @@
 #include "tests/conformance/emulated.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
@@ -23,7 +25,7 @@ constexpr Emulator kEmulators[] = {
     {"cpu:aarch64", "aarch64", "neoverse-n1"},
     {"cpu:aarch64-neoverse-n1", "aarch64", "neoverse-n1"},
     {"cpu:aarch64-neoverse-v2", "aarch64", "max,sve-default-vector-length=16"},
-    {"cpu:riscv64-rva22+v", "riscv64", "rv64,v=true,vext_spec=v1.0,zba=true,zbb=true,zbs=true"},
+    {"cpu:riscv64-rva22+v", "riscv64", "rv64,v=true,vext_spec=v1.0,zba=true,zbb=true,zbs=true,Zfhmin=true"},
 };
 
 const Emulator* emulatorOf(const std::string& target) {
@@ -31,37 +33,43 @@ const Emulator* emulatorOf(const std::string& target) {
   return found == std::end(kEmulators) ? nullptr : found;
 }
 
-Result<Json> manifestOf(const std::string& artifactDirectory) {
-  std::ifstream file(artifactDirectory + "/manifest.json");
-  return parseJson(std::string(std::istreambuf_iterator<char>(file), {}), {.bytes = 64u << 20});
+std::string join(const std::vector<std::string>& words) {
+  return fmt::format("{}", fmt::join(words, ","));
 }
 
-std::string targetOf(const Json& manifest) {
-  return manifest.at("spec").at("target").at("name");
+const NamedTensor* find(const std::vector<NamedTensor>& tensors, const std::string& name) {
+  const auto found = std::ranges::find(tensors, name, &NamedTensor::name);
+  return found == tensors.end() ? nullptr : &*found;
 }
 
-Result<std::string> inputFile(const Json& wanted, const std::vector<NamedTensor>& given,
-                              const std::string& path) {
-  const std::string name = wanted.at("name");
-  const auto found = std::ranges::find(given, name, &NamedTensor::name);
-  if (found == given.end()) return fail(Code::kInvalidArgument, "no data for the input " + name);
-  const auto& bytes = found->tensor.bytes;
+// A program's symbol as the inputs have it; -1 where they do not.
+std::int64_t valueOf(const Symbol& symbol, const std::vector<NamedTensor>& inputs) {
+  const NamedTensor* const input = find(inputs, symbol.input);
+  const auto index = static_cast<std::size_t>(symbol.index);
+  if (input == nullptr) return -1;
+  const HostTensor& tensor = input->tensor;
+  if (!symbol.element) return index < tensor.shape.size() ? tensor.shape[index] : -1;
+  if (index >= static_cast<std::size_t>(tensor.elements())) return -1;
+  return tensor.dtype == DType::kI32 ? tensor.data<std::int32_t>()[index]
+                                     : tensor.data<std::int64_t>()[index];
+}
+
+void write(const std::string& path, const std::vector<std::uint8_t>& bytes) {
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(bytes.data()), static_cast<std::streamsize>(bytes.size()));
-  return path;
 }
 
-Result<NamedTensor> outputFrom(const Json& output, const std::string& path, std::istream& shapes) {
-  KILN_ASSIGN(const DType dtype, parseDType(output.at("dtype").get<std::string>()));
+// `shapes` goes on behind the line "output I dims D D" of this one.
+Result<NamedTensor> outputFrom(const TensorInfo& info, const std::string& path, std::istream& shapes) {
   std::ifstream file(path, std::ios::binary);
-  NamedTensor out{output.at("name"), {dtype, {}, {std::istreambuf_iterator<char>(file), {}}}};
+  NamedTensor out{info.name, {info.dtype, {}, {std::istreambuf_iterator<char>(file), {}}}};
   std::string line, skipped;
   while (std::getline(shapes, line) && !line.starts_with("output ")) {
   }
   std::istringstream words(line);
   words >> skipped >> skipped >> skipped;
   for (std::int64_t extent = 0; words >> extent;) out.tensor.shape.push_back(extent);
-  if (out.tensor.bytes.size() != static_cast<std::size_t>(out.tensor.elements()) * dtypeBytes(dtype))
+  if (out.tensor.bytes.size() != static_cast<std::size_t>(out.tensor.elements()) * dtypeBytes(info.dtype))
     return fail(Code::kInternal, out.name + ": its bytes are not those of its shape");
   return out;
 }
@@ -73,52 +81,53 @@ std::string textOf(const std::string& path) {
 
 }  // namespace
 
-Result<bool> isForEmulator(const std::string& artifactDirectory) {
-  KILN_ASSIGN(const Json manifest, manifestOf(artifactDirectory));
-  return emulatorOf(targetOf(manifest)) != nullptr;
+Result<Manifest> readManifest(const std::string& artifactDirectory) {
+  KILN_ASSIGN(const Json json, parseJson(textOf(artifactDirectory + "/manifest.json"), {.bytes = 64u << 20}));
+  return Manifest::fromJson(json);
 }
 
-Result<std::vector<NamedTensor>> runEmulated(const std::string& artifactDirectory,
+bool isForEmulator(const Manifest& manifest) {
+  return emulatorOf(manifest.spec.target) != nullptr;
+}
+
+Result<std::vector<NamedTensor>> runEmulated(const Manifest& manifest, const std::string& artifactDirectory,
                                              const std::vector<NamedTensor>& inputs) {
-  KILN_ASSIGN(const Json manifest, manifestOf(artifactDirectory));
-  const Json& program = manifest.at("program");
-  const std::string target = targetOf(manifest), folder = artifactDirectory + "/../";
-  const Emulator& emulator = *emulatorOf(target);
-  const std::string architecture(emulator.architecture);
+  const Emulator& emulator = *emulatorOf(manifest.spec.target);
+  const std::string architecture(emulator.architecture), folder = artifactDirectory + "/../";
   const std::string runner = besideThis(architecture + "/run_program"),
                     qemu = "/usr/bin/qemu-" + architecture;
   for (const std::string& needed : {runner, qemu})
     if (!std::filesystem::exists(needed))
       return fail(Code::kNotFound, needed + " is missing (infra/setup installs it, then build again)");
 
-  std::string features;
-  for (const Json& feature : manifest.at("spec").at("target").at("features"))
-    features += (features.empty() ? "" : ",") + feature.get<std::string>();
-  std::vector<std::string> command = {
-      qemu,
-      "-cpu",
-      std::string(emulator.processor),
-      "-L",
-      fmt::format("/usr/{}-linux-gnu", architecture),
-      runner,
-      artifactDirectory + "/" + program.at("file").at("path").get<std::string>(),
-      target,
-      features,
-      "2"};
-  for (const Json& weight : program.at("weights"))
-    command.push_back(artifactDirectory + "/" + weight.at("path").get<std::string>());
+  KILN_ASSIGN(const Target target, parseTarget(manifest.spec.target));
+  std::vector<std::string> symbols;
+  for (const Symbol& symbol : manifest.symbols) symbols.push_back(std::to_string(valueOf(symbol, inputs)));
+  std::vector<std::string> command = {qemu,
+                                      "-cpu",
+                                      std::string(emulator.processor),
+                                      "-L",
+                                      "/usr/" + architecture + "-linux-gnu",
+                                      runner,
+                                      artifactDirectory + "/" + manifest.program.path,
+                                      target.name,
+                                      join(target.features),
+                                      "2",
+                                      join(symbols)};
+  for (const ArtifactFile& weight : manifest.weights)
+    command.push_back(artifactDirectory + "/" + weight.path);
   command.emplace_back("--");
-  for (const Json& input : program.at("inputs")) {
-    KILN_ASSIGN(std::string path,
-                inputFile(input, inputs, fmt::format("{}in{}.bin", folder, command.size())));
-    command.push_back(std::move(path));
+  for (const TensorInfo& info : manifest.inputs) {
+    const NamedTensor* const given = find(inputs, info.name);
+    if (given == nullptr) return fail(Code::kInvalidArgument, "no data for the input " + info.name);
+    command.push_back(fmt::format("{}in{}.bin", folder, command.size()));
+    write(command.back(), given->tensor.bytes);
   }
   command.emplace_back("--");
   std::vector<std::string> paths;
-  for (const Json& output : program.at("outputs")) {
-    KILN_ASSIGN(const DType dtype, parseDType(output.at("dtype").get<std::string>()));
+  for (const TensorInfo& info : manifest.outputs) {
     paths.push_back(fmt::format("{}out{}.bin", folder, paths.size()));
-    command.push_back(fmt::format("{}:{}:{}", paths.back(), dtypeBytes(dtype), output.at("shape").size()));
+    command.push_back(fmt::format("{}:{}:{}", paths.back(), dtypeBytes(info.dtype), info.shape.size()));
   }
   const std::string log = folder + "run.log";
   testing_support::ChildProcess process(command, log);
@@ -127,7 +136,7 @@ Result<std::vector<NamedTensor>> runEmulated(const std::string& artifactDirector
   std::istringstream shapes(textOf(log));
   std::vector<NamedTensor> results;
   for (std::size_t i = 0; i < paths.size(); ++i) {
-    KILN_ASSIGN(NamedTensor output, outputFrom(program.at("outputs")[i], paths[i], shapes));
+    KILN_ASSIGN(NamedTensor output, outputFrom(manifest.outputs[i], paths[i], shapes));
     results.push_back(std::move(output));
   }
   return results;

@@ -4,18 +4,21 @@
 #include <string>
 #include <vector>
 
+#include "manifest/artifact/manifest.h"
 #include "tests/conformance/case_data.h"
 
 namespace kiln::conformance {
 
-// Whether an artifact's first target is for another architecture than this machine's, by its manifest.
-Result<bool> isForEmulator(const std::string& artifactDirectory);
+// manifest.json of an artifact's directory.
+Result<Manifest> readManifest(const std::string& artifactDirectory);
+
+// Whether an artifact is for a processor that runEmulated serves.
+bool isForEmulator(const Manifest& manifest);
 
 // Runs run_program (tests/compiler_core/cross, built beside this program) of the artifact's architecture
-// under its emulator, with two threads, in one profile of fixed dimensions. Tensors are files in
-// `artifactDirectory`/.. as long as it runs. kInternal with what the runner said; kNotFound where emulator or
-// runner is missing.
-Result<std::vector<NamedTensor>> runEmulated(const std::string& artifactDirectory,
+// under its emulator, with two threads, in the first profile. Tensors are files in `artifactDirectory`/.. as
+// long as it runs. kInternal with what the runner said; kNotFound where emulator or runner is missing.
+Result<std::vector<NamedTensor>> runEmulated(const Manifest& manifest, const std::string& artifactDirectory,
                                              const std::vector<NamedTensor>& inputs);
 
 }  // namespace kiln::conformance

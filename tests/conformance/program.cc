@@ -115,8 +115,8 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
 }
 
 Result<std::vector<std::string>> stringsOf(const std::string& artifactDirectory) {
-  KILN_ASSIGN(const runtime::Artifact artifact, runtime::Artifact::open(artifactDirectory));
-  return artifact.strings();
+  KILN_ASSIGN(Manifest manifest, readManifest(artifactDirectory));
+  return std::move(manifest.strings);
 }
 
 Result<runtime::Session> openSession(const std::string& artifactDirectory) {
@@ -143,8 +143,8 @@ Result<std::vector<NamedTensor>> runSession(runtime::Session& session,
 
 Result<std::vector<NamedTensor>> runArtifact(const std::string& artifactDirectory,
                                              const std::vector<NamedTensor>& inputs) {
-  KILN_ASSIGN(const bool isEmulated, isForEmulator(artifactDirectory));
-  if (isEmulated) return runEmulated(artifactDirectory, inputs);
+  KILN_ASSIGN(const Manifest manifest, readManifest(artifactDirectory));
+  if (isForEmulator(manifest)) return runEmulated(manifest, artifactDirectory, inputs);
   KILN_ASSIGN(runtime::Session session, openSession(artifactDirectory));
   return runSession(session, inputs);
 }

@@ -17,7 +17,7 @@ EMULATED = {
     "cpu:aarch64": ("aarch64", "neoverse-n1"),
     ARM: ("aarch64", "neoverse-n1"),
     "cpu:aarch64-neoverse-v2": ("aarch64", "max,sve-default-vector-length=16"),
-    "cpu:riscv64-rva22+v": ("riscv64", "rv64,v=true,vext_spec=v1.0,zba=true,zbb=true,zbs=true"),
+    "cpu:riscv64-rva22+v": ("riscv64", "rv64,v=true,vext_spec=v1.0,zba=true,zbb=true,zbs=true,Zfhmin=true"),
 }
 
 
@@ -91,8 +91,10 @@ class Compiler:
         counts = ",".join(map(str, threads))
         if target in EMULATED:
             arch, usual = EMULATED[target]
+            sizes = {tensor["name"]: value.shape for tensor, value in zip(program["inputs"], inputs)}
+            symbols = ",".join(str(sizes[one["input"]][int(one["dim"])]) for one in program["symbols"])
             done = self.call(f"qemu-{arch}", "-cpu", processor or usual, "-L", f"/usr/{arch}-linux-gnu", self.runner(arch),
-                             artifact / program["file"]["path"], target, ",".join(manifest["spec"]["target"]["features"]), counts,
+                             artifact / program["file"]["path"], target, ",".join(manifest["spec"]["target"]["features"]), counts, symbols,
                              *[artifact / weight["path"] for weight in program["weights"]], "--", *given, "--",
                              *[f"{path}:{WIDTHS.get(tensor['dtype'], 1)}:{len(tensor['shape'])}" for path, tensor in zip(outputs, program["outputs"])])
         else:

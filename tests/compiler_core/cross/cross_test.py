@@ -26,7 +26,7 @@ COMPILER = Compiler(sys.argv[1])
 TARGETS = sys.argv[2:]
 # Processors with vectors of 512 bits instead of 128, where an architecture leaves their length open.
 LONGER = {"cpu:aarch64-neoverse-v2": "max,sve-default-vector-length=64",
-          "cpu:riscv64-rva22+v": "rv64,v=true,vext_spec=v1.0,vlen=512,zba=true,zbb=true,zbs=true"}
+          "cpu:riscv64-rva22+v": "rv64,v=true,vext_spec=v1.0,vlen=512,zba=true,zbb=true,zbs=true,Zfhmin=true"}
 MODELS_ORDER = ("--reassociation", "off")  # of sums: the same under every schedule, and so on every target
 
 

@@ -2,7 +2,7 @@
 // What depends on the architecture is the runtime's own: the ELF checks, the processor's features, the
 // floating-point control state. The whole runtime is not built, because Debian has no libcrypto for cross
 // builds.
-// usage: run_program PROGRAM TARGET FEATURE[,FEATURE...] THREADS[,THREADS...] WEIGHT... -- INPUT... --
+// usage: run_program PROGRAM TARGET FEATURE,... THREADS,... SYMBOL,... WEIGHT... -- INPUT... --
 //        OUTPUT:BYTES:RANK...
 // Tensors are files of raw bytes; an output is named with the bytes of its element and its rank, and a line
 // says the shape that it has: "output I dims D D". Every number of threads must give the same bits; for each,
@@ -37,7 +37,7 @@ struct Output {
 
 struct Request {
   std::string program, target;
-  std::vector<std::string> features, threads;
+  std::vector<std::string> features, threads, symbols;
   Paths weights, inputs;
   std::vector<Output> outputs;
 };
@@ -131,9 +131,10 @@ Status run(const Request& request) {
   KILN_ASSIGN(const ProgramHost host, ProgramHost::load(elf));
   KILN_ASSIGN(const auto weights, readBuffers(request.weights));
   KILN_ASSIGN(const auto inputs, readBuffers(request.inputs));
-  // No program here has more than one size: its shapes are those of no symbols, or a bound where values
-  // decide.
-  const std::vector<std::int64_t> symbols(host.table().symbol_count);
+  std::vector<std::int64_t> symbols;
+  for (const std::string& symbol : request.symbols) symbols.push_back(std::stoll(symbol));
+  if (symbols.size() != host.table().symbol_count)
+    return fail(Code::kInvalidArgument, fmt::format("the program has {} symbols", host.table().symbol_count));
   std::optional<Results> first;
   for (const std::string& threads : request.threads) {
     Results results;
@@ -154,15 +155,16 @@ Status run(const Request& request) {
 }
 
 int main(const std::vector<std::string>& arguments) {
-  if (arguments.size() < 4) {
-    fmt::print(
-        stderr,
-        "usage: run_program PROGRAM TARGET FEATURES THREADS WEIGHT... -- INPUT... -- OUTPUT:BYTES:RANK...\n");
+  if (arguments.size() < 5) {
+    fmt::print(stderr,
+               "usage: run_program PROGRAM TARGET FEATURES THREADS SYMBOLS WEIGHT... -- INPUT... -- "
+               "OUTPUT:BYTES:RANK...\n");
     return 2;
   }
-  Request request{arguments[0], arguments[1], split(arguments[2]), split(arguments[3]), {}, {}, {}};
+  Request request{
+      arguments[0], arguments[1], split(arguments[2]), split(arguments[3]), split(arguments[4]), {}, {}, {}};
   std::size_t list = 0;
-  for (std::size_t i = 4; i < arguments.size(); ++i) {
+  for (std::size_t i = 5; i < arguments.size(); ++i) {
     if (arguments[i] == "--")
       ++list;
     else if (list < 2)
