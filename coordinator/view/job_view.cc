@@ -80,6 +80,27 @@ std::string whatElseIsWanted(const index::JobSnapshot& snapshot, const RunRecord
   return ended == 0 ? "" : "a further builder is wanted beside " + std::to_string(ended);
 }
 
+// Each worker that has the action now, who took it first before the others; and how often it has ended.
+void addAttempts(const index::JobSnapshot& snapshot, const index::ActionRecord& action, v1::JobAction& out) {
+  std::vector<std::pair<TimePoint, const RunRecord*>> running;
+  int ended = 0;
+  for (const RunRecord& run : snapshot.runs) {
+    if (run.action != action.action) continue;
+    ended += run.attempts - (run.state == RunState::kLeased ? 1 : 0);
+    if (const auto since = snapshot.leasedSince.find(run.id); since != snapshot.leasedSince.end())
+      running.emplace_back(since->second, &run);
+  }
+  out.set_ended_attempts(ended);
+  std::ranges::stable_sort(running, {}, &std::pair<TimePoint, const RunRecord*>::first);
+  for (const auto& [since, run] : running) {
+    v1::JobAction::Run& added = *out.add_running();
+    added.set_worker(run->worker);
+    added.set_stage(run->stage);
+    added.set_attempt(run->attempts);
+    setTimestamp(added.mutable_leased(), since);
+  }
+}
+
 void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& action, v1::JobAction& out) {
   out.set_kind(static_cast<v1::ActionKind>(action.kind));
   out.set_target(action.target);
@@ -96,6 +117,7 @@ void setAction(const index::JobSnapshot& snapshot, const index::ActionRecord& ac
   if (run->state == RunState::kQueued) out.set_stage(whatElseIsWanted(snapshot, *run));
   out.set_worker(run->worker);
   out.set_attempt(run->attempts);
+  addAttempts(snapshot, action, out);
 }
 
 }  // namespace

@@ -116,12 +116,16 @@ Status readActions(Connection& connection, const Snapshots& snapshots) {
 Status readRuns(Connection& connection, const Snapshots& snapshots) {
   return snapshots.each(connection,
                         "SELECT r.*, EXISTS (SELECT FROM action_results e WHERE e.instance = r.instance "
-                        "AND e.run_id = r.id AND e.exit_code <> 0) AS tool_failed FROM runs r "
+                        "AND e.run_id = r.id AND e.exit_code <> 0) AS tool_failed, CASE WHEN r.state = 1 "
+                        "THEN (SELECT a.leased FROM attempts a WHERE a.instance = r.instance "
+                        "AND a.run_id = r.id AND a.epoch = r.epoch) END AS leased FROM runs r "
                         "WHERE r.instance = $1 AND r.job_id = ANY($2) ORDER BY r.job_id, r.queued, r.id",
                         [](const Row& row, JobSnapshot& snapshot) {
                           RunRecord run = runAt(row);
                           if (run.state == RunState::kDone && row.get<bool>("tool_failed"))
                             snapshot.failedRuns.insert(run.id);
+                          if (const auto leased = row.get<std::optional<TimePoint>>("leased"))
+                            snapshot.leasedSince.emplace(run.id, *leased);
                           // The sum and not the highest of them: of two changes at once the one that commits
                           // last may have the lower number.
                           snapshot.job.revision += run.revision;

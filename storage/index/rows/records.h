@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
@@ -198,6 +199,8 @@ struct JobSnapshot {
   std::vector<RunRecord> runs;
   std::set<std::string>
       failedRuns;  // ids of runs that are done, and whose tool ended with another code than 0
+  std::map<std::string, TimePoint>
+      leasedSince;  // when their workers got them, by id of those that are leased
   // For each of the job's actions: the job's own results and, unless it wants none from the cache, undisputed
   // successes of earlier jobs. Oldest first.
   std::vector<ResultRecord> results;

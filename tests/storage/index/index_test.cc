@@ -128,7 +128,13 @@ TEST_F(IndexTest, JobsAreListedWithAllThatAListShows) {
     ASSERT_TRUE(connection_.transact([&](Connection& c) { return insertJob(c, job); }));
   }
   ASSERT_TRUE(insertJob(connection_, jobWithRuns("z", "z", 1, "another")));
-  ASSERT_TRUE(connection_.execute("UPDATE runs SET stage = 'codegen' WHERE id = 'b-r1'"));
+  ASSERT_TRUE(connection_.execute(
+      "UPDATE runs SET stage = 'codegen', state = 1, epoch = 2, attempts = 2 WHERE id = 'b-r1'"));
+  for (const std::uint64_t epoch : {1, 2})
+    ASSERT_TRUE(connection_.execute(
+        "INSERT INTO attempts (instance, run_id, epoch, worker, operator, leased) VALUES ('default', "
+        "'b-r1', $1, 'w1', 'op1', $2)",
+        {epoch, kStart + std::chrono::seconds(epoch)}));
   const auto listed = listJobs(connection_, "default", 2, "");
   ASSERT_TRUE(listed) << listed.error().message;
   ASSERT_EQ(listed->size(), 2u);
@@ -146,6 +152,9 @@ TEST_F(IndexTest, JobsAreListedWithAllThatAListShows) {
     ASSERT_EQ(job.runs.size(), 2u);
     EXPECT_EQ(job.runs[0].id, alone.runs[0].id);
     EXPECT_EQ(job.runs[1].stage, job.job.key.id == "b" ? "codegen" : "");
+    EXPECT_EQ(job.leasedSince, alone.leasedSince);
+    EXPECT_EQ(job.leasedSince.size(), job.job.key.id == "b" ? 1u : 0u);
+    if (job.job.key.id == "b") EXPECT_EQ(job.leasedSince.at("b-r1"), kStart + std::chrono::seconds(2));
     EXPECT_TRUE(job.sources.empty());
     EXPECT_EQ(job.job.spec + job.job.delivery, "");
   }
