@@ -301,10 +301,11 @@ Result<v1::Artifact> Client::artifact(const std::string& digest) {
   return call<v1::Artifact>(&Stubs::artifacts, &v1::ArtifactService::Stub::GetArtifact, request);
 }
 
-Result<std::vector<v1::Artifact>> Client::artifacts(int limit) {
+Result<std::vector<v1::Artifact>> Client::artifacts(int limit, const std::string& before) {
   v1::ListArtifactsRequest request;
   request.set_instance(options_.instance);
   request.set_limit(limit);
+  request.set_before(before);
   KILN_ASSIGN(
       const auto response,
       call<v1::ListArtifactsResponse>(&Stubs::artifacts, &v1::ArtifactService::Stub::ListArtifacts, request));

@@ -86,7 +86,8 @@ class Client {
 
   Result<v1::Artifact> artifact(const std::string& digest);
   // The newest of the instance, at most `limit`.
-  Result<std::vector<v1::Artifact>> artifacts(int limit);
+  // Newest first; from after the artifact `before` if it is given.
+  Result<std::vector<v1::Artifact>> artifacts(int limit, const std::string& before = {});
   Result<std::vector<v1::Toolchain>> toolchains();
   Result<v1::Toolchain> toolchain(const std::string& name);
   Result<v1::Toolchain> addToolchain(const std::string& label, const Digest& toolchainDigest,

@@ -34,14 +34,14 @@ Result<std::vector<index::ArtifactRecord>> list(postgres::Pool& database,
   if (request.limit() < 0 || request.limit() > kMaxLimit)
     return fail(Code::kInvalidArgument, "limit must be 1 to 1000, or 0 for 50");
   KILN_ASSIGN(auto connection, database.acquire());
-  KILN_ASSIGN(auto digests, index::listArtifacts(*connection, request.instance(),
-                                                 request.limit() == 0 ? kDefaultLimit : request.limit()));
-  std::vector<index::ArtifactRecord> out;
-  for (const Digest& digest : digests) {
-    KILN_ASSIGN(auto artifact, index::loadArtifact(*connection, request.instance(), digest));
-    if (artifact) out.push_back(std::move(*artifact));
+  std::optional<Digest> before;
+  if (!request.before().empty()) {
+    KILN_ASSIGN(before, Digest::parse(request.before(), 0));
+    KILN_ASSIGN(const auto known, index::findArtifact(*connection, request.instance(), *before));
+    if (!known) return fail(Code::kNotFound, "no artifact " + before->text() + " is published here");
   }
-  return out;
+  return index::listArtifacts(*connection, request.instance(),
+                              request.limit() == 0 ? kDefaultLimit : request.limit(), before);
 }
 
 }  // namespace

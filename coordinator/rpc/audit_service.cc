@@ -127,15 +127,16 @@ Result<v1::ListIndexedArtifactsResponse> indexedArtifacts(Connection& connection
                                                           const v1::ListIndexRequest& request) {
   KILN_ASSIGN(const Page page, Page::of(request));
   KILN_ASSIGN(const Digest after, digestPosition(page));
-  KILN_ASSIGN(auto digests, index::listArtifactsByHash(connection, request.instance(), after, page.size + 1));
+  KILN_ASSIGN(auto artifacts,
+              index::listArtifactsByHash(connection, request.instance(), after, page.size + 1));
   v1::ListIndexedArtifactsResponse out;
-  out.set_next_page_token(page.next(digests, [](const Digest& last) { return last.hex(); }));
-  for (const Digest& digest : digests) {
-    KILN_ASSIGN(const auto artifact, index::loadArtifact(connection, request.instance(), digest));
-    if (!artifact) continue;
-    KILN_ASSIGN(const auto actions, index::listActionsOf(connection, request.instance(), digest));
-    *out.add_artifacts() = indexedArtifact(*artifact, actions);
-  }
+  out.set_next_page_token(
+      page.next(artifacts, [](const index::ArtifactRecord& last) { return last.digest.hex(); }));
+  std::vector<Digest> digests;
+  for (const index::ArtifactRecord& artifact : artifacts) digests.push_back(artifact.digest);
+  KILN_ASSIGN(auto actions, index::listActionsOf(connection, request.instance(), digests));
+  for (const index::ArtifactRecord& artifact : artifacts)
+    *out.add_artifacts() = indexedArtifact(artifact, actions[{artifact.digest.hash, 0}]);
   return out;
 }
 

@@ -184,6 +184,7 @@ v1::Artifact toProto(const index::ArtifactRecord& artifact) {
   setTimestamp(out.mutable_published(), artifact.published);
   for (const std::string& job : artifact.jobs) out.add_jobs(job);
   for (const index::BuilderRecord& builder : artifact.builders) out.add_builders(builder.worker);
+  for (const std::string& model : artifact.models) out.add_models(model);
   return out;
 }
 

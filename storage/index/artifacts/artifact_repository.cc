@@ -1,5 +1,6 @@
 #include "storage/index/artifacts/artifact_repository.h"
 
+#include "storage/index/artifacts/artifact_codec.h"
 #include "storage/index/artifacts/mention_repository.h"
 #include "storage/index/artifacts/referrer_repository.h"
 #include "storage/index/rows/codec.h"
@@ -10,19 +11,6 @@ namespace {
 using postgres::Connection;
 using postgres::Row;
 using postgres::Rows;
-
-ArtifactRecord artifactAt(const Row& row) {
-  ArtifactRecord out;
-  out.instance = row.get<std::string>("instance");
-  out.digest = digestAt(row, "hash", "size");
-  out.config = digestAt(row, "config_hash", "config_size");
-  out.target = row.get<std::string>("target");
-  out.toolchainLabel = row.get<std::string>("toolchain_label");
-  out.toolchainDigest = hashAt(row, "toolchain_hash");
-  out.fixtures = optionalDigestAt(row, "fixtures_hash", "fixtures_size");
-  out.published = row.get<TimePoint>("published");
-  return out;
-}
 
 Status insertEdges(Connection& connection, const PublicationRecord& publication) {
   const std::string& instance = publication.artifact.instance;
@@ -94,56 +82,6 @@ Status insertPublication(Connection& connection, const PublicationRecord& public
   return {};
 }
 
-Result<std::optional<ArtifactRecord>> findArtifact(Connection& connection, const std::string& instance,
-                                                   const Digest& artifact) {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT * FROM artifacts WHERE instance = $1 AND hash = $2",
-                                            {instance, hashParam(artifact)}));
-  return rows.first(artifactAt);
-}
-
-Status loadEvidence(Connection& connection, ArtifactRecord& artifact) {
-  const std::string& instance = artifact.instance;
-  KILN_ASSIGN(
-      Rows files,
-      connection.execute("SELECT path, media_type, hash, size FROM artifact_files WHERE instance = $1 AND "
-                         "artifact_hash = $2 ORDER BY path COLLATE \"C\"",
-                         {instance, hashParam(artifact.digest)}));
-  KILN_ASSIGN(artifact.files, files.map([](const Row& row) {
-    return FileRecord{row.get<std::string>("path"), row.get<std::string>("media_type"),
-                      digestAt(row, "hash", "size")};
-  }));
-  KILN_ASSIGN(Rows statements,
-              connection.execute("SELECT * FROM statements WHERE instance = $1 AND artifact_hash = $2 "
-                                 "ORDER BY recorded, predicate_type COLLATE \"C\", payload_hash",
-                                 {instance, hashParam(artifact.digest)}));
-  KILN_ASSIGN(artifact.bundles, statements.map([](const Row& row) {
-    return BundleRecord{hashAt(row, "payload_hash"), digestAt(row, "bundle_hash", "bundle_size"),
-                        row.get<std::string>("predicate_type"), row.get<std::string>("job_id"),
-                        row.get<TimePoint>("recorded")};
-  }));
-  return {};
-}
-
-Result<std::optional<ArtifactRecord>> loadArtifact(Connection& connection, const std::string& instance,
-                                                   const Digest& artifact) {
-  KILN_ASSIGN(auto found, findArtifact(connection, instance, artifact));
-  if (!found) return found;
-  KILN_TRY(loadEvidence(connection, *found));
-  KILN_ASSIGN(Rows builders,
-              connection.execute("SELECT DISTINCT worker, operator FROM builders WHERE instance = $1 AND "
-                                 "artifact_hash = $2 ORDER BY worker",
-                                 {instance, hashParam(artifact)}));
-  KILN_ASSIGN(found->builders, builders.map([](const Row& row) {
-    return BuilderRecord{row.get<std::string>("worker"), row.get<std::string>("operator")};
-  }));
-  // Ids begin with the time of submission, so the index has them in order.
-  KILN_ASSIGN(Rows jobs, connection.execute("SELECT job_id FROM job_targets WHERE instance = $1 AND "
-                                            "artifact_hash = $2 ORDER BY job_id LIMIT 1000",
-                                            {instance, hashParam(artifact)}));
-  KILN_ASSIGN(found->jobs, jobs.map([](const Row& row) { return row.get<std::string>("job_id"); }));
-  return found;
-}
-
 Result<std::optional<Digest>> findPublishedBlob(Connection& connection, const std::string& instance,
                                                 const Digest& hash) {
   KILN_ASSIGN(
@@ -178,13 +116,6 @@ Result<std::vector<Digest>> findArtifactsIn(Connection& connection, const std::s
       connection.execute("SELECT hash, size FROM artifacts WHERE instance = $1 AND hash BETWEEN $2 AND $3 "
                          "ORDER BY hash LIMIT $4",
                          {instance, hashParam(range.first), hashParam(range.last), kMaxMeant}));
-  return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
-}
-
-Result<std::vector<Digest>> listArtifacts(Connection& connection, const std::string& instance, int limit) {
-  KILN_ASSIGN(Rows rows, connection.execute("SELECT hash, size FROM artifacts WHERE instance = $1 "
-                                            "ORDER BY published DESC, hash LIMIT $2",
-                                            {instance, limit}));
   return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
 }
 

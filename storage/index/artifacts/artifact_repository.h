@@ -30,7 +30,7 @@ Result<bool> storeStatement(postgres::Connection& connection, const std::string&
 // With everything about it; of its jobs, the first 1000.
 Result<std::optional<ArtifactRecord>> loadArtifact(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);
-// Without files, bundles, builders and jobs.
+// Without files, bundles, builders, jobs and models.
 Result<std::optional<ArtifactRecord>> findArtifact(postgres::Connection& connection,
                                                    const std::string& instance, const Digest& artifact);
 // Those whose hash lies in the range, two at most: where there are more, none of them is meant.
@@ -45,12 +45,18 @@ Result<std::optional<Digest>> findPublishedBlob(postgres::Connection& connection
 // The published artifacts that name a blob (as above), newest first, 256 at most.
 Result<std::vector<Digest>> findArtifactsOf(postgres::Connection& connection, const std::string& instance,
                                             const Digest& blob);
-// Newest first.
-Result<std::vector<Digest>> listArtifacts(postgres::Connection& connection, const std::string& instance,
-                                          int limit);
+// Newest first, up to `limit`, without files; from after the artifact `before` if it is given (unknown:
+// none). Takes five statements, however many artifacts there are.
+Result<std::vector<ArtifactRecord>> listArtifacts(postgres::Connection& connection,
+                                                  const std::string& instance, int limit,
+                                                  const std::optional<Digest>& before = {});
+// By hash, after `after`, up to `limit`, with files alone. Takes two statements.
+Result<std::vector<ArtifactRecord>> listArtifactsByHash(postgres::Connection& connection,
+                                                        const std::string& instance, const Digest& after,
+                                                        int limit);
 
-// The artifacts that these compile actions became, by action, without files, bundles, builders and jobs.
-// Actions that are unknown, or about which builders disagreed, are absent.
+// The artifacts that these compile actions became, by action, without files, bundles, builders, jobs and
+// models. Actions that are unknown, or about which builders disagreed, are absent.
 Result<std::map<Digest, ArtifactRecord>> findByActions(postgres::Connection& connection,
                                                        const std::string& instance,
                                                        const std::vector<Digest>& actions);

@@ -158,22 +158,18 @@ Result<std::vector<StatementRecord>> listStatementsOf(Connection& connection, co
   return withEdges(connection, instance, std::move(rows));
 }
 
-Result<std::vector<Digest>> listActionsOf(Connection& connection, const std::string& instance,
-                                          const Digest& artifact) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute("SELECT action_hash FROM artifact_actions WHERE instance = $1 AND "
-                                 "artifact_hash = $2 ORDER BY action_hash",
-                                 {instance, hashParam(artifact)}));
-  return rows.map([](const Row& row) { return hashAt(row, "action_hash"); });
-}
-
-Result<std::vector<Digest>> listArtifactsByHash(Connection& connection, const std::string& instance,
-                                                const Digest& after, int limit) {
-  KILN_ASSIGN(Rows rows,
-              connection.execute(
-                  "SELECT hash, size FROM artifacts WHERE instance = $1 AND hash > $2 ORDER BY hash LIMIT $3",
-                  {instance, hashParam(after), limit}));
-  return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });
+Result<std::map<Digest, std::vector<Digest>>> listActionsOf(Connection& connection,
+                                                            const std::string& instance,
+                                                            const std::vector<Digest>& artifacts) {
+  KILN_ASSIGN(Rows rows, connection.execute(
+                             "SELECT artifact_hash, action_hash FROM artifact_actions WHERE instance = $1 "
+                             "AND artifact_hash = ANY($2) ORDER BY artifact_hash, action_hash",
+                             {instance, hashesParam(artifacts)}));
+  std::map<Digest, std::vector<Digest>> out;
+  for (int i = 0; i < rows.size(); ++i)
+    out[hashAt(rows[i], "artifact_hash")].push_back(hashAt(rows[i], "action_hash"));
+  KILN_TRY(rows.status());
+  return out;
 }
 
 Result<std::vector<SubmissionRecord>> listSubmissions(Connection& connection, const std::string& instance,

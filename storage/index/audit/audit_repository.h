@@ -2,6 +2,7 @@
 // index only leads to them.
 #pragma once
 
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -26,13 +27,11 @@ struct StatementRecord {
 Result<std::vector<StatementRecord>> listStatementsOf(postgres::Connection& connection,
                                                       const std::string& instance, const Digest& artifact,
                                                       const std::optional<Position>& after, int limit);
-// All artifacts of the instance, by hash.
-Result<std::vector<Digest>> listArtifactsByHash(postgres::Connection& connection, const std::string& instance,
-                                                const Digest& after, int limit);
-
-// The compiles that the cache answers with an artifact.
-Result<std::vector<Digest>> listActionsOf(postgres::Connection& connection, const std::string& instance,
-                                          const Digest& artifact);
+// The compiles that the cache answers with artifacts, by the artifact's hash (the size is 0); those that
+// answer nothing are absent.
+Result<std::map<Digest, std::vector<Digest>>> listActionsOf(postgres::Connection& connection,
+                                                            const std::string& instance,
+                                                            const std::vector<Digest>& artifacts);
 
 // Who asked for an artifact: no statement proves it.
 struct SubmissionRecord {

@@ -303,11 +303,13 @@ struct ArtifactRecord {
   std::vector<BundleRecord> bundles;  // oldest first; of one publication, the provenance first
   std::vector<BuilderRecord> builders;
   std::vector<std::string> jobs;
+  std::vector<std::string> models;  // what its first 64 jobs called the model, 8 names at most, in order
 };
 
 // One publication: the artifact and a statement about it, with the edges that the statement names.
 struct PublicationRecord {
-  ArtifactRecord artifact;  // files filled; bundles, builders and jobs are taken from the fields below
+  ArtifactRecord
+      artifact;  // files filled; bundles, builders, jobs and models are taken from the fields below
   JobKey job;
   int targetOrdinal = 0;
   Digest action;

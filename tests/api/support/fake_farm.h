@@ -124,7 +124,8 @@ class FakeIndex final : public v1::ArtifactService::Service {
   grpc::Status ListArtifacts(grpc::ServerContext*, const v1::ListArtifactsRequest* request,
                              v1::ListArtifactsResponse* response) override {
     for (const auto& [digest, artifact] : script_.artifacts)
-      if (response->artifacts_size() < request->limit()) *response->add_artifacts() = artifact;
+      if (digest > request->before() && response->artifacts_size() < request->limit())
+        *response->add_artifacts() = artifact;
     return grpc::Status::OK;
   }
 

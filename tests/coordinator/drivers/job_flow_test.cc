@@ -459,6 +459,96 @@ TEST_F(JobFlow, WatchStreamsStagesAndEnds) {
   EXPECT_EQ(seen.state(), v1::JOB_SUCCEEDED);
 }
 
+// Who has what now and since when; a page of jobs says it as the job alone does.
+TEST_F(JobFlow, AJobSaysWhoHasWhatNow) {
+  auto one = worker("w1"), two = worker("w2", "op2");
+  const v1::Job job = submitted(request("k1", 2));
+  const auto compileOf = [](const v1::Job& seen) {
+    return *std::ranges::find(seen.actions(), v1::ACTION_COMPILE, &v1::JobAction::kind);
+  };
+  const auto secondsOf = [](TimePoint time) {
+    return std::chrono::floor<std::chrono::seconds>(time).time_since_epoch().count();
+  };
+  EXPECT_EQ(compileOf(get(job.id())).running_size(), 0);
+  const TimePoint first = clock_.now();
+  const auto compileLeased = [](testing_support::FakeWorker& worker) {
+    std::vector<v1::Lease> leases;  // all that it has, once the compile is among them
+    for (int calls = 0; calls < 9; ++calls) {
+      leases = worker.poll();
+      if (std::ranges::find(leases, v1::ACTION_COMPILE, &v1::Lease::kind) != leases.end()) break;
+    }
+    return leases;
+  };
+  const auto mine = compileLeased(*one);
+  clock_.advance(std::chrono::seconds(3));
+  const TimePoint second = clock_.now();
+  const auto theirs = compileLeased(*two);
+  const auto leaseOf = [](const std::vector<v1::Lease>& leases) {
+    return std::ranges::find(leases, v1::ACTION_COMPILE, &v1::Lease::kind);
+  };
+  ASSERT_NE(leaseOf(mine), mine.end());
+  ASSERT_NE(leaseOf(theirs), theirs.end());
+  ASSERT_TRUE(two->synchronize({testing_support::FakeWorker::running(*leaseOf(theirs), "codegen")}));
+  v1::ListJobsRequest all;
+  all.set_instance("default");
+  v1::ListJobsResponse listed;
+  grpc::ClientContext context;
+  ASSERT_TRUE(jobStub_->ListJobs(&context, all, &listed).ok());
+  for (const v1::Job& seen : {get(job.id()), listed.jobs(0)}) {
+    const v1::JobAction compile = compileOf(seen);
+    ASSERT_EQ(compile.running_size(), 2);
+    EXPECT_EQ(compile.running(0).worker(), "w1");
+    EXPECT_EQ(compile.running(1).worker(), "w2");
+    EXPECT_EQ(compile.running(1).stage(), "codegen");
+    EXPECT_EQ(compile.running(1).attempt(), 1);
+    EXPECT_EQ(compile.running(0).leased().seconds(), secondsOf(first));
+    EXPECT_EQ(compile.running(1).leased().seconds(), secondsOf(second));
+    EXPECT_EQ(compile.ended_attempts(), 0);
+  }
+  std::vector<v1::LeaseReport> finished;
+  for (const v1::Lease& lease : mine) finished.push_back(*one->run(lease));
+  ASSERT_TRUE(one->synchronize(finished));
+  const v1::JobAction compile = compileOf(get(job.id()));
+  ASSERT_EQ(compile.running_size(), 1);
+  EXPECT_EQ(compile.running(0).worker(), "w2");
+  EXPECT_EQ(compile.ended_attempts(), 1);
+}
+
+TEST_F(JobFlow, ArtifactsAreListedNewestFirstAndPaged) {
+  auto one = worker("w1");
+  std::vector<std::string> digests;
+  for (int i = 0; i < 3; ++i) {
+    const std::string name = std::to_string(i);
+    const v1::Job job = submitted(request("k" + name, 1, "model " + name));
+    settle(job.id(), {one.get()});
+    digests.push_back(get(job.id()).artifacts(0).digest());
+    clock_.advance(std::chrono::seconds(1));
+  }
+  const auto list = [&](int limit, const std::string& before, const std::string& instance = "default") {
+    v1::ListArtifactsRequest request;
+    request.set_instance(instance);
+    request.set_limit(limit);
+    request.set_before(before);
+    grpc::ClientContext context;
+    v1::ListArtifactsResponse response;
+    const grpc::Status status = artifactStub_->ListArtifacts(&context, request, &response);
+    std::vector<std::string> out;
+    for (const v1::Artifact& one : response.artifacts()) {
+      EXPECT_EQ(one.SerializeAsString(), artifact(one.digest()).SerializeAsString());
+      EXPECT_EQ(one.models_size(), 1);
+      out.push_back(one.digest());
+    }
+    return std::pair(status.error_code(), out);
+  };
+  using Digests = std::vector<std::string>;
+  EXPECT_EQ(list(2, ""), std::pair(grpc::StatusCode::OK, Digests{digests[2], digests[1]}));
+  EXPECT_EQ(list(2, digests[1]), std::pair(grpc::StatusCode::OK, Digests{digests[0]}));
+  EXPECT_EQ(list(2, digests[0]), std::pair(grpc::StatusCode::OK, Digests{}));
+  EXPECT_EQ(list(2, "sha256:" + std::string(64, '0')).first, grpc::StatusCode::NOT_FOUND);
+  EXPECT_EQ(list(2, digests[1], "other").first, grpc::StatusCode::NOT_FOUND) << "another tenant's";
+  EXPECT_EQ(list(2, "nothing").first, grpc::StatusCode::INVALID_ARGUMENT);
+}
+
 TEST_F(JobFlow, JobsAreListedNewestFirstAndPaged) {
   auto one = worker("w1");
   std::vector<std::string> ids;

@@ -226,6 +226,69 @@ TEST_F(IndexTest, PublishingTwiceChangesNothing) {
   EXPECT_EQ((*loadArtifact(connection_, "default", digestOf("artifact a")))->bundles.size(), 2u);
 }
 
+// A list says of each artifact what the artifact alone says, but for its files, keeps artifacts apart, and
+// goes on behind any of them; of the same time the lower hash comes first.
+TEST_F(IndexTest, ArtifactsAreListedWithAllThatAListShows) {
+  for (const char* id : {"j", "k"}) {
+    JobSnapshot job = jobWithRuns(id, id, 0);
+    job.job.modelName = std::string("models/") + id + ".onnx";
+    ASSERT_TRUE(insertJob(connection_, job));
+  }
+  for (const char* name : {"a", "b", "c", "d"}) {
+    PublicationRecord record = publication(name);
+    record.artifact.published = kStart + std::chrono::seconds(name[0] == 'd' ? 9 : 5);
+    if (name[0] == 'b') record.builders.pop_back();
+    insert(record);
+  }
+  PublicationRecord another = publication("z");
+  another.artifact.instance = "another";
+  another.bundle.payload = digestOf(std::string_view("payload of another"));
+  ASSERT_TRUE(connection_.transact([&](Connection& c) -> Status {
+    KILN_TRY(c.execute("INSERT INTO actions VALUES ('another', $1, $2, 3, '') ON CONFLICT DO NOTHING",
+                       {Bytes(another.action.hash), another.action.size}));
+    return insertPublication(c, another);
+  }));
+  ASSERT_TRUE(
+      connection_.execute("UPDATE job_targets SET artifact_hash = $1", {Bytes(digestOf("artifact b").hash)}));
+  const auto all = listArtifacts(connection_, "default", 9);
+  ASSERT_TRUE(all) << all.error().message;
+  ASSERT_EQ(all->size(), 4u);
+  EXPECT_EQ(all->front().digest, digestOf("artifact d"));
+  EXPECT_TRUE(std::ranges::is_sorted(all->begin() + 1, all->end(), {},
+                                     [](const ArtifactRecord& one) { return one.digest.hash; }));
+  for (const ArtifactRecord& listed : *all) {
+    const ArtifactRecord alone = **loadArtifact(connection_, "default", listed.digest);
+    const bool isB = listed.digest == digestOf("artifact b");
+    EXPECT_EQ(listed.bundles.size(), 1u);
+    EXPECT_EQ(listed.bundles.at(0).payload, alone.bundles.at(0).payload);
+    EXPECT_EQ(listed.builders, alone.builders);
+    EXPECT_EQ(listed.builders.size(), isB ? 1u : 2u);
+    EXPECT_EQ(listed.jobs, alone.jobs);
+    EXPECT_EQ(listed.jobs, isB ? (std::vector<std::string>{"j", "k"}) : std::vector<std::string>{});
+    EXPECT_EQ(listed.models, alone.models);
+    EXPECT_EQ(listed.models, isB ? (std::vector<std::string>{"models/j.onnx", "models/k.onnx"})
+                                 : std::vector<std::string>{});
+    EXPECT_TRUE(listed.files.empty());
+    EXPECT_EQ(alone.files.size(), 1u);
+    EXPECT_EQ(listed.published, alone.published);
+  }
+  std::vector<Digest> paged;
+  std::optional<Digest> before;
+  for (auto page = listArtifacts(connection_, "default", 1); page && !page->empty();
+       page = listArtifacts(connection_, "default", 1, before)) {
+    before = page->front().digest;
+    paged.push_back(*before);
+  }
+  ASSERT_EQ(paged.size(), 4u);
+  for (std::size_t i = 0; i < paged.size(); ++i) EXPECT_EQ(paged[i], (*all)[i].digest);
+  EXPECT_TRUE(listArtifacts(connection_, "default", 9, digestOf("artifact z"))->empty())
+      << "another tenant's";
+  // Whoever holds the index against the log reads them by hash, with their files.
+  const auto byHash = listArtifactsByHash(connection_, "default", Digest{}, 9);
+  ASSERT_EQ(byHash->size(), 4u);
+  for (const ArtifactRecord& one : *byHash) EXPECT_EQ(one.files.size(), 1u);
+}
+
 // Of the database's administrator. Who compares it with what is signed finds it; nobody's list ends there.
 TEST_F(IndexTest, ASizeBelowZeroReadsAsNone) {
   insert(publication("a"));
