@@ -1,10 +1,11 @@
-// The commands of this room; each lives in the file of its name.
+// The commands of this room; each lives in the file of its name, or of the one that is named.
 #pragma once
 
 #include "api/cli/base/context.h"
 
 namespace kiln::cli {
 
+void addArtifacts(CLI::App& app, Context& context);  // in list.cc
 void addFetch(CLI::App& app, Context& context);
 void addVerify(CLI::App& app, Context& context);
 void addShow(CLI::App& app, Context& context);

@@ -24,6 +24,7 @@ TEST(KilnUsage, EveryCommandHasHelpWithAnExampleAndJson) {
                                              {"provenance"},
                                              {"warmup"},
                                              {"run"},
+                                             {"artifacts"},
                                              {"jobs"},
                                              {"watch"},
                                              {"cancel"},
