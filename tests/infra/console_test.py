@@ -11,7 +11,7 @@ import sys
 import unittest
 import urllib.parse
 
-from farm import ROOT, TARGET, FarmCase, artifact_of, json_of
+from farm import ROOT, TARGET, FarmCase, artifact_of, json_of, wait_for
 
 NODE = shutil.which("node") or shutil.which("nodejs")
 PICTURES = os.environ.get("KILN_CONSOLE_PICTURES", "")
@@ -29,6 +29,7 @@ class ConsoleTest(FarmCase):
         cls.other = artifact_of(cls.farm.build(*cls.BUILD, "--reassociation", "on"))
         tuned = cls.farm.build(ROOT / "tests/models/digits_mlp.onnx", "--profile", "N=1:1:1", "--tune", "search", "--budget", "5s")
         assert tuned.returncode == 0, tuned.stderr
+        cls.tuned = artifact_of(tuned)
         parts = json_of(cls.farm.kiln("toolchain", "list", "--json"))["toolchains"][0]["description"]["components"]
         cls.component = next((name for name in ("ptxas", "kiln-cc") if any(part["name"] == name for part in parts)))
         cls.verified = json_of(cls.farm.kiln("verify", cls.artifact, "--json"))  # before a test recalls something
@@ -36,7 +37,7 @@ class ConsoleTest(FarmCase):
         cls.job = cls.jobs["jobs"][0]["id"]
         a, b = quoted(cls.artifact), quoted(cls.other)
         cls.record = cls.first_record()
-        cls.views = ["#/artifacts", "#/artifacts?q=digits_mlp", f"#/artifacts/{a}", f"#/provenance/{a}", f"#/partition/{a}", f"#/compare/{a}/{b}",
+        cls.views = ["#/artifacts", "#/artifacts?q=digits_mlp", f"#/artifacts/{a}", f"#/artifacts/{quoted(cls.tuned)}", f"#/provenance/{a}", f"#/partition/{a}", f"#/compare/{a}/{b}",
                      f"#/affected?component={cls.component}", f"#/affected?component={cls.component}&prove=yes", "#/jobs", f"#/jobs/{cls.job}", "#/timeline", "#/workers",
                      "#/toolchains", "#/log", "#/recalls", "#/tuning", f"#/tuning/{cls.record['hash']}?size={cls.record['sizeBytes']}", "#/trust"]
         if PICTURES:
@@ -54,7 +55,7 @@ class ConsoleTest(FarmCase):
 
     @classmethod
     def drive(cls, **wanted):
-        wanted = {"views": [], "audit": "", "pictures": "", "axe": "", "recalled": False} | wanted
+        wanted = {"views": [], "audit": "", "once": False, "pictures": "", "axe": "", "recalled": False} | wanted
         out = subprocess.run([NODE, ROOT / "tests/api/console/support/drive.mjs", json.dumps(wanted)], capture_output=True, text=True,
                              timeout=500, env=cls.farm.env)
         assert out.returncode == 0, out.stderr
@@ -81,9 +82,13 @@ class ConsoleTest(FarmCase):
         self.assertEqual(sorted(known(row[1], row[2]) for row in shown["checks"][0][1:]), wanted)
 
     def test_views_show_what_the_commands_say(self):
-        self.assertIn(self.artifact[:19], self.view("#/artifacts")["text"])
+        listed = json_of(self.kiln("artifacts", "--json"))["artifacts"]
+        self.assertEqual([row[:4] for row in self.view("#/artifacts")["checks"][0][1:]],
+                         [[one["artifact"][:19], ", ".join(one["models"]), one["target"], one["toolchain"]] for one in listed])
+        self.assertIn(self.artifact, [one["artifact"] for one in listed])
         found = self.view("#/artifacts?q=digits_mlp")["checks"][0][1:]
         self.assertEqual([row[1] for row in found], ["digits_mlp.onnx"] * len(found))
+        self.assertEqual({row[0] for row in found}, {one["artifact"][:19] for one in json_of(self.kiln("artifacts", "digits_mlp", "--json"))["artifacts"]})
         self.assertGreater(len(found), 0)
         self.assertEqual({row[0] for row in self.view("#/jobs")["checks"][0][1:]}, {job["id"] for job in self.jobs["jobs"]})
         for worker in json_of(self.kiln("workers", "--json"))["workers"]:
@@ -104,6 +109,47 @@ class ConsoleTest(FarmCase):
         stages = self.view(f"#/artifacts/{quoted(self.artifact)}")["stages"]
         for name in ("Program", "Capture", "Rewrite", "Partition", "Schedule", "Code", "Plan", "Files"):
             self.assertTrue(any(stage.startswith(name) for stage in stages), (name, stages))
+
+    def test_a_kernel_names_where_its_schedule_is_from(self):
+        """As kiln show says it: the default, the toolchain's catalogue, or what a search found."""
+        said = {}
+        for artifact in (self.artifact, self.tuned):
+            kernels = json_of(self.kiln("show", artifact, "--json"))["manifest"]["stages"]["schedule"]["kernels"]
+            wanted = [(one["symbol"], f"tuning entry {one['tuned']}" if one.get("tuned") else
+                       f"entry {one['catalogue']} of the toolchain's catalogue" if one.get("catalogue") else "the default" if one.get("schedule") else "") for one in kernels]
+            table = next(table for table in self.view(f"#/artifacts/{quoted(artifact)}")["checks"] if "From" in table[0] and table[0][0] == "Kernel")
+            self.assertEqual([(row[0], row[table[0].index("From")]) for row in table[1:]], wanted)
+            said[artifact] = {origin.split(" ")[0] for _, origin in wanted}
+        self.assertIn("tuning", said[self.tuned])
+        self.assertNotIn("tuning", said[self.artifact])
+
+    def test_an_open_job_is_followed_by_who_has_what(self):
+        """Before anything of it has ended there are no logs; a search then holds its worker for a while."""
+        self.farm.kill("worker-1", 19)
+        try:
+            job = self.kiln("build", ROOT / "tests/models/digits_cnn.onnx", "--target", TARGET, "--reassociation", "on", "--tune", "search",
+                            "--budget", "2m", "--detach").stdout.split()[-1]
+            views = [f"#/jobs/{job}", "#/timeline"]
+            queued = self.drive(views=views, once=True)
+        finally:
+            self.farm.kill("worker-1", 18)
+        running = lambda: [run for action in self.job_of(job)["actions"] if action["kind"] == "ACTION_TUNE" for run in action.get("running", [])]
+        run = wait_for(running, 60, "the search runs")[0]
+        busy = self.drive(views=views, once=True)
+        self.kiln("cancel", job)
+        for shown in (queued, busy):
+            self.assertEqual(shown["complaints"], [])
+            for view in views:
+                self.assertEqual(shown["views"][view]["bad"], [], shown["views"][view]["text"])
+                self.assertRegex(shown["views"][view]["text"], "queued|worker-1 since")
+        for view in views:
+            self.assertIn(f"worker-1 since {run['leased'][11:19]}", busy["views"][view]["text"])
+            self.assertIn("timeline", busy["views"][view]["pictures"])
+
+    def job_of(self, job):
+        out = subprocess.run(["curl", "-sS", "--unix-socket", self.farm.env["KILN_HTTP_SOCKET"], f"http://localhost/api/v1/instances/default/jobs/{job}"],
+                             capture_output=True, check=True, timeout=60).stdout
+        return json.loads(out)
 
     def test_what_is_drawn_is_there(self):
         for view, picture in (("#/partition", "graph"), ("#/provenance", "graph"), ("#/timeline", "timeline"), (f"#/jobs/{self.job}", "timeline"),
@@ -131,7 +177,7 @@ class ConsoleTest(FarmCase):
         self.assertEqual(seen["artifact"]["good"], 1)
         self.assertEqual(seen["graph"]["good"], 1)
         self.kiln("recall", "--artifact", self.other, "--reason", "wrong weights", "--recalls", self.farm.home / "recalls.json")
-        seen = self.drive(audit=self.component, recalled=True)["audit"]
+        seen = self.drive(audit=self.component, once=True, recalled=True)["audit"]
         for artifact, verified, builders, recalled, proof in seen["proven"]["checks"][0][1:]:
             bad = artifact == self.other[:19]
             self.assertIn("fails" if bad else "holds", verified)

@@ -58,10 +58,13 @@ async function judged(session: Session, row: ArtifactRow, wanted: Digest, everyF
 
 export const artifact: View = async (session, { parts: [name = ""], query }): Promise<Shown> => {
   const row = await session.farm.call<ArtifactRow>(["artifacts", name]);
-  // A prefix names what the farm says it does; the whole digest is what is verified.
+  // Of a short digest the farm says the rest; the whole one is what is verified, and it begins with what was asked for.
   const digest = name.length === 71 ? name : row.digest ?? "";
   const wanted = parseDigest(digest);
   if (!wanted) return { title: "Artifact", content: [notice("bad", "The farm names no digest of it.")] };
+  if (!/^sha256:[0-9a-f]{12,64}$/.test(name) || !digest.startsWith(name)) {
+    return { title: "Artifact", content: [notice("bad", `\u2718 Refused: ${short(digest)} is what the farm hands out for ${name}, which it does not begin with.`)] };
+  }
   return { title: `Artifact ${short(digest)}`, content: [
     facts([["Digest", el("code", {}, digest)], ["Target, says the farm", row.target ?? ""], ["Toolchain, says the farm", row.toolchainLabel ?? ""],
       ["Published, says the farm", row.published ?? ""], ["Jobs", el("span", {}, ...(row.jobs ?? []).flatMap((id) => [link(at("jobs", [id]), id), " "]))]]),

@@ -9,6 +9,7 @@ import { at } from "./view";
 function scheduleOrigin(kernel: ReturnType<typeof object>): string {
   const [entry, catalogued] = [text(kernel.get("tuned")), text(kernel.get("catalogue"))];
   if (entry !== "") return `tuning entry ${entry}`;
+  if (!kernel.get("schedule") && !kernel.get("tile")) return ""; // it leaves nothing to choose
   return catalogued === "" ? "the default" : `entry ${catalogued} of the toolchain's catalogue`;
 }
 

@@ -6,7 +6,7 @@ export interface BlobRef { readonly hash?: string; readonly sizeBytes?: string }
 export interface StatementRef { readonly payload?: string; readonly bundle?: BlobRef; readonly predicateType?: string; readonly recorded?: string }
 export interface ArtifactRow {
   readonly digest?: string; readonly manifest?: BlobRef; readonly bundles?: BlobRef[]; readonly target?: string;
-  readonly toolchainLabel?: string; readonly published?: string; readonly jobs?: string[]; readonly builders?: string[];
+  readonly toolchainLabel?: string; readonly published?: string; readonly jobs?: string[]; readonly builders?: string[]; readonly models?: string[];
 }
 
 // The farm could not or would not answer.

@@ -2,7 +2,7 @@
 import { command, el, facts, link, short, table } from "./dom";
 import { Drawn, live, sleep } from "./live";
 import { Session } from "./session";
-import { isOpen, Job, Log, Seen, spansOf, timeline, word } from "./timeline";
+import { isOpen, Job, logsOf, spansOf, timeline, word, workersOf } from "./timeline";
 import { at, notice, Shown, View } from "./view";
 
 const pageOf = 100;
@@ -21,10 +21,9 @@ export const jobs: View = async (session, { query }): Promise<Shown> => {
   ] };
 };
 
-async function draw(session: Session, id: string, seen: Seen): Promise<Drawn> {
-  const [said, { logs = [] }] = await Promise.all([
-    session.farm.call<Job>(["jobs", id]), session.farm.call<{ logs?: Log[] }>(["jobs", id, "logs"]),
-  ]);
+async function draw(session: Session, id: string): Promise<Drawn> {
+  const said = { ...await session.farm.call<Job>(["jobs", id]), id };
+  const logs = await logsOf(session, said);
   return { over: !isOpen(said), content: [
     facts([["State", word(said.state)], ["Model", said.modelName ?? ""], ["Toolchain", said.toolchainLabel ?? ""], ["Submitted", said.submitted ?? ""], ["Ended", said.ended ?? ""]]),
     said.error?.message ? notice("bad", `It failed: ${said.error.message} (exit ${said.error.exitCode ?? 0})`) : null,
@@ -32,15 +31,14 @@ async function draw(session: Session, id: string, seen: Seen): Promise<Drawn> {
       one.target ?? "", one.digest ? link(at("artifacts", [one.digest]), short(one.digest)) : "", one.cached ? "yes" : "no", (one.builders ?? []).join(", "), one.check ?? "",
     ])),
     table("Actions", ["Kind", "Target", "State", "Stage", "Worker", "Attempt"], (said.actions ?? []).map((one) => [
-      word(one.kind), one.target ?? "", one.state ?? "", one.stage ?? "", one.worker ?? "", String(one.attempt ?? 0),
+      word(one.kind), one.target ?? "", one.state ?? "", one.stage ?? "", workersOf(one), String(one.attempt ?? 0),
     ])),
-    el("h3", {}, "Timeline"), ...timeline("Attempts by worker over time", spansOf({ ...said, id }, logs, seen, Date.now())),
+    el("h3", {}, "Timeline"), ...timeline("Attempts by worker over time", spansOf(said, logs, Date.now())),
   ] };
 }
 
 export const job: View = async (session, { parts: [id = ""] }): Promise<Shown> => {
-  const seen: Seen = new Map();
-  const first = await draw(session, id, seen);
+  const first = await draw(session, id);
   // What the stream tells is drawn at once; between its events what runs grows. Without a stream the farm is asked.
   let news = false;
   let wake = () => {};
@@ -48,7 +46,7 @@ export const job: View = async (session, { parts: [id = ""] }): Promise<Shown> =
     if (!news) await Promise.race([sleep(3000, left), new Promise<void>((resolve) => { wake = resolve; })]);
     news = false;
   };
-  const shown = live(first, () => draw(session, id, seen), wait);
+  const shown = live(first, () => draw(session, id), wait);
   const changed = async () => {
     news = true;
     wake();

@@ -18,6 +18,25 @@ async function open(session: Session, note: Uint8Array): Promise<Opened> {
   return { seen, tree: await TileTree.open(seen.checkpoint, (path) => session.farm.logFile(path)) };
 }
 
+// What the farm says of the entries of these places; its answers may be shorter than what is asked for.
+async function saidOf(session: Session, from: number, to: number): Promise<{ entries: Map<number, Logged>; checkpoints: Claimed[] }> {
+  const entries = new Map<number, Logged>();
+  const checkpoints: Claimed[] = [];
+  for (let at = from; at < to;) {
+    const page = await session.farm.call<{ entries?: Logged[]; checkpoints?: Claimed[]; last?: boolean }>(["log"], { from: String(at), pageSize: String(to - at) });
+    checkpoints.push(...(page.checkpoints ?? []));
+    let next = at;
+    for (const one of page.entries ?? []) {
+      const place = Number(one.place ?? 0);
+      if (place >= from && place < to) entries.set(place, one);
+      next = Math.max(next, place + 1);
+    }
+    if (page.last || next <= at) break;
+    at = next;
+  }
+  return { entries, checkpoints };
+}
+
 async function inTree(tree: TileTree, entry: Logged): Promise<VerifyError | null> {
   try {
     const leaf = fromBase64(entry.leaf ?? "");
@@ -72,10 +91,14 @@ export const logView: View = async (session, { query }): Promise<Shown> => {
   if (broken) return { title: "Log", content: [notice("bad", `\u2718 Refused: ${broken.message}`), el("pre", {}, text), ...said] };
   const size = Number(checkpoint.size);
   const from = Math.min(Math.max(0, Number(query.get("from") ?? Math.max(0, size - pageOf)) || 0), Math.max(0, size - 1));
-  const { entries = [], checkpoints = [] } = await session.farm.call<{ entries?: Logged[]; checkpoints?: Claimed[] }>(["log"], { from: String(from), pageSize: String(pageOf) });
-  const rows = await Promise.all(entries.filter((one) => Number(one.place ?? 0) < size).map(async (one) => {
+  const to = Math.min(from + pageOf, size);
+  const { entries, checkpoints } = await saidOf(session, from, to);
+  // A farm keeps what it signed: an entry that it says nothing of is one that it has lost, or hides.
+  const rows = await Promise.all(Array.from({ length: to - from }, (_, i) => from + i).map(async (place) => {
+    const one = entries.get(place);
+    if (!one) return [String(place), mark(false), "the farm says nothing of what it signed here", "", ""];
     const wrong = await inTree(tree, one);
-    return [one.place ?? "0", mark(wrong === null), wrong ? wrong.message : "in the tree that the checkpoint signs", one.foreign ? "of another instance" : one.table || "in no table", one.payload ?? ""];
+    return [String(place), mark(wrong === null), wrong ? wrong.message : "in the tree that the checkpoint signs", one.foreign ? "of another instance" : one.table || "in no table", one.payload ?? ""];
   }));
   const proven = await Promise.all(checkpoints.slice(0, pageOf).map((one) => checkpointRow(session, tree, one)));
   return { title: "Log", content: [

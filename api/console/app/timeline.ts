@@ -1,9 +1,12 @@
 // Attempts over time, a lane for each worker: from when a worker leased an action until it ended. Whatever runs has no
-// end, and begins where it was first seen here, since the farm tells of leases when they have ended.
+// end yet.
 import { Child, el, svg, table } from "./dom";
+import { FarmError } from "./farm";
+import { Session } from "./session";
 import { at } from "./view";
 
-export interface Action { kind?: string; target?: string; state?: string; stage?: string; worker?: string; attempt?: number }
+export interface Run { worker?: string; stage?: string; attempt?: number; leased?: string } // what a worker has now
+export interface Action { kind?: string; target?: string; state?: string; stage?: string; worker?: string; attempt?: number; running?: Run[]; endedAttempts?: number }
 export interface Job {
   id?: string; state?: string; submitted?: string; ended?: string; toolchainLabel?: string; modelName?: string; actions?: Action[];
   artifacts?: Array<{ target?: string; digest?: string; cached?: boolean; builders?: string[]; check?: string }>;
@@ -27,31 +30,51 @@ export function isOpen(job: Job): boolean {
   return ["JOB_QUEUED", "JOB_RUNNING", "JOB_PUBLISHING"].includes(job.state ?? "");
 }
 export function clock(time: number): string {
-  return new Date(time).toISOString().slice(11, 19);
+  return Number.isFinite(time) ? new Date(time).toISOString().slice(11, 19) : "some time";
 }
 
-function whatOf(one: Action | Log): string {
-  return `${word(one.kind)} ${one.target ?? ""}, attempt ${one.attempt ?? 0}`;
+function whatOf(one: Action | Log, attempt: number | undefined): string {
+  return `${word(one.kind)} ${one.target ?? ""}, attempt ${attempt ?? 0}`;
 }
 
-// When this page saw a run first.
-export type Seen = Map<string, number>;
-
-export function spansOf(job: Job, logs: readonly Log[], seen: Seen, now: number): Span[] {
+// Attempts that have ended, and what each worker has now of a job's actions.
+export function spansOf(job: Job, logs: readonly Log[], now: number): Span[] {
   const id = job.id ?? "";
-  const spans = logs.flatMap((one): Span[] => {
+  const ended = logs.flatMap((one): Span[] => {
     const [from, to] = [Date.parse(one.leased ?? ""), Date.parse(one.ended ?? "")];
     return Number.isFinite(from) && Number.isFinite(to) && to >= from
-      ? [{ job: id, worker: one.builder?.worker ?? "unknown", what: whatOf(one), from, to, outcome: one.outcome ?? "" }] : [];
+      ? [{ job: id, worker: one.builder?.worker ?? "unknown", what: whatOf(one, one.attempt), from, to, outcome: one.outcome ?? "" }] : [];
   });
-  for (const action of job.actions ?? []) {
-    if (action.state !== "running" || !action.worker) continue;
-    const key = `${id} ${action.worker} ${whatOf(action)}`;
-    const from = seen.get(key) ?? now;
-    seen.set(key, from);
-    spans.push({ job: id, worker: action.worker, what: `${whatOf(action)}${action.stage ? `, ${action.stage}` : ""}`, from, to: now, outcome: "running" });
+  const running = (job.actions ?? []).flatMap((action) => (action.running ?? []).flatMap((run): Span[] => {
+    const from = Date.parse(run.leased ?? "");
+    // The clocks of the farm and of this browser may differ.
+    return Number.isFinite(from)
+      ? [{ job: id, worker: run.worker ?? "unknown", what: `${whatOf(action, run.attempt)}${run.stage ? `, ${run.stage}` : ""}`, from, to: Math.max(from, now), outcome: "running" }] : [];
+  }));
+  return [...ended, ...running];
+}
+
+// How often something of a job has ended here or, where the cache answered, elsewhere: its logs are the same while this is.
+export function endedOf(job: Job): number {
+  return (job.actions ?? []).reduce((sum, action) => sum + (action.endedAttempts ?? 0) + (action.state === "cached" ? 1 : 0), 0);
+}
+
+// The logs of a job. A farm has none where nothing has ended, or where the cache answered by what is gone.
+export async function logsOf(session: Session, job: Job): Promise<readonly Log[]> {
+  if (endedOf(job) === 0) return [];
+  try {
+    const { logs = [] } = await session.farm.call<{ logs?: Log[] }>(["jobs", job.id ?? "", "logs"]);
+    return logs;
+  } catch (error) {
+    if (error instanceof FarmError && error.status === 404) return [];
+    throw error;
   }
-  return spans;
+}
+
+// Who has the action now; who had it last, once nobody has.
+export function workersOf(action: Action): string {
+  const running = (action.running ?? []).map((run) => `${run.worker ?? ""} since ${clock(Date.parse(run.leased ?? ""))}`);
+  return running.length > 0 ? running.join(", ") : action.worker ?? "";
 }
 
 const wide = 720;
@@ -68,7 +91,7 @@ export function timeline(name: string, spans: readonly Span[], workers: readonly
   const place = (time: number) => left + ((time - begin) / (end - begin)) * (wide - left - 10);
   const bars = shown.map((span) => {
     const seconds = ((span.to - span.from) / 1000).toFixed(1);
-    const label = `${span.what} on ${span.worker}: ${span.outcome === "running" ? `running, seen for ${seconds} s` : `${span.outcome}, ${seconds} s`}`;
+    const label = `${span.what} on ${span.worker}: ${span.outcome === "running" ? `running for ${seconds} s` : `${span.outcome}, ${seconds} s`}`;
     const kind = span.outcome === "running" ? "bar running" : span.outcome === "done" ? "bar" : "bar failed";
     return svg("a", { href: at("jobs", [span.job]), "aria-label": label, "data-key": `${span.job} ${span.what} ${span.worker}` }, svg("title", {}, label),
       svg("rect", { x: Math.min(place(span.from), wide - 26).toFixed(1), y: lanes.indexOf(span.worker) * lane + 2, height: lane - 4, width: Math.max(24, place(span.to) - place(span.from)).toFixed(1), class: kind }));

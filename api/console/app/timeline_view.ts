@@ -2,7 +2,7 @@
 import { command, el, link, table } from "./dom";
 import { live, Drawn, sleep } from "./live";
 import { Session } from "./session";
-import { isOpen, Job, Log, Seen, Span, spansOf, timeline, word } from "./timeline";
+import { endedOf, isOpen, Job, Log, logsOf, Span, spansOf, timeline, word, workersOf } from "./timeline";
 import { at, choice, leading, notice, Shown, textOf, View } from "./view";
 
 const every = 2000; // milliseconds between two looks: a few calls each, of 200 a second that a caller has
@@ -12,8 +12,7 @@ const windows: ReadonlyMap<string, number> = new Map([["10 minutes", 600e3], ["1
 interface Worker { description?: { name?: string }; lost?: boolean }
 
 class Look {
-  private readonly seen: Seen = new Map();
-  private readonly ended = new Map<string, readonly Log[]>(); // of jobs that have ended: they do not change
+  private readonly known = new Map<string, { readonly ended: number; readonly logs: readonly Log[] }>(); // by job
 
   constructor(private readonly session: Session, private readonly window: number) {}
 
@@ -24,23 +23,23 @@ class Look {
       farm.call<{ jobs?: Job[] }>(["jobs"], { limit: String(mostJobs) }), farm.call<{ workers?: Worker[] }>(["workers"])]);
     const wanted = jobs.filter((job) => isOpen(job) || now - Date.parse(job.submitted ?? "") < this.window);
     const spans: Span[] = [];
-    for (const job of wanted) spans.push(...spansOf(job, await this.logs(job), this.seen, now));
+    for (const job of wanted) spans.push(...spansOf(job, await this.logs(job), now));
     const open = wanted.filter(isOpen);
     const names = workers.filter((one) => !one.lost).map((one) => one.description?.name ?? "");
     return { over: false, content: [
       ...timeline("Attempts by worker", spans.filter((span) => now - span.to < this.window), names),
       table("Open jobs and what each waits for", ["Job", "State", "Model", "Action", "State of it", "Worker", "Stage"], open.flatMap((job) => (job.actions ?? []).map((action) => [
-        link(at("jobs", [job.id ?? ""]), job.id ?? ""), word(job.state), job.modelName ?? "", `${word(action.kind)} ${action.target ?? ""}`, action.state ?? "", action.worker ?? "", action.stage ?? "",
+        link(at("jobs", [job.id ?? ""]), job.id ?? ""), word(job.state), job.modelName ?? "", `${word(action.kind)} ${action.target ?? ""}`, action.state ?? "", workersOf(action), action.stage ?? "",
       ])), "No job is open."),
     ] };
   }
 
+  // Asked for where an attempt has ended since the last look.
   private async logs(job: Job): Promise<readonly Log[]> {
-    const id = job.id ?? "";
-    const known = this.ended.get(id);
-    if (known) return known;
-    const { logs = [] } = await this.session.farm.call<{ logs?: Log[] }>(["jobs", id, "logs"]);
-    if (!isOpen(job)) this.ended.set(id, logs);
+    const known = this.known.get(job.id ?? "");
+    if (known?.ended === endedOf(job)) return known.logs;
+    const logs = await logsOf(this.session, job);
+    this.known.set(job.id ?? "", { ended: endedOf(job), logs });
     return logs;
   }
 }

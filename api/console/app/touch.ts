@@ -22,9 +22,20 @@ export async function partsOf(farm: Farm, tree: Digest): Promise<Part[]> {
     name: text(one.get("name")), version: text(one.get("version")), path: text(one.get("path")), digest: text(one.get("digest")) }));
 }
 
+// A digest, of which twelve digits do.
+function isDigest(digest: string, asked: string): boolean {
+  return /^sha256:[0-9a-f]{12,64}$/.test(asked) && digest.startsWith(asked);
+}
+
+// "git+URL@COMMIT#PATH" by all of it, its URL or its commit.
+function isSource(uri: string, asked: string): boolean {
+  const [, url, commit] = /^git\+(.+)@([0-9a-f]{40,64})#/.exec(uri) ?? [];
+  return uri !== "" && (asked === uri || asked === url || asked === commit);
+}
+
 // As `kiln affected --component` takes it: a name, "name@version", or a digest of which twelve digits do.
 function isPart(part: Part, asked: string): boolean {
-  return asked === part.name || asked === `${part.name}@${part.version}` || (/^sha256:[0-9a-f]{12,64}$/.test(asked) && part.digest.startsWith(asked));
+  return asked === part.name || asked === `${part.name}@${part.version}` || isDigest(part.digest, asked);
 }
 
 function provenances(verdict: Verdict) {
@@ -62,12 +73,14 @@ export async function proofOf(farm: Farm, verdict: Verdict, kind: string, name: 
     case "component": return component(farm, verdict, name, known);
     case "toolchain": {
       const label = all.some((one) => one.externalParameters.get("toolchainLabel") === name);
-      return found(label || inputs.some((one) => one.name === "toolchain" && digestText(one.digest).startsWith(name)), "its signed provenance names this toolchain", nobody);
+      return found(label || inputs.some((one) => one.name === "toolchain" && isDigest(digestText(one.digest), name)), "its signed provenance names this toolchain", nobody);
     }
     case "source": {
-      const input = inputs.find((one) => digestText(one.digest) === name || (one.uri !== "" && one.uri.includes(name)));
-      return found(input !== undefined || all.some((one) => (one.externalParameters.get("modelSource") ?? "").includes(name)), `its signed provenance names it as ${input?.name ?? "the model's source"}`,
-        "no input in its signed provenance is it; a tuning record is named by an input of the compile alone");
+      const input = inputs.find((one) => one.name !== "toolchain" && (isDigest(digestText(one.digest), name) || isSource(one.uri, name)));
+      const claimed = inputs.find((one) => isSource(one.annotations.get("claimedOrigin") ?? "", name));
+      const model = all.some((one) => isSource(one.externalParameters.get("modelSource") ?? "", name));
+      const why = input ? `its signed provenance names it as ${input.name}` : claimed ? `its signed provenance says that its submitter claims it as the origin of ${claimed.name}` : "its signed provenance names it as the model's source";
+      return found(input !== undefined || claimed !== undefined || model, why, "no input in its signed provenance is it; a tuning record is named by an input of the compile alone");
     }
     case "worker": case "operator": {
       const who = verdict.statements.flatMap(({ said }): ReadonlyArray<{ worker: string; operator: string }> =>
@@ -76,7 +89,7 @@ export async function proofOf(farm: Farm, verdict: Verdict, kind: string, name: 
     }
     case "key": return found(verdict.statements.some(({ evidence }) => evidence.keyId === name), "it signed a statement that counts", nobody);
     case "target": return found(verdict.manifest?.spec.target === name, "its manifest names this target", "its manifest names another target");
-    case "artifact": return found(digestText(verdict.artifact).startsWith(name), "it is this artifact", "it is another artifact");
+    case "artifact": return found(isDigest(digestText(verdict.artifact), name), "it is this artifact", "it is another artifact");
     default: return { holds: null, why: "the farm's own record: no statement proves it" };
   }
 }

@@ -7,7 +7,7 @@ import path from "node:path";
 import { after, before, test } from "node:test";
 import { findings } from "./support/axe.mjs";
 import { Browser, driverProgram } from "./support/browser.mjs";
-import { evil, hex, honest, recordRef, serve } from "./support/farm.mjs";
+import { evil, hex, honest, recordRef, serve, source } from "./support/farm.mjs";
 import { Log, p256, bundles } from "./support/forge.mjs";
 import { provenance } from "./support/artifact.mjs";
 
@@ -69,6 +69,16 @@ test("an honest farm is green, and says by whom", { skip }, async () => {
     assert.match(await browser.text(), /it was bad/);
     await browser.visit(`#/provenance/${farm.digest}`);
     assert.equal(await good(), 1);
+  });
+});
+
+test("a kernel's schedule has the name of where it is from, whatever that name is", { skip }, async () => {
+  const farm = honest();
+  await withFarm(farm, () => {}, async () => {
+    await browser.visit(`#/artifacts/${farm.digest}`);
+    const rows = await browser.run("const table = Array.from(document.querySelectorAll('main table')).find((one) => one.caption.textContent.startsWith('Kernels')); const from = Array.from(table.tHead.rows[0].cells).findIndex((one) => one.textContent === 'From'); return Array.from(table.tBodies[0].rows, (row) => row.cells[from].textContent)");
+    const name = evil.replace("\u202e", "\ufffd");
+    assert.deepEqual(rows, [`entry ${name} of the toolchain's catalogue`, `tuning entry ${name}`, "the default", ""]);
   });
 });
 
@@ -141,6 +151,20 @@ for (const [what, [lie, red]] of Object.entries(lies)) {
   });
 }
 
+test("another artifact under a short digest is red", { skip }, async () => {
+  const farm = honest();
+  const other = `sha256:${"12".repeat(32)}`;
+  const named = (state) => { state.short = { [other.slice(0, 19)]: state.row, [farm.digest.slice(0, 19)]: state.row }; };
+  await withFarm(farm, named, async () => {
+    await browser.visit(`#/artifacts/${farm.digest.slice(0, 19)}`);
+    assert.deepEqual(await bad(), []);
+    assert.equal(await good(), 1);
+    await browser.visit(`#/artifacts/${other.slice(0, 19)}`);
+    assert.match((await bad()).join("\n"), /does not begin with/);
+    assert.equal(await good(), 0);
+  });
+});
+
 test("a recalled artifact that is shown as good is red", { skip }, async () => {
   const farm = honest();
   const recalls = farm.recallsFile([{ what: farm.digest }], 2);
@@ -178,6 +202,11 @@ test("a log that was forged or rewritten is red", { skip }, async () => {
     await browser.visit("#/log");
     assert.equal((await bad()).length, 1);
     assert.match(await browser.text(), /holds another entry here than the farm says/);
+  });
+  await withFarm(farm, (state) => { state.logged.splice(1, 1); }, async () => {
+    await browser.visit("#/log");
+    assert.equal((await bad()).length, 1);
+    assert.match(await browser.text(), /1\s+✘ fails\s+the farm says nothing of what it signed here/);
   });
 });
 
@@ -225,10 +254,10 @@ test("what something touched is proven from what is signed, and from nothing els
     assert.match(row[2], /w1 \(acme\), w2 \(other\)/);
     assert.match(row[3], /^no, by recalls\.json version 1/);
     assert.match(row[4], /holds.*toolchain\.json names ptxas 13\.0 at bin\/ptxas/s);
-    for (const query of ["component=nvcc", "worker=w9", "operator=nobody", "toolchain=kiln-9", "target=cuda:sm_80", "key=AAAA", `source=sha256:${"77".repeat(32)}`]) {
+    for (const query of ["component=nvcc", "worker=w9", "operator=nobody", "toolchain=kiln-9", "target=cuda:sm_80", "key=AAAA", "toolchain=sha256:", "artifact=sha256:", "source=m", "source=https://git.example/model", "source=c0c0c0c0", "source=git%2Bhttps://git.example/models", `source=sha256:${"77".repeat(32)}`]) {
       assert.match((await proven(query))[0][4], /fails/, query);
     }
-    for (const query of ["worker=w1", "operator=acme", "toolchain=kiln-0.1.0%2Bllvm22", "component=ptxas@13.0"]) assert.match((await proven(query))[0][4], /holds/, query);
+    for (const query of ["worker=w1", "operator=acme", "toolchain=kiln-0.1.0%2Bllvm22", "component=ptxas@13.0", `artifact=${farm.digest.slice(0, 19)}`, `source=${source.url}`, `source=${source.commit}`, `source=${encodeURIComponent(`git+${source.url}@${source.commit}#m.onnx`)}`]) assert.match((await proven(query))[0][4], /holds/, query);
     assert.match((await proven("submitter=somebody"))[0][4], /not proven/);
   });
   const changed = (what, bytes) => (state) => state.blobs.set(hex(what), bytes);
@@ -322,6 +351,70 @@ test("an open job is followed, can be paused, and a farm that talks without end 
   });
 });
 
+// A farm has no logs of a job while nothing of it has ended.
+test("a job of which nothing has ended is shown, with who has what since when", { skip }, async () => {
+  const farm = honest();
+  const since = new Date(Date.now() - 90e3).toISOString();
+  const running = ["w1", "w2"].map((worker) => ({ worker, stage: "codegen", attempt: 1, leased: since }));
+  const queued = { kind: "ACTION_CHECK", target: "cpu:x86-64-v3", state: "queued" };
+  for (const [actions, bars] of [[[queued], 0], [[{ kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", state: "running", worker: "w1", attempt: 1, running }, queued], 2]]) {
+    await withFarm(farm, (state) => Object.assign(state, { jobState: "JOB_RUNNING", actions, logs: null }), async () => {
+      for (const view of ["#/jobs/job-1", "#/timeline"]) {
+        await browser.visit(view);
+        assert.deepEqual(await bad(), [], view);
+        assert.equal(await browser.run("return document.querySelectorAll('svg.timeline .running').length"), bars, view);
+        const text = await browser.text();
+        assert.match(text, /queued/);
+        if (bars > 0) assert.match(text, new RegExp(`w1 since ${since.slice(11, 19)}, w2 since ${since.slice(11, 19)}`));
+      }
+      assert.deepEqual((await browser.complaints()).filter((one) => one.includes("logs")), [], "what is not there is not asked for");
+    });
+  }
+});
+
+test("a farm whose pages do not go on is not asked for ever", { skip }, async () => {
+  const farm = honest();
+  const same = (state) => {
+    const page = Array.from({ length: 1000 }, (_, i) => ({ ...state.row, digest: `sha256:${String(i).padStart(64, "0")}` }));
+    let asked = 0;
+    state.pageOf = () => (++asked % 2 ? page : [...page].reverse());
+  };
+  await withFarm(farm, same, async () => {
+    await browser.visit("#/artifacts?q=nowhere");
+    assert.match(await browser.text(), /The newest 50000 artifacts were searched/);
+  });
+});
+
+test("a token is shown to the farm alone, and is forgotten with the page", { skip }, async () => {
+  const farm = honest();
+  const token = "secret-of-the-visitor";
+  const kept = "return JSON.stringify([location.href, document.cookie, { ...localStorage }, { ...sessionStorage }, document.documentElement.outerHTML, history.state])";
+  await withFarm(farm, () => {}, async (server) => {
+    await browser.visit("#/trust");
+    await browser.type("input[name=token]", token);
+    await browser.run("document.querySelector('main').setAttribute('aria-busy', 'true')");
+    await browser.click("#ask-form button");
+    await browser.shown();
+    server.seen();
+    await browser.visit("#/jobs");
+    assert.deepEqual(new Set(server.seen().map(({ headers }) => headers.authorization)), new Set([`Bearer ${token}`]));
+    await browser.visit(`#/artifacts/${farm.digest}`);
+    const asked = server.seen();
+    assert.ok(asked.length > 5);
+    for (const { url, headers } of asked) {
+      assert.equal(url.includes(token), false);
+      assert.equal(headers.cookie ?? headers.referer, undefined);
+    }
+    assert.equal((await browser.run(kept)).includes(token), false);
+    assert.deepEqual(await browser.run("return indexedDB.databases().then((all) => all.length)"), 0);
+    await browser.call("POST", `${browser.session}/refresh`, {});
+    await browser.shown();
+    server.seen();
+    await browser.visit("#/workers");
+    assert.deepEqual(server.seen().map(({ headers }) => headers.authorization), [undefined]);
+  });
+});
+
 test("an older root is not believed after a newer one", { skip }, async () => {
   const farm = honest();
   await withFarm(farm, () => {}, async () => {
@@ -352,7 +445,7 @@ const views = (digest) => ["artifacts", `artifacts/${digest}`, `provenance/${dig
 
 test("hostile names are text in every view", { skip }, async () => {
   const farm = honest();
-  await withFarm(farm, () => {}, async () => {
+  await withFarm(farm, (state) => { state.rows = [{ ...state.row, models: [evil], toolchainLabel: evil, builders: [evil] }]; }, async () => {
     let seen = 0;
     for (const view of views(farm.digest)) {
       await browser.visit(`#/${view}`);
@@ -393,7 +486,7 @@ test("the graph is reached and moved by keyboard", { skip }, async () => {
 test("10,000 artifacts and a graph of 2,000 nodes can be used", { skip }, async () => {
   const farm = honest();
   const many = (state) => {
-    state.rows = Array.from({ length: 10000 }, (_, i) => ({ ...state.row, digest: `sha256:${String(i).padStart(64, "0")}`, target: i === 7 ? "cuda:sm_90a" : state.row.target }));
+    state.rows = Array.from({ length: 10000 }, (_, i) => ({ ...state.row, digest: `sha256:${String(i).padStart(64, "0")}`, target: i === 9007 ? "cuda:sm_90a" : state.row.target }));
     state.parts = Array.from({ length: 2000 }, (_, i) => ({ kind: "component", name: `part-${i}`, version: "1" }));
   };
   const timed = async (what, view) => {
@@ -402,8 +495,15 @@ test("10,000 artifacts and a graph of 2,000 nodes can be used", { skip }, async 
     console.log(`${what}: ${Date.now() - begin} ms`);
   };
   await withFarm(farm, many, async () => {
-    await timed("10,000 artifacts listed", "#/artifacts");
+    await timed("the first of 10,000 artifacts listed", "#/artifacts");
+    await browser.run("document.querySelector('main').setAttribute('aria-busy', 'true')");
+    await browser.run("Array.from(document.querySelectorAll('a')).find((one) => one.textContent === 'Older').click()");
+    await browser.shown();
+    assert.match(await browser.text(), /sha256:000000000000/);
+    assert.equal(await browser.run("return document.querySelectorAll('main tbody tr').length"), 500);
+    assert.match(await browser.run("return location.hash"), /before=sha256%3A0+499$/);
     await timed("one found among 10,000", "#/artifacts?q=sm_90a");
+    assert.match(await browser.text(), /All 10000 artifacts were searched/);
     assert.match(await browser.text(), /Artifacts, newest first, as the farm lists them \(1\)/);
     await timed("a graph of 2,000 nodes drawn, after the artifact was verified", `#/provenance/${farm.digest}`);
     assert.ok((await browser.run("return document.querySelectorAll('.node').length")) > 2000);

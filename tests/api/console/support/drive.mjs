@@ -1,5 +1,5 @@
 // Drives the console of a real farm through `kiln console`: `node drive.mjs JSON`, where JSON has "views", "audit" (the name of a
-// component, or ""), "pictures" (a folder, or "") and "axe" (axe-core's script, or ""). Prints per view what is shown. Nothing is
+// component, or ""), "once" (in light alone), "pictures" (a folder, or "") and "axe" (axe-core's script, or ""). Prints per view what is shown. Nothing is
 // typed but what a person would: the farm's root and policy come from the environment of `kiln console`.
 import { spawn } from "node:child_process";
 import fs from "node:fs";
@@ -52,7 +52,8 @@ async function audit(browser, component) {
 }
 
 const shown = { views: {}, complaints: [], axe: {} };
-const looks = wanted.views.length > 0 ? [["light", {}], ["dark", { dark: true }], ["phone", { width: 390, height: 844 }]] : [["light", {}]];
+const all = [["light", {}], ["dark", { dark: true }], ["phone", { width: 390, height: 844 }]];
+const looks = wanted.once ? all.slice(0, 1) : all;
 for (const [name, options] of looks) {
   const browser = await Browser.start(options);
   try {
@@ -64,8 +65,10 @@ for (const [name, options] of looks) {
       shown.secretLeft = await browser.run("return location.href");
     }
     for (const view of wanted.views) {
+      const begin = Date.now();
       await browser.visit(view);
-      if (name === "light") shown.views[view] = await look(browser);
+      const took = Date.now() - begin; // milliseconds, of the browser's driver as well
+      if (name === "light") shown.views[view] = { took, ...(await look(browser)) };
       if (wanted.axe) for (const one of await findings(browser, wanted.axe)) (shown.axe[`${name} ${view}`] ??= []).push(one);
       const file = view.replace(/sha256(:|%3A)[0-9a-f]+/g, "one").replace(/[0-9a-f]{40,}/g, "one").replace(/[^a-z0-9]+/gi, "-").replace(/^-/, "");
       if (wanted.pictures) await browser.screenshot(`${wanted.pictures}/${name === "light" ? "" : `${name}-`}${file}.png`);

@@ -21,6 +21,9 @@ const candidates = [1000, 800, 1500].map((median, i) => ({ schedule: { tile: [i,
 const record = Buffer.from(canonical({ apiVersion: "kiln/v1", kind: "TuningRecord", target: evil, device: { kind: "cpu", name: evil }, method: { threads: 1 },
   kernels: [{ signature: `sha256:${"11".repeat(32)}`, template: evil, reason: evil, chosen: 1, candidates: [...candidates, { schedule: { "<b onclick=x>": [1] }, state: "wrong" }] }] }));
 
+export const source = { url: "https://git.example/models", commit: "c0".repeat(20) };
+const fromGit = ({ buildDefinition }) => { buildDefinition.resolvedDependencies[1].uri = `git+${source.url}@${source.commit}#m.onnx`; };
+
 // The tuning record that every farm here has.
 export const recordRef = () => ref(record);
 
@@ -41,10 +44,11 @@ export function honest({ recalls = [] } = {}) {
       partition: { partitions: [{ target: "cpu:x86-64-v3", operations: 2, nodes: ["a", evil] }, { target: "cuda:sm_90a", operations: 1, nodes: ["c"] }], transferBytes: "2048",
         transfers: [{ node: "a", from: "cpu:x86-64-v3", to: "cuda:sm_90a", bytes: "2048" }, { node: "in", from: "host", to: "cpu:x86-64-v3", bytes: "64" }],
         fallback: [{ node: evil, op: evil, reason: evil, from: "cuda:sm_90a", to: "cpu:x86-64-v3" }] },
-      schedule: { kernels: [{ symbol: evil, nodes: ["a", evil], target: "cpu:x86-64-v3", codeBytes: "10" }, { symbol: "k1", nodes: ["c"], target: "cuda:sm_90a", codeBytes: "30" }] },
+      schedule: { kernels: [{ symbol: evil, nodes: ["a", evil], target: "cpu:x86-64-v3", codeBytes: "10", catalogue: evil, schedule: { "<b onclick=x>": ["1"] } },
+        { symbol: "k1", nodes: ["c"], target: "cuda:sm_90a", codeBytes: "30", tuned: evil, schedule: { tile: [evil] } }, { symbol: "k2", nodes: ["d"], target: "cuda:sm_90a", codeBytes: "20", schedule: { tile: ["8", "64"] } }, { symbol: "k3", nodes: ["e"], target: "cuda:sm_90a" }] },
       plan: { profiles: [{ profile: "default", aliveBytes: ["10", "200", "50"], peakBytes: "256", buffers: 3, reuseRatio: "2.0" }] } };
   });
-  const made = bundles([provenance(artifact, { builder, now }), check(artifact, { builder, now }), reproduction(artifact, { builder, now }),
+  const made = bundles([provenance(artifact, { builder, now, change: fromGit }), check(artifact, { builder, now }), reproduction(artifact, { builder, now }),
     statement(artifact, "https://example.com/sbom", { name: "sbom" })], key, log);
   const role = { threshold: 1, wideThreshold: 1, scope: 10, keys: issuers.map((one) => one.member) };
   const rootDocument = rootOf({ key, builder, now, recallKeys: role, logs: [log], witnesses: [witness], more: { rootKeys: { threshold: 1, keys: [rootKey.member] } } });
@@ -56,7 +60,15 @@ export function honest({ recalls = [] } = {}) {
     policy: Buffer.from(canonical(policy({ requireLog: true, minWitnesses: 1 }))) };
 }
 
-// What the farm answers, by path. `lie` changes it.
+// A page of a list as a farm cuts it; a list of another form is not cut.
+function pageOf(rows, query) {
+  if (!Array.isArray(rows) || rows.length < 2) return rows;
+  const before = query.get("before");
+  const from = before ? rows.findIndex((one) => one.digest === before) + 1 : 0;
+  return rows.slice(from, from + Number(query.get("limit") ?? 50));
+}
+
+// What the farm answers, by path: bytes, JSON, or a function of the query that gives JSON. `lie` changes it.
 function answersOf(farm, lie) {
   const { artifact, log, digest } = farm;
   const blobs = new Map();
@@ -66,7 +78,7 @@ function answersOf(farm, lie) {
   for (const bytes of farm.bundles) put(bytes);
   const row = {
     digest, manifest: ref(artifact.artifactJson), bundles: farm.bundles.map(ref), target: artifact.manifest.spec.target.name,
-    toolchainLabel: "kiln-0.1.0+llvm22", published: time(now), jobs: ["job-1"], builders: ["w1", "w2"],
+    toolchainLabel: "kiln-0.1.0+llvm22", published: time(now), jobs: ["job-1"], builders: ["w1", "w2"], models: [evil],
   };
   const leaves = log.leaves.map((leaf) => leafHash(leaf));
   put(farm.tree);
@@ -74,25 +86,28 @@ function answersOf(farm, lie) {
   put(record);
   const checkpoints = [{ size: String(log.leaves.length), root: treeHash(log.leaves).toString("base64"), note: log.checkpoint() }];
   const parts = [{ kind: "component", name: "ptxas", version: "13.0" }, { kind: "component", name: evil }];
-  const state = { record, checkpoints, logs: [], jobState: "JOB_SUCCEEDED", events: ["data: {}\n\n"], affected: [digest], row, rows: [row], parts, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
+  const state = { pageOf, record, checkpoints, logs: [], jobState: "JOB_SUCCEEDED", events: ["data: {}\n\n"], affected: [digest], row, rows: [row], parts, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
     logged: log.leaves.map((leaf, i) => ({ place: String(i), leaf: leaf.toString("base64"), payload: `sha256:${"00".repeat(32)}`, table: "statements" })) };
   lie(state, farm);
   const worker = { description: { name: evil, operator: "acme", targets: ["cpu:x86-64-v3"], slots: 2, devices: [{ id: "cpu", kind: "cpu", name: evil, healthy: true, memoryBytes: "1024" }] }, lastContact: time(now), running: [] };
-  const action = { kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", state: "done", worker: "w1", attempt: 1 };
+  const action = { kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", state: "done", worker: "w1", attempt: 1, endedAttempts: 2 };
   const job = { id: "job-1", state: state.jobState, submitted: time(now - 60), ended: time(now), modelName: evil,
-    actions: [action, { kind: "ACTION_CHECK", target: evil, state: "running", worker: evil, stage: evil, attempt: 1 }], artifacts: [{ target: "cpu:x86-64-v3", digest, builders: ["w1"] }] };
+    actions: state.actions ?? [action, { kind: "ACTION_CHECK", target: evil, state: "running", worker: evil, stage: evil, attempt: 1,
+      running: [{ worker: evil, stage: evil, attempt: 1, leased: time(now - 10) }] }], artifacts: [{ target: "cpu:x86-64-v3", digest, builders: ["w1"] }] };
   const api = {
-    artifacts: { artifacts: state.rows }, [`artifacts/${digest}`]: state.row,
+    ...Object.fromEntries(Object.entries(state.short ?? {}).map(([name, row]) => [`artifacts/${name}`, row])),
+    artifacts: (query) => ({ artifacts: state.pageOf(state.rows, query) }), [`artifacts/${digest}`]: state.row,
     [`artifacts/${digest}/provenance`]: { parts: state.parts },
     [`artifacts/${digest}/differences/${digest}`]: { differences: [{ what: "parameter", name: evil, first: "a", second: "b" }] },
     affected: { affected: state.affected.map((one) => ({ artifact: one, target: "cpu:x86-64-v3", statement: { predicateType: evil, recorded: time(now) } })) },
     jobs: { jobs: [job] }, "jobs/job-1": job,
-    "jobs/job-1/logs": { logs: [...state.logs, { kind: "ACTION_COMPILE", target: evil, attempt: 1, outcome: evil, error: evil, leased: time(now - 55), ended: time(now - 52), builder: { worker: evil } }, { kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", attempt: 1, outcome: "done", leased: time(now - 50), ended: time(now - 20), builder: { worker: "w1" } }] },
+    "jobs/job-1/logs": { logs: [...(state.logs ?? []), { kind: "ACTION_COMPILE", target: evil, attempt: 1, outcome: evil, error: evil, leased: time(now - 55), ended: time(now - 52), builder: { worker: evil } }, { kind: "ACTION_COMPILE", target: "cpu:x86-64-v3", attempt: 1, outcome: "done", leased: time(now - 50), ended: time(now - 20), builder: { worker: "w1" } }] },
     workers: { workers: [worker] },
     toolchains: { toolchains: [{ label: evil, toolchainDigest: { hash: "ab".repeat(32) }, isDefault: true, descriptionJson: JSON.stringify({ components: [{ name: "ptxas", version: evil }] }) }] },
     log: { entries: state.logged, checkpoints: state.checkpoints },
     "index/tuning": { records: [{ record: ref(state.record), target: "cpu:x86-64-v3", worker: "w1", entries: [{ signature: `sha256:${"11".repeat(32)}`, entry: evil }] }] },
   };
+  if (state.logs === null) delete api["jobs/job-1/logs"];
   const answers = new Map(Object.entries(api).map(([path, value]) => [`/api/v1/instances/default/${path}`, value]));
   answers.set("/api/v1/recalls", state.recalls ? { document: state.recalls.toString("base64"), version: "1" } : {});
   answers.set(`/v2/default/artifacts/manifests/${digest}`, state.artifactJson);
@@ -122,7 +137,9 @@ export async function serve(farm, lie = () => {}) {
       response.writeHead(200, { "Content-Type": "application/json" }).end(JSON.stringify({ responses }));
     });
   };
+  let seen = [];
   const server = http.createServer((request, response) => {
+    seen.push({ url: request.url, headers: request.headers });
     const path = decodeURIComponent(request.url.split("?")[0]);
     if (path.endsWith("/blobs:batchRead")) return batchRead(request, response);
     if (path.endsWith(":watch")) {
@@ -135,7 +152,8 @@ export async function serve(farm, lie = () => {}) {
       response.writeHead(200, { "Content-Type": type, "Content-Security-Policy": policyText, "X-Content-Type-Options": "nosniff" });
       return response.end(fs.readFileSync(file));
     }
-    const answer = answers.get(path);
+    const found = answers.get(path);
+    const answer = typeof found === "function" ? found(new URL(request.url, "http://farm").searchParams) : found;
     if (answer === undefined) {
       response.writeHead(404, { "Content-Type": "application/json" });
       return response.end('{"code":5,"message":"no such thing"}');
@@ -148,7 +166,13 @@ export async function serve(farm, lie = () => {}) {
   const change = (again) => {
     for (const [path, answer] of answersOf(farm, again)) answers.set(path, answer);
   };
-  return { change, origin: `http://127.0.0.1:${server.address().port}`, stop: () => new Promise((resolve) => { server.closeAllConnections?.(); server.close(resolve); }) };
+  // What was asked since this was asked before.
+  const seenSince = () => {
+    const asked = seen;
+    seen = [];
+    return asked;
+  };
+  return { change, seen: seenSince, origin: `http://127.0.0.1:${server.address().port}`, stop: () => new Promise((resolve) => { server.closeAllConnections?.(); server.close(resolve); }) };
 }
 
 export { hex, treeHash };
