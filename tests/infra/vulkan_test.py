@@ -5,7 +5,8 @@ import json
 import subprocess
 import unittest
 
-from farm import MODELS, ROOT, FarmCase, artifact_of, json_of
+from farm import MODELS, ROOT, FarmCase, artifact_of, json_of, wait_for
+from load import restarted, serving
 
 CPU, VULKAN = "cpu:x86-64-v3", "vulkan:1.3"
 CNN = MODELS / "digits_cnn.onnx"
@@ -31,7 +32,33 @@ class VulkanTest(FarmCase):
             raise unittest.SkipTest("no Vulkan device here: " + missing)
         cls.device = found[0]
         super().setUpClass()
-        cls.built = cls.farm.kiln("build", CNN, "--target", CPU, "--target", VULKAN, "--check", "--json")
+        cls.give_the_second_worker_to_another_operator()
+        cls.built = cls.farm.kiln("build", CNN, "--target", CPU, "--target", VULKAN, "--check", "--builders", "2", "--operators", "2", "--json")
+
+    @classmethod
+    def replaced(cls, name):
+        """Ends one of the farm's processes; its supervisor starts it again, with what it reads at its start."""
+        before = cls.farm.pid(name)
+        cls.farm.kill(name, 15)
+        wait_for(lambda: restarted(cls.farm, name, before), 60, f"{name} is another process")
+        wait_for(lambda: serving(cls.farm, cls.farm.env["KILN_ENDPOINT"]), 120, f"the coordinator serves: see {cls.farm.dir}/logs")
+
+    @classmethod
+    def give_the_second_worker_to_another_operator(cls):
+        """A production policy wants two that agree. The coordinator forgets who was connected, so it starts anew as well."""
+        keys = cls.farm.dir / "keys"
+        for end in ("key", "pem"):
+            (keys / f"workers/worker-2.{end}").unlink()
+        subprocess.run([WORKER.with_name("kiln-signer"), "make-worker-certificate", "--ca", keys, "--name", "worker-2",
+                        "--operator", "second", "--out", keys / "workers/worker-2"], check=True, capture_output=True)
+        cls.replaced("worker-2")
+
+        def operators():
+            answer = cls.farm.kiln("workers", "--json")
+            found = json_of(answer)["workers"] if answer.returncode == 0 else []
+            return {worker["operator"] for worker in found if worker["state"] == "live"} == {"development", "second"}
+
+        wait_for(operators, 60, "workers of two operators")
 
     def artifacts(self):
         self.assertEqual(self.built.returncode, 0, self.built.stdout + self.built.stderr)
@@ -84,6 +111,41 @@ class VulkanTest(FarmCase):
         self.assertIn("on a software device: a policy may refuse it", self.kiln("verify", out).stdout)
         production = self.kiln("verify", out, "--policy", ROOT / "signing/policy/production.json", code=5)
         self.assertIn("but for what a software device said", production.stdout + production.stderr)
+
+    def verdict(self, digest, policy):
+        """Of the farm, under the policy of this name, once it has said one."""
+        def said():
+            shown = self.farm.kiln("show", digest, "--json")
+            verdicts = json_of(shown)["verdicts"] if shown.returncode == 0 else []
+            return next((each for each in verdicts if each["policy"]["uri"].endswith(":" + policy)), None)
+        return wait_for(said, 60, f"a verdict on {digest} under {policy}: see {self.farm.dir}/logs/coordinator.log")
+
+    def test_the_farm_promotes_what_a_real_device_checked_where_its_policy_takes_that_device(self):
+        if self.device["type"] != "software":
+            self.skipTest("the device here is hardware: " + self.device["name"])
+        in_force = self.farm.dir / "policy.json"
+        before = in_force.read_text()
+        # The production policy, but for the root, which is a development farm's.
+        production = json.loads((ROOT / "signing/policy/production.json").read_text()) | {"allowDevelopment": True}
+        artifacts = self.artifacts()
+        try:
+            for name, devices, passes in (("either", ["hardware", "software"], True), ("hardware", ["hardware"], False)):
+                # What kiln itself verifies by stays the development policy.
+                in_force.write_text(json.dumps(production | {"name": name, "checkDevices": devices}))
+                self.replaced("coordinator")
+                self.farm.env["KILN_POLICY"] = str(ROOT / "signing/policy/development.json")
+                with self.subTest(devices=devices):
+                    self.assertEqual(self.verdict(artifacts[CPU], name)["verificationResult"], "PASSED", "a processor is hardware")
+                    on_device = self.verdict(artifacts[VULKAN], name)
+                    self.assertEqual(on_device["verificationResult"], "PASSED" if passes else "FAILED")
+                    self.assertEqual([value for key, value in on_device.items() if "failed" in key.lower()], [] if passes else [["requireCheck"]])
+                    shown = self.kiln("show", artifacts[VULKAN]).stdout
+                    self.assertIn("verdict     " + ("PASSED" if passes else "FAILED"), shown)
+        finally:
+            self.farm.env["KILN_POLICY"] = str(in_force)
+            in_force.write_text(before)
+            self.replaced("coordinator")
+        self.assertEqual(self.verdict(artifacts[VULKAN], "development")["verificationResult"], "PASSED")
 
     def test_the_device_is_chosen_by_number_or_uuid(self):
         out = self.farm.home / "chosen"
