@@ -11,6 +11,7 @@
 #include <utility>
 
 #include "api/diff/elf.h"
+#include "api/diff/kernels.h"
 #include "api/diff/trace.h"
 #include "manifest/base/file.h"
 #include "signing/verify/verify.h"
@@ -23,7 +24,6 @@ namespace fs = std::filesystem;
 constexpr std::size_t kMaxFiles = 20'000;
 constexpr std::size_t kMaxFields = 200;
 constexpr std::size_t kMaxSections = 1000;
-constexpr std::size_t kMaxSymbols = 1000;
 constexpr std::size_t kMaxDocument = 4u << 20;
 constexpr std::size_t kMaxShown = 200;
 
@@ -227,6 +227,8 @@ Result<std::optional<FileDifference>> compareFile(const std::string& path, const
   if (one && other) {
     compareSections(*one, *other, out);
     compareSymbols(*one, *other, nodes, out);
+  } else {
+    compareKernels(first.bytes(), second.bytes(), nodes, out);
   }
   return std::optional<FileDifference>(std::move(out));
 }

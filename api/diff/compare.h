@@ -44,7 +44,7 @@ struct FileDifference {
   std::optional<Digest> first, second;      // nothing where the side has no such file
   std::uint64_t offset = 0;                 // of the first byte that differs, where both have it
   std::vector<SectionDifference> sections;  // of ELF files; at most 1000
-  std::vector<SymbolDifference> symbols;    // in the first side's order; at most 1000
+  std::vector<SymbolDifference> symbols;    // in the first side's order; at most kMaxSymbols
 };
 
 // The first record in which two traces differ.
@@ -64,12 +64,14 @@ struct Differences {
   Json toJson() const;
 };
 
+inline constexpr std::size_t kMaxSymbols = 1000;  // of a file that are named
 inline constexpr char kTraceFile[] = "passes.json";
 
 // Reads both directories: regular files, at most 20,000, no links followed; bundles, fixtures,
 // artifact.json and recalls.json, which are evidence about an artifact, are left out. kNotFound without
-// manifest.json, kInvalidArgument where something is neither a file nor a directory. Files that are no ELF,
-// or no well-formed one, are told apart by their first byte alone.
+// manifest.json, kInvalidArgument where something is neither a file nor a directory. Of modules of SPIR-V
+// kernels are compared (kernels.h). Files that are neither those nor well-formed ELF are told apart by their
+// first byte alone.
 Result<Differences> compare(const Side& first, const Side& second);
 
 }  // namespace kiln::diff

@@ -1,5 +1,6 @@
 #include "compiler_core/driver/disassemble.h"
 
+#include "compiler_core/runtime/spirv/spirv_text.h"
 #include "llvm/MC/MCAsmInfo.h"
 #include "llvm/MC/MCContext.h"
 #include "llvm/MC/MCDisassembler/MCDisassembler.h"
@@ -81,10 +82,24 @@ std::string hexOf(llvm::StringRef bytes) {
   return toHex(Bytes(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size()));
 }
 
+// SPIR-V's magic number, little endian.
+constexpr std::string_view kSpirvMagic("\x03\x02\x23\x07", 4);
+
+Result<std::vector<Instruction>> disassembleSpirv(std::string_view module, const std::string& function,
+                                                  std::size_t limit) {
+  auto lines = spirv::instructionsOf(module, function, limit);
+  if (!lines && lines.error().code == kiln::Code::kNotFound) return fail(lines.error());
+  if (!lines) return fail(kiln::Code::kInvalidArgument, lines.error().message);
+  std::vector<Instruction> out;
+  for (spirv::InstructionText& line : *lines) out.push_back({line.offset, "", std::move(line.text)});
+  return out;
+}
+
 }  // namespace
 
-Result<std::vector<Instruction>> disassemble(std::string_view elf, const std::string& function,
+Result<std::vector<Instruction>> disassemble(std::string_view program, const std::string& function,
                                              std::size_t limit) {
+  if (program.starts_with(kSpirvMagic)) return disassembleSpirv(program, function, limit);
   LLVMInitializeX86TargetInfo();
   LLVMInitializeX86TargetMC();
   LLVMInitializeX86Disassembler();
@@ -95,7 +110,7 @@ Result<std::vector<Instruction>> disassemble(std::string_view elf, const std::st
   LLVMInitializeRISCVTargetMC();
   LLVMInitializeRISCVDisassembler();
   auto file = llvm::object::ObjectFile::createELFObjectFile(
-      llvm::MemoryBufferRef({elf.data(), elf.size()}, "program"));
+      llvm::MemoryBufferRef({program.data(), program.size()}, "program"));
   if (!file) return malformed(file.takeError());
   const llvm::Triple triple = (*file)->makeTriple();
   std::string why;

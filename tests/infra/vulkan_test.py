@@ -1,7 +1,9 @@
 #!/usr/bin/env python3
 """Devices for real: a farm on a machine with a Vulkan driver (Mesa's lavapipe) builds for it, checks on it, tells policies what that
 was worth, and tunes on it. Without a driver all of this is skipped in words."""
+import array
 import json
+import shutil
 import subprocess
 import unittest
 
@@ -160,17 +162,40 @@ class VulkanTest(FarmCase):
         self.kiln("warmup", out, "--device", "99999", code=2)
 
     def test_a_search_tunes_on_the_device_and_the_artifact_is_rebuilt_bit_for_bit(self):
-        tuned = artifact_of(self.farm.build(CNN, "--tune", "search", "--budget", "15s", target=VULKAN))
+        # Of numerics of its own: a search that finds nothing better is not the artifact that two workers have built already.
+        own = ("--reassociation", "off")
+        tuned = artifact_of(self.farm.build(CNN, *own, "--tune", "search", "--budget", "15s", target=VULKAN))
         manifest = json_of(self.kiln("show", tuned, "--json"))["manifest"]
         entries = {kernel["tuned"] for kernel in manifest["stages"]["schedule"]["kernels"] if "tuned" in kernel}
         self.assertEqual("tuning" in manifest["spec"], bool(entries))
         log = next((self.farm.dir / "logs").glob("coordinator*.log")).read_text()
         self.assertIn("tuning record kept", log)
-        self.assertEqual(artifact_of(self.farm.build(CNN, "--tune", "reuse", target=VULKAN)), tuned, "what was measured is found again")
+        self.assertEqual(artifact_of(self.farm.build(CNN, *own, "--tune", "reuse", target=VULKAN)), tuned, "what was measured is found again")
         self.assertIn("reproduced", self.kiln("rebuild", tuned).stdout)
         layout = self.farm.home / "tuned.oci"
         self.kiln("export", tuned, "--oci", layout, "--with-inputs")
         self.assertIn("reproduced", self.kiln("rebuild", "--offline", layout).stdout)
+
+    def test_diff_names_the_kernel_and_the_instruction(self):
+        one, two = self.farm.home / "one", self.farm.home / "two"
+        self.kiln("fetch", self.artifacts()[VULKAN], "--out", one)
+        shutil.copytree(one, two)
+        module = next(two.glob("kernels/*.spv"))
+        words = array.array("I", module.read_bytes())
+        # The last sum of f32 numbers becomes a difference.
+        at = max(i for i, word in enumerate(words) if word == 5 << 16 | 129)
+        words[at] += 2
+        module.write_bytes(words.tobytes())
+        self.assertIn("equal", self.kiln("diff", one, one).stdout)
+        found = json_of(self.kiln("diff", one, two, "--json", code=9))
+        listing, kernels = found["listing"], [kernel["name"] for kernel in found["files"][0]["symbols"]]
+        self.assertIn(listing["function"], kernels)
+        differing = [(a["text"], b["text"]) for a, b in zip(listing["first"], listing["second"]) if a != b]
+        self.assertEqual(len(differing), 1, differing)
+        self.assertEqual(differing[0][0].replace("FAdd", "FSub"), differing[0][1])
+        shown = self.kiln("diff", one, two, code=9).stdout
+        self.assertIn("from the first instruction that differs", shown)
+        self.assertIn("FSub float32", shown)
 
     def test_what_no_device_serves_is_refused_at_once(self):
         refused = self.farm.build(CNN, "--check", target="cuda:sm_90a")

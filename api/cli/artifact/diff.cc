@@ -21,6 +21,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr auto kDisassemblyLimit = std::chrono::seconds(60);
+constexpr std::size_t kMaxListing = 64u << 20;  // bytes of a function's instructions
 constexpr std::size_t kShownFields = 20, kShownSymbols = 10;
 constexpr std::size_t kLinesBefore = 4, kLinesAfter = 8;
 constexpr int kColumn = 56;
@@ -85,8 +86,8 @@ struct Line {
 
 Result<std::vector<Line>> instructions(const std::string& compiler, const std::string& program,
                                        const std::string& function) {
-  KILN_ASSIGN(const auto ended,
-              runProgram({compiler, "disassemble", program, function}, {.limit = kDisassemblyLimit}));
+  KILN_ASSIGN(const auto ended, runProgram({compiler, "disassemble", program, function},
+                                           {.limit = kDisassemblyLimit, .maxBytes = kMaxListing}));
   if (ended.exitCode != 0)
     return fail(Code::kInternal,
                 fmt::format("{} disassemble ended with exit code {}", compiler, ended.exitCode));

@@ -15,9 +15,10 @@ constexpr std::size_t kMaxInstructions = 200'000;
 }  // namespace
 
 CommandResult disassembleCommand(const DisassembleArguments& arguments) {
-  const auto elf = readText(arguments.program, kMaxProgramBytes, "give a program.so of an artifact");
-  if (!elf) return stop(exitForFile(elf.error()), elf.error());
-  auto lines = disassemble(*elf, arguments.function, kMaxInstructions);
+  const auto program = readText(arguments.program, kMaxProgramBytes,
+                                "give a program.so or the .spv module of kernels of an artifact");
+  if (!program) return stop(exitForFile(program.error()), program.error());
+  auto lines = disassemble(*program, arguments.function, kMaxInstructions);
   if (!lines) return stop(exitForFile(lines.error()), lines.error().in(arguments.program));
   for (const Instruction& line : *lines) fmt::print("{:#x}\t{}\t{}\n", line.offset, line.bytes, line.text);
   return {};

@@ -134,7 +134,8 @@ void addDisassemble(CLI::App& app, DisassembleArguments& disassembly, CommandRes
   CLI::App* disassembleApp =
       addCommand(app, "disassemble", "Print the instructions of one function of a program",
                  "kiln-cc disassemble build/program.so kernel_0");
-  disassembleApp->add_option("program", disassembly.program, "program.so")->required();
+  disassembleApp->add_option("program", disassembly.program, "program.so, or a device's module (.spv)")
+      ->required();
   disassembleApp->add_option("function", disassembly.function, "Its symbol")->required();
   disassembleApp->callback([&] { result = disassembleCommand(disassembly); });
 }

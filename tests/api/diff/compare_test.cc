@@ -198,6 +198,34 @@ TEST_F(CompareTest, NamesFieldFileSectionSymbolAndNode) {
   EXPECT_FALSE(found.files[3].first);
 }
 
+TEST_F(CompareTest, KernelsOfAModuleByTheirText) {
+  std::ifstream file(KILN_SPIRV_SEED, std::ios::binary);
+  const std::string module{std::istreambuf_iterator<char>(file), {}};
+  ASSERT_FALSE(module.empty());
+  // The only product of f32 numbers becomes a sum: five words that begin with 133 and 129.
+  std::string other = module;
+  const auto at = other.find(std::string("\x85\0\5\0", 4));
+  ASSERT_EQ(at % 4, 0u);
+  other[at] = '\x81';
+  for (const char* side : {"a", "b"})
+    write(std::string(side) + "/manifest.json",
+          R"({"stages":{"schedule":{"kernels":[{"symbol":"kiln_k0_scale","nodes":["conv1"]}]}}})");
+  write("a/kernels/vulkan-1.3.spv", module);
+  write("b/kernels/vulkan-1.3.spv", other);
+  const Differences found = diff();
+  ASSERT_EQ(found.files.size(), 1u);
+  EXPECT_EQ(found.files[0].offset, at);
+  ASSERT_EQ(found.files[0].symbols.size(), 1u) << "and not the other kernel";
+  const SymbolDifference& kernel = found.files[0].symbols[0];
+  EXPECT_EQ(kernel.name, "kiln_k0_scale");
+  EXPECT_EQ(kernel.nodes, "conv1");
+  EXPECT_TRUE(kernel.isFunction);
+  EXPECT_EQ(kernel.firstSize, kernel.secondSize);
+  write("b/kernels/vulkan-1.3.spv", other.substr(0, other.size() - 4));
+  ASSERT_EQ(diff().files.size(), 1u);
+  EXPECT_TRUE(diff().files[0].symbols.empty()) << "no module: by its first byte alone";
+}
+
 // Neither by searching for each among all, nor by telling all.
 TEST_F(CompareTest, AHundredThousandSectionsThatDiffer) {
   write("a/program.so", manySections(100'000, 'a'));

@@ -217,6 +217,18 @@ class Cli(unittest.TestCase):
                     message = json.loads(done.stderr.splitlines()[-1])["error"]["message"]
                     self.assertEqual(message.count(str(file)), 1, message)
 
+    def test_a_kernel_of_a_module_is_disassembled(self):
+        module = MODELS.parent / "fuzz/corpus/spirv_check/kernels.spv"
+        done = run("disassemble", module, "kiln_k1_blocks")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        lines = [line.split("\t") for line in done.stdout.splitlines()]
+        self.assertEqual(lines[0], ["0x0", "", "%0 = Function TypeVoid 0 TypeFunction<TypeVoid> LocalSize 32 1 1"])
+        self.assertEqual(lines[-1][2], "FunctionEnd")
+        self.expect_error(run("disassemble", module, "kiln_k9_none"), 6, "NOT_FOUND", "has no function kiln_k9_none")
+        cut = self.folder / "cut.spv"
+        cut.write_bytes(module.read_bytes()[:-4])
+        self.expect_error(run("disassemble", cut, "kiln_k1_blocks"), 3, "INVALID_ARGUMENT", "a function without an end")
+
     def test_files_beside_the_model_that_are_not_there(self):
         """Parameters and external data are exit 6 as a missing model is, with the path and the next step."""
         spec, out, missing = self.spec(CNN), self.folder / "out", self.folder / "no such.npz"
