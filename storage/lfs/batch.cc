@@ -107,8 +107,8 @@ Status checkKinds(ObjectReader& answer) {
     if (!answer.has(name)) continue;
     KILN_ASSIGN(const std::string given, answer.string(name));
     if (given != known)
-      return fail(Code::kUnimplemented,
-                  fmt::format("the server wants the {} {}, and {} alone is served", name, inQuotes(given), known));
+      return fail(Code::kUnimplemented, fmt::format("the server wants the {} {}, and {} alone is served",
+                                                    name, inQuotes(given), known));
   }
   return {};
 }

@@ -26,11 +26,11 @@ struct Download {
 // The request for the objects of `files`, of which there are some, by the basic transfer.
 Result<std::string> batchRequest(std::span<const LargeFile> files);
 
-// One download for each of `files`, in their order. An object that is there twice among them is answered once.
-// Reads hostile text: errors name the file, and of what the server says no more than its message, cut.
+// One download for each of `files`, in their order. An object that is there twice among them is answered
+// once. Reads hostile text: errors name the file, and of what the server says no more than its message, cut.
 // kNotFound, kPermissionDenied for an object that the server does not have or give; kUnimplemented for
-// another transfer or hash; kUnavailable where the server says that it is in trouble; kDataLoss for what is no
-// such answer, or is of another size.
+// another transfer or hash; kUnavailable where the server says that it is in trouble; kDataLoss for what is
+// no such answer, or is of another size.
 Result<std::vector<Download>> readBatch(std::string_view answer, std::span<const LargeFile> files);
 
 }  // namespace kiln::lfs

@@ -53,10 +53,10 @@ Status LfsClient::download(const LargeFile& file, const Download& from) const {
   if (!place) return fail(place.error().in(describe(file)));
   const Request request{*place, from.href, from.headers, {}, !from.authorizes && isSame(*place, server_)};
   KILN_ASSIGN(ObjectWriter writer, ObjectWriter::open(file));
-  const Status came =
-      exchange(request, options_, deadline_, [&](Bytes bytes) { return writer.take(bytes); });
-  if (!came) return fail(came.error().message.starts_with(describe(file)) ? came.error()
-                                                                         : came.error().in(describe(file)));
+  const Status came = exchange(request, options_, deadline_, [&](Bytes bytes) { return writer.take(bytes); });
+  if (!came)
+    return fail(came.error().message.starts_with(describe(file)) ? came.error()
+                                                                 : came.error().in(describe(file)));
   return writer.finish();
 }
 

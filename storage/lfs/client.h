@@ -15,9 +15,9 @@ namespace kiln::lfs {
 // Of one repository's server, by the batch API and the basic transfer. Not thread safe.
 class LfsClient {
  public:
-  // `url` is the repository's, https or ssh. The time limit of `options` begins here, and its allow-list holds
-  // for the server and for every host that this one sends to; its credentials go to the server's host alone,
-  // and its maxTransferBytes bounds what all objects have together.
+  // `url` is the repository's, https or ssh. The time limit of `options` begins here, and its allow-list
+  // holds for the server and for every host that this one sends to; its credentials go to the server's host
+  // alone, and its maxTransferBytes bounds what all objects have together.
   static Result<LfsClient> make(const std::string& url, const source::GitFetchOptions& options);
 
   // Asks for at most 100 objects at once and fetches them in turn; each is hashed as it comes, and ends with

@@ -56,7 +56,8 @@ Error byStatus(long status, const std::string& host) {
     return error(Code::kUnimplemented, "redirects elsewhere, which is not followed");
   switch (status) {
     case 401:
-      return error(Code::kUnauthenticated, "asks for credentials; the fetcher has none for it, or other ones");
+      return error(Code::kUnauthenticated,
+                   "asks for credentials; the fetcher has none for it, or other ones");
     case 403:
       return error(Code::kPermissionDenied, "refuses");
     case 404:
@@ -75,11 +76,12 @@ Error byStatus(long status, const std::string& host) {
 Error byCurl(CURLcode code, const Flow& flow, const std::string& host,
              std::chrono::steady_clock::time_point deadline) {
   if (flow.internal)
-    return {Code::kPermissionDenied,
-            fmt::format("host '{}' has an internal address; it can be fetched from only if it is named on the "
-                        "farm's allow-list",
-                        host),
-            {}};
+    return {
+        Code::kPermissionDenied,
+        fmt::format("host '{}' has an internal address; it can be fetched from only if it is named on the "
+                    "farm's allow-list",
+                    host),
+        {}};
   switch (code) {
     case CURLE_PEER_FAILED_VERIFICATION:
     case CURLE_SSL_CACERT_BADFILE:
@@ -138,8 +140,8 @@ void setLimits(CURL* curl, std::chrono::milliseconds left) {
 Status exchange(const Request& request, const source::GitFetchOptions& options,
                 std::chrono::steady_clock::time_point deadline, const Sink& sink) {
   KILN_TRY(check(request, options));
-  const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(deadline -
-                                                                          std::chrono::steady_clock::now());
+  const auto left =
+      std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
   if (left.count() <= 0)
     return fail(Code::kDeadlineExceeded, "not fetched within the time that a source has");
   static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);

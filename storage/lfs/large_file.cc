@@ -21,8 +21,8 @@ std::string describe(const LargeFile& file) {
 }
 
 Result<ObjectWriter> ObjectWriter::open(const LargeFile& file) {
-  KILN_ASSIGN(UniqueFd output, openFile(file.output, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC,
-                                        0644, file.path));
+  KILN_ASSIGN(UniqueFd output,
+              openFile(file.output, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644, file.path));
   return ObjectWriter(file, std::move(output));
 }
 
@@ -40,8 +40,7 @@ Status ObjectWriter::finish() {
     return fail(Code::kDataLoss, fmt::format("{}: {} bytes came, and its pointer gives it {}",
                                              describe(file_), taken_, file_.object.size));
   if (const Digest came = hasher_.finish(); came != file_.object)
-    return fail(Code::kDataLoss,
-                fmt::format("{}: other bytes came, of {}", describe(file_), came.text()));
+    return fail(Code::kDataLoss, fmt::format("{}: other bytes came, of {}", describe(file_), came.text()));
   return onThisMachine(output_.close(file_.path));
 }
 

@@ -40,8 +40,7 @@ source::GitUrl serverOf(const source::GitUrl& url) {
 }
 
 std::string textOf(const source::GitUrl& server) {
-  const std::string host =
-      server.host.find(':') == std::string::npos ? server.host : "[" + server.host + "]";
+  const std::string host = server.host.find(':') == std::string::npos ? server.host : "[" + server.host + "]";
   return server.scheme + "://" + host + (server.port.empty() ? "" : ":" + server.port) + server.path;
 }
 
@@ -52,13 +51,13 @@ Result<source::GitUrl> placeOf(const std::string& href) {
   source::GitUrl place{partOf(url, CURLUPART_SCHEME), "", partOf(url, CURLUPART_HOST),
                        partOf(url, CURLUPART_PORT), ""};
   std::string& host = place.host;
-  std::ranges::transform(host, host.begin(), [](char c) {
-    return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
-  });
+  std::ranges::transform(host, host.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   while (host.ends_with('.')) host.pop_back();
   if ((place.scheme != "https" && place.scheme != "http") || !isPlainHost(host))
-    return fail(Code::kDataLoss, "its address is not of https, or of a host with another name than letters have");
+    return fail(Code::kDataLoss,
+                "its address is not of https, or of a host with another name than letters have");
   return place;
 }
 

@@ -8,9 +8,9 @@
 
 namespace kiln::lfs {
 
-// "https://HOST[:PORT]/REPOSITORY.git/info/lfs", as git-lfs finds it by default (docs/api/server-discovery.md);
-// of an ssh URL by https on its host, without its port, which is ssh's. `.lfsconfig` is not looked at. Of
-// scheme https, or http where `url` has it.
+// "https://HOST[:PORT]/REPOSITORY.git/info/lfs", as git-lfs finds it by default
+// (docs/api/server-discovery.md); of an ssh URL by https on its host, without its port, which is ssh's.
+// `.lfsconfig` is not looked at. Of scheme https, or http where `url` has it.
 source::GitUrl serverOf(const source::GitUrl& url);
 
 // The same as text.

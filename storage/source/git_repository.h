@@ -32,10 +32,10 @@ class CommitTree {
   CommitTree& operator=(CommitTree&&) noexcept;
   ~CommitTree();
 
-  // The bytes of a regular file, which may be a Git LFS pointer (storage/lfs). kNotFound names what is missing;
-  // kInvalidArgument for a symlink, a submodule or a directory on the way or at the end; kOutOfRange if it has
-  // more than `limit` bytes; kDataLoss for what is malformed or is not its hash; kResourceExhausted without
-  // memory.
+  // The bytes of a regular file, which may be a Git LFS pointer (storage/lfs). kNotFound names what is
+  // missing; kInvalidArgument for a symlink, a submodule or a directory on the way or at the end; kOutOfRange
+  // if it has more than `limit` bytes; kDataLoss for what is malformed or is not its hash; kResourceExhausted
+  // without memory.
   Result<std::string> read(const std::string& path, std::uint64_t limit) const;
 
   // 40 hex digits.

@@ -145,8 +145,7 @@ TEST_F(FetchSandbox, TheRealFetcherReadsACommitOverTls) {
     auto sandbox = sandbox::Sandbox::make(sandbox::fetchPolicy(), sandbox::Host::detect());
     auto fetcher = Fetcher::make(store_, std::move(*sandbox), dir_ + "/state",
                                  {KILN_TEST_FETCHER, {"localhost:" + port}, "", caFile, ""});
-    return (*fetcher)->run(
-        {"default", "https://localhost:" + port + "/work/.git", commit, path, 0, {}, {}});
+    return (*fetcher)->run({"default", "https://localhost:" + port + "/work/.git", commit, path, 0, {}, {}});
   };
   const auto result = fetch(dir_ + "/ca.pem");
   ASSERT_TRUE(result) << result.error().message;

@@ -307,7 +307,8 @@ int run(int argc, char** argv) {
   app.add_option("--slots", flags.slots, "actions at a time")->check(CLI::Range(1, 32));
   app.add_option("--executor", flags.executor, cluster::kExecutorHelp);
   app.add_option("--targets", flags.targets, "targets to compile for")->delimiter(',');
-  app.add_option("--fetch-hosts", flags.fetchHosts, "fetch git sources, from these hosts only")
+  app.add_option("--fetch-hosts", flags.fetchHosts,
+                 "fetch git sources, from these hosts only; of Git LFS also those that its server sends to")
       ->delimiter(',');
   app.add_option("--fetch-credentials", flags.credentials,
                  "a directory with credentials for private repositories: the file git, and ssh keys");

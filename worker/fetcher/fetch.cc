@@ -59,9 +59,8 @@ class Writer {
     const lfs::LargeFile file{path, **object, out_ + "/" + name};
     const std::uint64_t most = std::min(largeBytes, left_);
     if (file.object.size > most)
-      return fail(Code::kOutOfRange,
-                  lfs::describe(file) + " has " + std::to_string(file.object.size) + " bytes; at most " +
-                      std::to_string(most) + " are fetched");
+      return fail(Code::kOutOfRange, lfs::describe(file) + " has " + std::to_string(file.object.size) +
+                                         " bytes; at most " + std::to_string(most) + " are fetched");
     left_ -= file.object.size;
     large_.push_back(file);
     return makeDirectoriesAbove(out_, name);
@@ -105,8 +104,7 @@ Status writeModel(const Commit& commit, const std::string& path, const std::stri
     if (Status added = writer.add(home + location, location, limits.totalBytes); !added)
       return fail(added.error().in("external data of " + path));
   }
-  if (Status fetched = writer.fetch(); !fetched)
-    return fail(fetched.error().in("external data of " + path));
+  if (Status fetched = writer.fetch(); !fetched) return fail(fetched.error().in("external data of " + path));
   return {};
 }
 

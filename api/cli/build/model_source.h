@@ -14,8 +14,8 @@ struct ModelOptions {
   std::string model;              // a file of any format that the compiler knows, or a commit
   std::vector<std::string> data;  // as findModelFiles() has it
   std::vector<parameters::TensorFile> parameters;  // as findParameters() has them
-  bool verbose = false;   // what was sent is told on stderr
-  bool terminal = false;  // which is a terminal: how far it is is shown too
+  bool verbose = false;                            // what was sent is told on stderr
+  bool terminal = false;                           // which is a terminal: how far it is is shown too
 };
 
 // Each of `given`, as --params has them: files as expandParameters() has them, and behind these files of

@@ -60,7 +60,8 @@ TEST(NextStep, AFetchEndsTheJobWithItsOwnExitCode) {
     snapshot.results = {result(fetch, "w1"), result(fetch, "w2")};
     for (index::ResultRecord& record : snapshot.results) {
       record.exitCode = exitCode;
-      record.result = resultBytes({}, exitCode, R"({"error":{"code":"NOT_FOUND","details":{},"message":"no"}})");
+      record.result =
+          resultBytes({}, exitCode, R"({"error":{"code":"NOT_FOUND","details":{},"message":"no"}})");
       record.outputs = outputsDigest(*readOutputs(record));
     }
     const End end = expectStep<End>(nextStep(snapshot, delivery()));

@@ -10,7 +10,8 @@ namespace {
 const LargeFile kOne{"m.onnx", digestOf("one"), ""}, kTwo{"w.bin", digestOf("second"), ""};
 
 std::string object(const LargeFile& file, const std::string& rest) {
-  return R"({"oid":")" + file.object.hex() + R"(","size":)" + std::to_string(file.object.size) + "," + rest + "}";
+  return R"({"oid":")" + file.object.hex() + R"(","size":)" + std::to_string(file.object.size) + "," + rest +
+         "}";
 }
 std::string at(const std::string& href, const std::string& more = "") {
   return R"("actions":{"download":{"href":")" + href + "\"" + more + "}}";
@@ -21,9 +22,9 @@ Result<std::vector<Download>> read(const std::string& objects, const std::vector
 
 TEST(LfsBatch, AsksForEachObjectOnce) {
   const std::vector<LargeFile> files = {kOne, kTwo, {"copy.onnx", kOne.object, ""}};
-  EXPECT_EQ(batchRequest(files).value(),
-            R"({"hash_algo":"sha256","objects":[{"oid":")" + kOne.object.hex() + R"(","size":3},{"oid":")" +
-                kTwo.object.hex() + R"(","size":6}],"operation":"download","transfers":["basic"]})");
+  EXPECT_EQ(batchRequest(files).value(), R"({"hash_algo":"sha256","objects":[{"oid":")" + kOne.object.hex() +
+                                             R"(","size":3},{"oid":")" + kTwo.object.hex() +
+                                             R"(","size":6}],"operation":"download","transfers":["basic"]})");
 }
 
 TEST(LfsBatch, AnswersAreInTheOrderOfTheFiles) {
@@ -76,8 +77,9 @@ TEST(LfsServerUrl, PlacesAreThoseThatLibcurlConnectsTo) {
   EXPECT_EQ(place("https://cdn.example.org.:8443/o#x"), "https cdn.example.org 8443");
   EXPECT_EQ(place("http://[::1]:1/o"), "http ::1 1");
   EXPECT_EQ(place("https://127.1/o"), "https 127.0.0.1 ");
-  for (const char* bad : {"file:///etc/passwd", "gopher://a/", "https://u:p@a/", "//a/b", "/a/b", "https:///a",
-                          "https://a b/", "https://\xc3\xa9.example.org/", "https://%61/..", "https://a@b@c/"})
+  for (const char* bad :
+       {"file:///etc/passwd", "gopher://a/", "https://u:p@a/", "//a/b", "/a/b", "https:///a", "https://a b/",
+        "https://\xc3\xa9.example.org/", "https://%61/..", "https://a@b@c/"})
     EXPECT_TRUE(place(bad) == "refused" || place(bad) == "https a ") << bad << ": " << place(bad);
 }
 

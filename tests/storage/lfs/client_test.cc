@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <filesystem>
 
 #include "tests/support/git_fixture.h"
@@ -22,10 +23,12 @@ class Client : public testing::Test {
     out.allowHttp = true;
     return out;
   }
-  Status fetch(const GitHttpServer& server, const source::GitFetchOptions& options, const std::string& name = "") {
+  Status fetch(const GitHttpServer& server, const source::GitFetchOptions& options,
+               const std::string& name = "") {
     std::filesystem::remove(out_ / "m.onnx");
     const std::string prefix = name.empty() ? "" : "/hostile/" + name;
-    KILN_ASSIGN(LfsClient client, LfsClient::make("http://" + server.host() + prefix + "/work/.git", options));
+    KILN_ASSIGN(LfsClient client,
+                LfsClient::make("http://" + server.host() + prefix + "/work/.git", options));
     return client.fetch(std::vector<LargeFile>{{"m.onnx", object_, out_ / "m.onnx"}});
   }
 
@@ -50,21 +53,33 @@ TEST_F(Client, FetchesObjectsMoreThanOneBatchHolds) {
 TEST_F(Client, WhatTheServerDoesWrongIsRefusedByName) {
   GitHttpServer server(repositories());
   ASSERT_TRUE(fetch(server, options(server), "right"));
-  const std::pair<const char*, Code> cases[] = {
-      {"other", Code::kDataLoss},          {"short", Code::kDataLoss},
-      {"long", Code::kDataLoss},           {"cut", Code::kUnavailable},
-      {"size", Code::kDataLoss},           {"gone", Code::kNotFound},
-      {"absent", Code::kNotFound},         {"none", Code::kNotFound},
-      {"forbidden", Code::kPermissionDenied}, {"closed", Code::kPermissionDenied},
-      {"busy", Code::kUnavailable},        {"later", Code::kUnavailable},
-      {"page", Code::kDataLoss},           {"deep", Code::kDataLoss},
-      {"huge", Code::kDataLoss},           {"empty", Code::kDataLoss},
-      {"twice", Code::kDataLoss},          {"unsaid", Code::kDataLoss},
-      {"tus", Code::kUnimplemented},       {"sha512", Code::kUnimplemented},
-      {"redirect", Code::kUnimplemented},  {"moved", Code::kUnimplemented},
-      {"file", Code::kDataLoss},           {"user", Code::kDataLoss},
-      {"break", Code::kDataLoss},          {"host", Code::kDataLoss},
-      {"headers", Code::kDataLoss}};
+  const std::pair<const char*, Code> cases[] = {{"other", Code::kDataLoss},
+                                                {"short", Code::kDataLoss},
+                                                {"long", Code::kDataLoss},
+                                                {"cut", Code::kUnavailable},
+                                                {"size", Code::kDataLoss},
+                                                {"gone", Code::kNotFound},
+                                                {"absent", Code::kNotFound},
+                                                {"none", Code::kNotFound},
+                                                {"forbidden", Code::kPermissionDenied},
+                                                {"closed", Code::kPermissionDenied},
+                                                {"busy", Code::kUnavailable},
+                                                {"later", Code::kUnavailable},
+                                                {"page", Code::kDataLoss},
+                                                {"deep", Code::kDataLoss},
+                                                {"huge", Code::kDataLoss},
+                                                {"empty", Code::kDataLoss},
+                                                {"twice", Code::kDataLoss},
+                                                {"unsaid", Code::kDataLoss},
+                                                {"tus", Code::kUnimplemented},
+                                                {"sha512", Code::kUnimplemented},
+                                                {"redirect", Code::kUnimplemented},
+                                                {"moved", Code::kUnimplemented},
+                                                {"file", Code::kDataLoss},
+                                                {"user", Code::kDataLoss},
+                                                {"break", Code::kDataLoss},
+                                                {"host", Code::kDataLoss},
+                                                {"headers", Code::kDataLoss}};
   for (const auto& [name, code] : cases) {
     const Status done = fetch(server, options(server), name);
     ASSERT_FALSE(done) << name;
@@ -130,6 +145,24 @@ TEST_F(Client, AServerThatIsAwayIsUnavailable) {
   LfsClient client = LfsClient::make("http://127.0.0.1:1/r", open).value();
   const Status done = client.fetch(std::vector<LargeFile>{{"m", object_, out_ / "m"}});
   EXPECT_EQ(done.error().code, Code::kUnavailable) << done.error().message;
+}
+
+// A server that others wrote, which holds "model bytes": tests/interop/lfs_check.py starts one.
+TEST(ForeignServer, GivesWhatItHas) {
+  const char* repository = std::getenv("KILN_LFS_REPOSITORY");
+  if (!repository) GTEST_SKIP() << "KILN_LFS_REPOSITORY names no repository";
+  source::GitFetchOptions options;
+  const source::GitUrl url = source::parseGitUrl(repository).value();
+  options.allowedHosts = {url.host + ":" + url.port};
+  options.allowHttp = true;
+  testing_support::TempDirectory out;
+  LfsClient client = LfsClient::make(repository, options).value();
+  const LargeFile model{"m.onnx", digestOf("model bytes"), out / "m.onnx"};
+  const Status done = client.fetch({&model, 1});
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(digestOfFile(model.output).value(), model.object);
+  const LargeFile absent{"a.onnx", digestOf("other bytes"), out / "a.onnx"};
+  EXPECT_EQ(client.fetch({&absent, 1}).error().code, Code::kNotFound);
 }
 
 }  // namespace

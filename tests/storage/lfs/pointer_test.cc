@@ -29,16 +29,26 @@ TEST(LfsPointer, OtherFilesAreNone) {
 
 TEST(LfsPointer, WhatBeginsAsOneAndIsNoneIsRefused) {
   const std::string head = kVersion + kOid;
-  for (const std::string& text :
-       {kVersion, head, head + "size 1", head + "size\n", head + "size \n", head + "size 01\n", head + "size -1\n",
-        head + "size +1\n", head + "size 1 \n", head + "size 99999999999999999999\n", head + "size 1\nsize 1\n",
-        head + "size 1\n\n", head + kOid + "size 1\n", kVersion + "size 1\n" + kOid,
-        kVersion + "oid sha512:" + std::string(64, 'a') + "\nsize 1\n",
-        kVersion + "oid sha256:" + std::string(64, 'A') + "\nsize 1\n",
-        kVersion + "oid sha256:" + std::string(63, 'a') + "\nsize 1\n",
-        kVersion + "oid sha256:../../../../etc/passwd\nsize 1\n",
-        "version https://git-lfs.github.com/spec/v2\n" + kOid + "size 1\n",
-        "version https://git-lfs.github.com/spec/v1\r\n" + kOid + "size 1\n"}) {
+  for (const std::string& text : {kVersion,
+                                  head,
+                                  head + "size 1",
+                                  head + "size\n",
+                                  head + "size \n",
+                                  head + "size 01\n",
+                                  head + "size -1\n",
+                                  head + "size +1\n",
+                                  head + "size 1 \n",
+                                  head + "size 99999999999999999999\n",
+                                  head + "size 1\nsize 1\n",
+                                  head + "size 1\n\n",
+                                  head + kOid + "size 1\n",
+                                  kVersion + "size 1\n" + kOid,
+                                  kVersion + "oid sha512:" + std::string(64, 'a') + "\nsize 1\n",
+                                  kVersion + "oid sha256:" + std::string(64, 'A') + "\nsize 1\n",
+                                  kVersion + "oid sha256:" + std::string(63, 'a') + "\nsize 1\n",
+                                  kVersion + "oid sha256:../../../../etc/passwd\nsize 1\n",
+                                  "version https://git-lfs.github.com/spec/v2\n" + kOid + "size 1\n",
+                                  "version https://git-lfs.github.com/spec/v1\r\n" + kOid + "size 1\n"}) {
     const auto read = readPointer(text);
     ASSERT_FALSE(read) << text;
     EXPECT_EQ(read.error().code, Code::kInvalidArgument);
@@ -47,7 +57,8 @@ TEST(LfsPointer, WhatBeginsAsOneAndIsNoneIsRefused) {
 }
 
 TEST(LfsPointer, ExtensionsAreNotRun) {
-  const auto read = readPointer(kVersion + "ext-0-crypt sha256:" + std::string(64, '1') + "\n" + kOid + "size 1\n");
+  const auto read =
+      readPointer(kVersion + "ext-0-crypt sha256:" + std::string(64, '1') + "\n" + kOid + "size 1\n");
   ASSERT_FALSE(read);
   EXPECT_EQ(read.error().code, Code::kUnimplemented);
   EXPECT_NE(read.error().message.find("ext-0-crypt"), std::string::npos) << read.error().message;

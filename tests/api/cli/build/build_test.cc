@@ -249,7 +249,8 @@ TEST_F(KilnBuild, WhatGitLfsKeepsIsReadFromTheRepositoryOrNamed) {
   const std::string source = "git+file://" + directory.path() + "/repo@" + commit + "#model.onnx";
   const auto absent = kiln({"build", source, "--target", "cpu:x86-64-v3"});
   EXPECT_EQ(absent.exit, 6);
-  EXPECT_NE(absent.err.find("'model.onnx' (Git LFS object " + object.text()), std::string::npos) << absent.err;
+  EXPECT_NE(absent.err.find("'model.onnx' (Git LFS object " + object.text()), std::string::npos)
+      << absent.err;
   EXPECT_NE(absent.err.find("git lfs fetch"), std::string::npos) << absent.err;
   EXPECT_TRUE(farm.script.submitted.empty());
   const std::string hex = object.hex();
@@ -262,13 +263,14 @@ TEST_F(KilnBuild, WhatGitLfsKeepsIsReadFromTheRepositoryOrNamed) {
 
 TEST_F(KilnBuild, ParametersMayComeFromCommits) {
   succeeds();
-  file("model.mlir", "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
+  file("model.mlir",
+       "func.func @main(%x: tensor<1xf32>) -> tensor<1xf32> {\n  return %x : tensor<1xf32>\n}\n");
   file("repo/w/model.safetensors", "tensors");
   const auto commit = commitModel(directory.path());
   const std::string far = "git+https://git.example.org/m.git@" + std::string(40, 'c') + "#w/x.npy";
-  const auto result = kiln({"build", "model.mlir", "--target", "cpu:x86-64-v3", "--params",
-                            "git+file://" + directory.path() + "/repo@" + commit + "#w/model.safetensors",
-                            "--params", far});
+  const auto result =
+      kiln({"build", "model.mlir", "--target", "cpu:x86-64-v3", "--params",
+            "git+file://" + directory.path() + "/repo@" + commit + "#w/model.safetensors", "--params", far});
   EXPECT_EQ(result.exit, 0) << result.err;
   const auto& request = farm.script.submitted.at(0);
   ASSERT_EQ(request.sources_size(), 3);
@@ -279,7 +281,8 @@ TEST_F(KilnBuild, ParametersMayComeFromCommits) {
   EXPECT_EQ(request.sources(2).git().path(), "w/x.npy");
   EXPECT_NE(request.spec_json().find(R"("parameters":["params/0","params/1/x.npy"])"), std::string::npos)
       << request.spec_json();
-  EXPECT_EQ(kiln({"build", "model.mlir", "--target", "cpu:x86-64-v3", "--params", "git+https://h/r#w"}).exit, 2);
+  EXPECT_EQ(kiln({"build", "model.mlir", "--target", "cpu:x86-64-v3", "--params", "git+https://h/r#w"}).exit,
+            2);
 }
 
 // Whoever made the repository gets an error of the process that reads it.
