@@ -155,15 +155,16 @@ Status add(const Context& context, const Options& options) {
   storage::UploadProgress sent;
   KILN_ASSIGN(const auto lock, uploadLock(context, *client, lockItems));
   TransferMeter meter(context.terminal && !context.json, "sending");
-  const auto tree = storage::uploadTree(client->blobs(), client->instance(), options.directory,
-                                        [&](const storage::UploadProgress& now) {
-                                          meter.at(now.doneBytes, now.totalBytes);
-                                          sent = now;
-                                        });
-  if (!tree) return fail(client->explain(tree.error()));
+  std::vector<storage::UploadItem> items;
+  KILN_ASSIGN(const Digest tree, storage::scanTree(options.directory, items));
+  // Not one blob after the other: what had arrived before a wait is not sent again.
+  KILN_TRY(client->upload(items, [&](const storage::UploadProgress& now) {
+    meter.at(now.doneBytes, now.totalBytes);
+    sent = now;
+  }));
   if (!context.json)
     note(fmt::format("sent {} in {}", humanBytes(sent.doneBytes), counted(sent.doneBlobs, "blob")));
-  KILN_ASSIGN(const auto toolchain, client->addToolchain(label, *tree, lock, options.makeDefault));
+  KILN_ASSIGN(const auto toolchain, client->addToolchain(label, tree, lock, options.makeDefault));
   if (context.json) {
     KILN_ASSIGN(const auto sources, findSources(context, *client, toolchain));
     Json json = toolchainJson(toolchain);
@@ -172,7 +173,7 @@ Status add(const Context& context, const Options& options) {
     printJson(json);
   } else {
     if (!toolchain.change().empty()) printLine(changeText(toolchain.change()));
-    printLine(fmt::format("toolchain {} {}", toolchain.label(), tree->text()));
+    printLine(fmt::format("toolchain {} {}", toolchain.label(), tree.text()));
     if (begins) note("instance " + inQuotes(client->instance()) + " begins with it");
   }
   return {};
@@ -222,7 +223,7 @@ void addToolchain(CLI::App& app, Context& context) {
       .add_option("--inputs", options->inputs, "Keep what the lock names: a folder of blobs by their SHA-256")
       ->needs(lock);
   adding.add_flag("--default", options->makeDefault, "Make it what jobs get that name none");
-  addFarmOptions(adding, context);
+  addFarmOptions(adding, context, kRidesOut);  // what is set up first, while a coordinator still starts
 }
 
 }  // namespace kiln::cli

@@ -5,6 +5,7 @@
 #include <grpcpp/server.h>
 #include <grpcpp/server_builder.h>
 
+#include <atomic>
 #include <functional>
 #include <mutex>
 #include <optional>
@@ -28,6 +29,7 @@ struct FarmScript {
   std::vector<v1::Job> jobs;
   std::map<std::string, v1::Artifact> artifacts;
   std::vector<v1::Toolchain> toolchains;
+  std::atomic<int> unreadyToolchainCalls = 0;  // so many calls about toolchains find no database
   v1::ListWorkersResponse workers;
   v1::Queue queue;
   std::optional<v1::ListQueuesResponse> queues;  // nothing: the caller may not know
@@ -139,6 +141,7 @@ class FakeToolchains final : public v1::ToolchainService::Service {
   grpc::Status ListToolchains(grpc::ServerContext*, const v1::ListToolchainsRequest* request,
                               v1::ListToolchainsResponse* response) override {
     if (const grpc::Status there = inInstance(request->instance()); !there.ok()) return there;
+    if (!isReady()) return notReady();
     for (const auto& each : script_.toolchains) *response->add_toolchains() = each;
     return grpc::Status::OK;
   }
@@ -154,6 +157,7 @@ class FakeToolchains final : public v1::ToolchainService::Service {
   }
   grpc::Status AddToolchain(grpc::ServerContext*, const v1::AddToolchainRequest* request,
                             v1::Toolchain* toolchain) override {
+    if (!isReady()) return notReady();
     toolchain->set_label(request->label());
     *toolchain->mutable_toolchain_digest() = request->toolchain_digest();
     toolchain->set_is_default(request->make_default());
@@ -165,6 +169,11 @@ class FakeToolchains final : public v1::ToolchainService::Service {
   }
 
  private:
+  bool isReady() { return script_.unreadyToolchainCalls <= 0 || script_.unreadyToolchainCalls-- <= 0; }
+  static grpc::Status notReady() {
+    return {grpc::StatusCode::UNAVAILABLE, "the coordinator is starting and its database is not ready yet"};
+  }
+
   FarmScript& script_;
 };
 

@@ -98,6 +98,8 @@ TEST_F(KilnWaits, ForAFarmThatComesBack) {
 TEST_F(KilnWaits, InEveryCommandThatReachesTheFarm) {
   farm.stop();
   ASSERT_TRUE(artifact.farm.key.save(directory / "key.pem"));
+  std::filesystem::create_directory(directory / "tree");
+  std::ofstream(directory / "tree/toolchain.json") << R"({"label":"a-toolchain"})";
   std::ofstream(directory / "sbom.json") << "{}";
   for (const Words& words :
        {Words{"jobs"},
@@ -107,6 +109,7 @@ TEST_F(KilnWaits, InEveryCommandThatReachesTheFarm) {
         Words{"gc"},
         Words{"gc", "--tombstone", hash, "--reason", "r"},
         Words{"toolchain", "list"},
+        Words{"toolchain", "add", "tree"},
         Words{"fetch", hash},
         Words{"verify", hash},
         Words{"show", hash},
@@ -130,6 +133,25 @@ TEST_F(KilnWaits, InEveryCommandThatReachesTheFarm) {
     EXPECT_NE(result.err.find("tried for 1 s"), std::string::npos)
         << testing::PrintToString(words) << result.err;
   }
+}
+
+// Whoever sets a farm up adds a toolchain as the first thing, while the coordinator still waits for its
+// database.
+TEST_F(KilnWaits, WithAToolchainForACoordinatorWhoseDatabaseIsNotReady) {
+  std::filesystem::create_directory(directory / "tree");
+  std::ofstream(directory / "tree/toolchain.json") << R"({"label":"a-toolchain"})";
+  const Words add{"toolchain", "add", "tree"};
+  auto result = comesBack(add);
+  EXPECT_EQ(result.exit, 0) << said;
+  EXPECT_NE(said.find("kiln: waiting up to 2m for the farm (--wait): "), std::string::npos) << said;
+  farm.script.unreadyToolchainCalls = 2;
+  result = kiln(add);
+  EXPECT_EQ(result.exit, 0) << result.err;
+  EXPECT_NE(result.err.find("not ready yet"), std::string::npos) << result.err;
+  farm.script.unreadyToolchainCalls = 1000;
+  result = kiln({"toolchain", "add", "tree", "--wait", "1s"});
+  EXPECT_EQ(result.exit, 7) << result.err;
+  EXPECT_NE(result.err.find("tried for 1 s"), std::string::npos) << result.err;
 }
 
 TEST_F(KilnWaits, ForACoordinatorThatHasOnlyJustStarted) {
