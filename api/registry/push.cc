@@ -3,8 +3,11 @@
 #include <fcntl.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
+#include <random>
 #include <set>
+#include <thread>
 #include <vector>
 
 #include "manifest/artifact/bundle_limit.h"
@@ -18,6 +21,8 @@
 
 namespace kiln::registry {
 namespace {
+
+constexpr int kMostWrites = 6;  // of one index
 
 std::string nameOf(const Digest& digest) {
   return "blobs/sha256/" + digest.hex();
@@ -67,8 +72,9 @@ Status annotate(Json& manifest, const storage::OciLayoutStore& layout) {
 
 class Pusher {
  public:
-  Pusher(Session& session, const storage::OciLayoutStore& layout, const std::string& directory)
-      : session_(session), layout_(layout), directory_(directory) {}
+  Pusher(Session& session, const storage::OciLayoutStore& layout, const std::string& directory,
+         const std::function<void()>& pause)
+      : session_(session), layout_(layout), directory_(directory), pause_(pause) {}
 
   Result<PushSummary> run() {
     KILN_ASSIGN(const std::vector<Digest> manifests, manifestsOf(layout_));
@@ -118,29 +124,50 @@ class Pusher {
     return {};
   }
 
-  // What somebody else wrote there stays.
-  Status list(const std::string& tag, const std::vector<Json>& entries) {
+  Result<Json> readIndex(const std::string& tag) {
     KILN_ASSIGN(const auto there, session_.getIndex(tag));
-    Json index = {{"schemaVersion", 2}, {"mediaType", kOciIndexMediaType}, {"manifests", Json::array()}};
-    if (there) {
-      KILN_ASSIGN(index, parseJson(*there, {.bytes = kMaxLayoutIndexBytes, .depth = 16}));
-      if (!index.is_object() || !index.contains("manifests") || !index["manifests"].is_array())
-        return fail(Code::kFailedPrecondition,
-                    tag + ": the registry holds another thing than an index there");
-    }
+    if (!there)
+      return Json{{"schemaVersion", 2}, {"mediaType", kOciIndexMediaType}, {"manifests", Json::array()}};
+    KILN_ASSIGN(Json index, parseJson(*there, {.bytes = kMaxLayoutIndexBytes, .depth = 16}));
+    if (!index.is_object() || !index.contains("manifests") || !index["manifests"].is_array())
+      return fail(Code::kFailedPrecondition, tag + ": the registry holds another thing than an index there");
+    return index;
+  }
+
+  // False if they are there already. What somebody else wrote there stays.
+  static bool addMissing(Json& index, const std::vector<Json>& entries) {
     Json& list = index["manifests"];
+    const std::size_t before = list.size();
     for (const Json& entry : entries) {
       const bool known = std::any_of(list.begin(), list.end(), [&](const Json& one) {
         return one.is_object() && one.value("digest", Json()) == entry["digest"];
       });
       if (!known) list.push_back(entry);
     }
-    return session_.putManifest(tag, kOciIndexMediaType, index.dump()).map([](const PutAnswer&) {});
+    return list.size() > before;
+  }
+
+  // No registry takes an index only if it is still the one that was read, so that of two pushes at once the
+  // later one may write it without what the earlier one has just added. Each looks again after it has
+  // written, once the other had time to.
+  Status list(const std::string& tag, const std::vector<Json>& entries) {
+    for (int writes = 0; writes < kMostWrites; ++writes) {
+      KILN_ASSIGN(Json index, readIndex(tag));
+      if (!addMissing(index, entries)) return {};
+      KILN_TRY(session_.putManifest(tag, kOciIndexMediaType, index.dump()));
+      pause_();
+    }
+    KILN_ASSIGN(Json index, readIndex(tag));
+    if (!addMissing(index, entries)) return {};
+    return fail(Code::kUnavailable,
+                tag + ": others write this index at the same time, and it has lost what " +
+                    std::to_string(kMostWrites) + " writes added; push again once they are done");
   }
 
   Session& session_;
   const storage::OciLayoutStore& layout_;
   const std::string& directory_;
+  const std::function<void()>& pause_;
   std::set<Digest> seen_;
   std::map<std::string, std::vector<Json>> unlisted_;  // by tag
   PushSummary summary_;
@@ -148,9 +175,16 @@ class Pusher {
 
 }  // namespace
 
+void pauseBetweenWrites() {
+  // As long as no other push pauses, so that two do not go on in step.
+  std::uniform_int_distribution<int> milliseconds(200, 700);
+  std::random_device device;
+  std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds(device)));
+}
+
 Result<PushSummary> pushLayout(Session& session, const storage::OciLayoutStore& layout,
-                               const std::string& directory) {
-  return Pusher(session, layout, directory).run();
+                               const std::string& directory, const std::function<void()>& pause) {
+  return Pusher(session, layout, directory, pause).run();
 }
 
 Status tagFirst(Session& session, const storage::OciLayoutStore& layout, const std::string& tag) {

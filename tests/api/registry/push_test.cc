@@ -44,6 +44,7 @@ struct RegistryPush : ::testing::Test {
   std::string location = "/v2/team/model/blobs/uploads/1?state=x";
   bool lists = true;
   std::function<std::string(const HttpSeen&)> instead = [](const HttpSeen&) { return std::string(); };
+  std::function<void()> paused = [] {};
   HttpListener listener{[this](const HttpSeen& request) { return answer(request); }};
   std::string host = listener.url().substr(7);
 
@@ -89,7 +90,7 @@ struct RegistryPush : ::testing::Test {
     KILN_ASSIGN(const auto reference, Reference::parse(host + "/team/model"));
     KILN_ASSIGN(auto session, Session::open(reference, std::move(options)));
     KILN_ASSIGN(const auto layout, storage::OciLayoutStore::open(root));
-    KILN_ASSIGN(const auto done, pushLayout(session, *layout, root));
+    KILN_ASSIGN(const auto done, pushLayout(session, *layout, root, [this] { paused(); }));
     if (!tag.empty()) KILN_TRY(tagFirst(session, *layout, tag));
     return done;
   }
@@ -139,6 +140,42 @@ TEST_F(RegistryPush, SendsNoBlobTwice) {
   // One that broke off goes on with what is missing.
   held.erase("blobs/" + digestOf(bundle).text());
   EXPECT_EQ(push().value().sent, 1u);
+}
+
+// Another push that had read the index before this one wrote it, and writes it after.
+TEST_F(RegistryPush, PutsBackWhatAnotherPushAtTheSameTimeHasTakenOut) {
+  lists = false;
+  const std::string tag = "manifests/sha256-" + artifact.hex();
+  const std::string others = R"({"schemaVersion":2,"manifests":[{"digest":"sha256:other","size":7}]})";
+  int overwritten = 0;
+  paused = [&] {
+    const MutexLock lock(mutex);
+    if (overwritten++ < 2) held[tag] = others;
+  };
+  const auto done = push();
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(overwritten, 3) << "written three times, and read once more";
+  const Json list = parseJson(held.at(tag)).value()["manifests"];
+  ASSERT_EQ(list.size(), 2u);
+  EXPECT_EQ(list[0]["digest"], "sha256:other");
+  EXPECT_EQ(list[1]["artifactType"], kBundleType);
+}
+
+TEST_F(RegistryPush, EndsWhereAnIndexIsOverwrittenWithoutEnd) {
+  lists = false;
+  const std::string tag = "manifests/sha256-" + artifact.hex();
+  int overwritten = 0;
+  paused = [&] {
+    const MutexLock lock(mutex);
+    held.erase(tag);
+    ++overwritten;
+  };
+  const auto done = push();
+  ASSERT_FALSE(done);
+  EXPECT_EQ(done.error().code, Code::kUnavailable);
+  EXPECT_NE(done.error().message.find("push again"), std::string::npos) << done.error().message;
+  EXPECT_EQ(overwritten, 6);
+  EXPECT_TRUE(held.contains("manifests/" + artifact.text())) << "all else is there";
 }
 
 TEST_F(RegistryPush, KeepsAnIndexWhereTheRegistryListsNoReferrers) {
