@@ -77,6 +77,17 @@ class Packages(unittest.TestCase):
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         self.assertIn(f"{self.root}/usr/lib/x86_64-linux-gnu/libkiln_node.so.0", run("ldd", build / "run").stdout)
 
+    def test_pipelines_find_what_they_call(self):
+        installed, source = self.root / "usr/share/kiln/ci", ROOT / "infra/ci"
+        names = sorted(path.relative_to(source) for path in source.rglob("*") if path.is_file())
+        self.assertEqual(sorted(path.relative_to(installed) for path in installed.rglob("*") if path.is_file()), names)
+        for name in names:
+            self.assertEqual((installed / name).read_bytes(), (source / name).read_bytes(), name)
+        helped = run(installed / "kiln-ci.sh", "--help")
+        self.assertEqual(helped.returncode, 0, helped.stderr)
+        listed = run("dpkg-deb", "-c", self.made[0]["kiln-cli"]).stdout
+        self.assertIn("-rwxr-xr-x root/root", next(line for line in listed.splitlines() if line.endswith("/usr/share/kiln/ci/kiln-ci.sh")))
+
     def test_keys_are_roots_alone(self):
         for folder in ("keys", "workers"):
             self.assertEqual((self.root / "etc/kiln" / folder).stat().st_mode & 0o777, 0o700)
