@@ -3,16 +3,13 @@
 and skopeo see artifact, image and what refers to them. Exit 77 if a program cannot be had."""
 import base64
 import contextlib
-import crypt
 import json
 import os
 import pathlib
 import shutil
-import socket
 import subprocess
 import sys
 import tempfile
-import time
 import unittest
 
 from evidence import pem
@@ -20,44 +17,7 @@ from fetched import Skip, go_program
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "infra"))
 from farm import MODELS, Farm, artifact_of, json_of  # noqa: E402
-
-
-def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
-
-
-@contextlib.contextmanager
-def distribution(program, folder, password=None):
-    """distribution's registry with its store in `folder`; its host. With a password for "pusher" it wants that, and speaks TLS with
-    `folder`/cert.pem."""
-    port = free_port()
-    folder.mkdir()
-    config = folder / "config.yml"
-    guarded = ""
-    if password:
-        subprocess.run(["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2",
-                        "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1", "-keyout",
-                        folder / "key.pem", "-out", folder / "cert.pem"], check=True, capture_output=True)
-        (folder / "users").write_text(f"pusher:{crypt.crypt(password, crypt.mksalt(crypt.METHOD_BLOWFISH, rounds=16))}\n")
-        guarded = (f"  tls: {{certificate: '{folder}/cert.pem', key: '{folder}/key.pem'}}\n"
-                   f"auth: {{htpasswd: {{realm: here, path: '{folder}/users'}}}}\n")
-    config.write_text(f"version: 0.1\nlog: {{level: error}}\nstorage: {{filesystem: {{rootdirectory: '{folder}/store'}}}}\n"
-                      f"http:\n  addr: '127.0.0.1:{port}'\n{guarded}")
-    with subprocess.Popen([program, "serve", config], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
-        try:
-            end = time.monotonic() + 30
-            while True:
-                with contextlib.suppress(OSError):
-                    socket.create_connection(("127.0.0.1", port), 1).close()
-                    break
-                if time.monotonic() > end or process.poll() is not None:
-                    raise AssertionError("the registry did not start")
-                time.sleep(0.1)
-            yield f"127.0.0.1:{port}"
-        finally:
-            process.kill()
+from real_registry import distribution  # noqa: E402
 
 
 class PushTest(unittest.TestCase):
