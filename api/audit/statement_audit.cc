@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/vsa.h"
 #include "storage/tree/digest_proto.h"
@@ -86,8 +87,8 @@ class StatementCheck {
       : audit_(audit), row_(row), artifact_(artifact), said_(said), out_(out) {}
 
   void run(const KnownTrees& trees) {
-    const auto& subjects = said_.statement.subjects;
-    if (subjects.size() != 1 || subjects[0].sha256 != artifact_.hash)
+    const auto about = artifactOf(said_.statement);
+    if (!about || about->hash != artifact_.hash)
       return tampered("statements", "it is about another artifact");
     checkMentions();
     const std::string& type = said_.statement.predicateType;

@@ -8,9 +8,6 @@
 
 namespace kiln::client {
 
-// Where the files lie in the image; KServe looks for a model there.
-inline constexpr char kImageFolder[] = "models";
-
 struct ImageSummary {
   Digest image;  // of its manifest
   std::uint64_t bytes = 0;
@@ -21,5 +18,9 @@ struct ImageSummary {
 // appears only when it is complete. kAlreadyExists; kUnimplemented for a processor that has no images;
 // kDataLoss if a file changes meanwhile.
 Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const std::string& destination);
+
+// The digest that exportImage() would give, with nothing written: of a mounted image, its own. Reads all of
+// the directory once more.
+Result<Digest> imageOf(const node::VerifiedArtifact& artifact);
 
 }  // namespace kiln::client

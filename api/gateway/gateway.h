@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "api/gateway/api.h"
+#include "api/gateway/image.h"
 #include "api/gateway/page.h"
 #include "api/gateway/route.h"
 #include "api/gateway/tls.h"
@@ -98,6 +99,7 @@ struct GatewayBackend {
   std::string unhealthy = "the database is not available";  // what that answer says
   std::shared_ptr<Api> api = {};                            // null: nothing is served below /api/
   PageFiles page = {};                                      // null: there is no page at /
+  std::shared_ptr<ImageLookup> images = {};                 // null: artifacts have no container images here
 };
 
 struct GatewayOptions {

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 
+#include "api/gateway/answer.h"
 #include "api/gateway/error_json.h"
 #include "api/gateway/http_date.h"
 #include "api/gateway/request_check.h"
 #include "manifest/artifact/media_types.h"
+#include "manifest/artifact/oci_image.h"
 #include "manifest/artifact/oci_layout.h"
 
 namespace kiln::gateway {
@@ -46,35 +48,6 @@ ApiRequest apiRequest(const Request& request, const Peer& peer) {
 }
 
 }  // namespace
-
-// One answer in the making.
-struct Responder::Answer {
-  const Request& request;
-  ResponseWriter& writer;
-  http::response_header<> head;
-  bool keep = true;
-  unsigned status = 0;
-
-  bool isHead() const { return request.method() == http::verb::head; }
-  Status begin(unsigned code, std::string_view type, std::uint64_t length) {
-    head.set(http::field::content_length, std::to_string(length));
-    return beginWithoutLength(code, type);
-  }
-  // Of what ends with its connection, or has no body.
-  Status beginWithoutLength(unsigned code, std::string_view type) {
-    status = code;
-    head.version(11);
-    head.result(status);
-    if (!type.empty())
-      head.set(http::field::content_type, boost::beast::string_view(type.data(), type.size()));
-    head.set("Docker-Distribution-API-Version", "registry/2.0");
-    head.set("X-Content-Type-Options", "nosniff");
-    if (!keep) head.set(http::field::connection, "close");
-    auto written = writer.writeHead(head);
-    if (!written) keep = false;
-    return written;
-  }
-};
 
 // One of the api's, with the fields that every answer has. Nothing of it is kept by whoever comes between.
 class Responder::ApiAnswer final : public ApiWriter {
@@ -253,6 +226,7 @@ void Responder::document(Answer& answer, const Digest& digest, std::string_view 
 }
 
 void Responder::manifest(Answer& answer, const Route& route) {
+  if (route.image) return imageOf(answer, route);
   const auto digest = backend_.artifacts->findManifest(route.instance, route.hash);
   if (digest) {
     if (const auto may = checkRelease(route.instance, *digest); !may)
@@ -263,6 +237,7 @@ void Responder::manifest(Answer& answer, const Route& route) {
   }
   if (digest.error().code != Code::kNotFound) return refuse(answer, digest.error(), route.kind);
   const auto referrer = backend_.artifacts->findReferrer(route.instance, route.hash);
+  if (!referrer && referrer.error().code == Code::kNotFound && imageManifest(answer, route)) return;
   if (!referrer) return refuse(answer, referrer.error(), route.kind);
   if (const auto may = checkRelease(route.instance, referrer->artifact); !may)
     return refuse(answer, may.error(), route.kind);
@@ -278,6 +253,7 @@ void Responder::referrers(Answer& answer, const Route& route) {
   const auto found = backend_.artifacts->findReferrers(route.instance, route.hash);
   // To what is not there, nothing refers: the list is empty, as the specification wants it.
   if (!found && found.error().code != Code::kNotFound) return refuse(answer, found.error(), route.kind);
+  if (!found && imageReferrers(answer, route)) return;
   if (found)
     if (const auto may = checkRelease(route.instance, found->artifact); !may)
       return refuse(answer, may.error(), route.kind);
@@ -298,6 +274,13 @@ void Responder::referrers(Answer& answer, const Route& route) {
       if (wanted(other.artifactType))
         if (const auto added = add(makeReferrer(other), other.artifactType); !added)
           return refuse(answer, added.error(), route.kind);
+  if (wanted(kOciImageConfigMediaType))
+    if (const auto added = addImages(entries, route.instance, found->artifact); !added)
+      return refuse(answer, added.error(), route.kind);
+  referrersIndex(answer, route, entries);
+}
+
+void Responder::referrersIndex(Answer& answer, const Route& route, const std::vector<LayoutEntry>& entries) {
   const auto index = makeReferrersIndex(entries);
   if (!index) return refuse(answer, index.error(), route.kind);
   if (!route.artifactType.empty()) answer.head.set("OCI-Filters-Applied", "artifactType");
@@ -331,6 +314,7 @@ void Responder::blob(Answer& answer, const Route& route) {
   if (const Digest empty = digestOf(kEmptyConfig); route.hash.hash == empty.hash)
     return document(answer, empty, kEmptyMediaType, kEmptyConfig);
   const auto digest = backend_.artifacts->findBlob(route.instance, route.hash);
+  if (!digest && digest.error().code == Code::kNotFound && imageBlob(answer, route)) return;
   if (!digest) return refuse(answer, digest.error(), route.kind);
   if (const auto may = checkReleaseOf(route.instance, *digest); !may)
     return refuse(answer, may.error(), route.kind);
@@ -339,20 +323,27 @@ void Responder::blob(Answer& answer, const Route& route) {
   if (!missing->empty())
     return refuse(answer, {Code::kNotFound, "the store does not hold this blob"}, route.kind);
 
-  if (settled(answer, *digest)) return;
+  send(answer, *digest, route.kind,
+       [&](std::uint64_t offset, std::uint64_t length, const storage::ByteSink& sink) {
+         return backend_.blobs->read(route.instance, *digest, offset, length, sink);
+       });
+}
 
-  ByteRange range{0, digest->size};
+void Responder::send(Answer& answer, const Digest& digest, RouteKind route, const Parts& parts) {
+  if (settled(answer, digest)) return;
+
+  ByteRange range{0, digest.size};
   const auto wanted = answer.request.find(http::field::range);
   const auto condition = answer.request.find(http::field::if_range);
   // Of what is sent, and if there is one. If-Range: the range, if the client's part is of these bytes; else
   // all of them.
   bool partial = !answer.isHead() && answer.request.count(http::field::range) == 1 &&
-                 (condition == answer.request.end() || condition->value() == tagOf(*digest));
+                 (condition == answer.request.end() || condition->value() == tagOf(digest));
   if (partial) {
-    const auto parsed = parseRange({wanted->value().data(), wanted->value().size()}, digest->size);
+    const auto parsed = parseRange({wanted->value().data(), wanted->value().size()}, digest.size);
     if (!parsed) {
-      answer.head.set(http::field::content_range, "bytes */" + std::to_string(digest->size));
-      return refuse(answer, {Code::kOutOfRange, parsed.error().message}, route.kind);
+      answer.head.set(http::field::content_range, "bytes */" + std::to_string(digest.size));
+      return refuse(answer, {Code::kOutOfRange, parsed.error().message}, route);
     }
     partial = parsed->has_value();
     range = parsed->value_or(range);
@@ -360,7 +351,7 @@ void Responder::blob(Answer& answer, const Route& route) {
   if (partial)
     answer.head.set(http::field::content_range, "bytes " + std::to_string(range.offset) + "-" +
                                                     std::to_string(range.offset + range.length - 1) + "/" +
-                                                    std::to_string(digest->size));
+                                                    std::to_string(digest.size));
   answer.head.set(http::field::accept_ranges, "bytes");
   const auto begin = [&] {
     return answer.begin(partial ? 206 : 200, "application/octet-stream", range.length);
@@ -370,18 +361,17 @@ void Responder::blob(Answer& answer, const Route& route) {
   // The header waits for the first bytes: a store that finds a blob corrupt can still be answered with an
   // error.
   bool begun = false;
-  const auto sent =
-      backend_.blobs->read(route.instance, *digest, range.offset, range.length, [&](Bytes bytes) -> Status {
-        if (!begun) {
-          begun = true;
-          KILN_TRY(begin());
-        }
-        KILN_TRY(answer.writer.write(bytes));
-        bytes_.Increment(static_cast<double>(bytes.size()));
-        return {};
-      });
+  const auto sent = parts(range.offset, range.length, [&](Bytes bytes) -> Status {
+    if (!begun) {
+      begun = true;
+      KILN_TRY(begin());
+    }
+    KILN_TRY(answer.writer.write(bytes));
+    bytes_.Increment(static_cast<double>(bytes.size()));
+    return {};
+  });
   if (sent) return;
-  if (!begun) return refuse(answer, sent.error(), route.kind);
+  if (!begun) return refuse(answer, sent.error(), route);
   answer.keep = false;  // a short body and a closed connection: the client sees the length does not match
 }
 

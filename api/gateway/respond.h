@@ -6,6 +6,7 @@
 
 #include "api/gateway/connection.h"
 #include "api/gateway/gateway.h"
+#include "api/gateway/image.h"
 #include "api/gateway/route.h"
 
 namespace kiln::gateway {
@@ -37,9 +38,23 @@ class Responder {
   // refused. True if that was the answer.
   bool settled(Answer& answer, const Digest& digest);
   void document(Answer& answer, const Digest& digest, std::string_view type, std::string_view text);
+  // Bytes [offset, offset + length) of what is sent, in order.
+  using Parts = std::function<Status(std::uint64_t offset, std::uint64_t length, const storage::ByteSink&)>;
+  // All of it, or the range that is asked for.
+  void send(Answer& answer, const Digest& digest, RouteKind route, const Parts& parts);
+  void referrersIndex(Answer& answer, const Route& route, const std::vector<LayoutEntry>& entries);
   void manifest(Answer& answer, const Route& route);
   void referrers(Answer& answer, const Route& route);
   void blob(Answer& answer, const Route& route);
+  // Of container images (respond_image.cc). True if that was the answer; false where it is about no image.
+  bool imageManifest(Answer& answer, const Route& route);
+  bool imageBlob(Answer& answer, const Route& route);
+  bool imageReferrers(Answer& answer, const Route& route);
+  // The first image of the artifact that the route names, by the tag that follows from its digest.
+  void imageOf(Answer& answer, const Route& route);
+  void imageDocument(Answer& answer, const Route& route, const PublishedImage& image);
+  void imageLayer(Answer& answer, const Route& route, const PublishedImage& image, std::size_t layer);
+  Status addImages(std::vector<LayoutEntry>& entries, const std::string& instance, const Digest& artifact);
   void logFile(Answer& answer, const Route& route);
   void page(Answer& answer, const Route& route);
 

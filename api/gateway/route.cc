@@ -83,13 +83,16 @@ Result<Route> parseRoute(std::string_view target) {
     const bool query = question != std::string_view::npos;
     if (kind && validInstance(parts[0]) && parts[1] == "artifacts" &&
         (!query || kind == RouteKind::kReferrers)) {
-      const auto hash = parts[3].starts_with("sha256:") ? Digest::parse(parts[3], 0)
-                                                        : fail(Code::kInvalidArgument, "not a digest");
+      const bool image = kind == RouteKind::kManifest && parts[3].starts_with(kImageTag);
+      const auto hash = image ? Digest::parse("sha256:" + std::string(parts[3].substr(kImageTag.size())), 0)
+                        : parts[3].starts_with("sha256:") ? Digest::parse(parts[3], 0)
+                                                          : fail(Code::kInvalidArgument, "not a digest");
       if (!hash) {
         return fail(Code::kInvalidArgument,
-                    "artifacts are pulled by digest, sha256:<64 lowercase hex digits>; there are no tags");
+                    "artifacts are pulled by digest, sha256:<64 lowercase hex digits>; the only tags are "
+                    "those of their container images, image-<the same digits>");
       }
-      Route route{*kind, std::string(parts[0]), *hash, {}};
+      Route route{.kind = *kind, .instance = std::string(parts[0]), .hash = *hash, .image = image};
       if (query) {
         KILN_ASSIGN(route.artifactType, parseArtifactType(target.substr(question + 1)));
       }

@@ -23,10 +23,14 @@ struct Route {
   std::string tile;               // kTile: the path of a tile as signing/log/tile_path.h writes it
   std::string artifactType = {};  // kReferrers: of those asked for; "" for all
   std::string file = {};          // kPage: its path, "/" for the page itself
+  bool image = false;             // kManifest: of an image of the artifact with this hash
 };
 
-// kNotFound for an unknown path, kInvalidArgument for a reference that is not "sha256:<64 hex>" (tags are not
-// served).
+// Before the hexadecimal digits of an artifact's digest it makes the tag of its container image.
+inline constexpr std::string_view kImageTag = "image-";
+
+// kNotFound for an unknown path, kInvalidArgument for a reference that is neither "sha256:<64 hex>" nor, of a
+// manifest, "image-<64 hex>" (no other tag is served).
 Result<Route> parseRoute(std::string_view target);
 
 struct ByteRange {

@@ -6,7 +6,7 @@
 #include "api/mirror/read_through.h"
 #include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/oci.h"
-#include "manifest/statement/statement.h"
+#include "manifest/statement/image_statement.h"
 #include "signing/bundle/bundle.h"
 #include "storage/blob/overlay_blob_store.h"
 
@@ -27,10 +27,7 @@ bool isSame(const ArtifactRecord& record, const node::ArtifactRef& ref) {
 // Of what proves nothing yet: it only says what to look at.
 std::optional<Digest> subjectIn(const std::string& payload) {
   const auto statement = parseStatement(payload);
-  if (!statement || statement->subjects.size() != 1) return std::nullopt;
-  Digest out;
-  out.hash = statement->subjects.front().sha256;
-  return out;
+  return statement ? artifactOf(*statement) : std::nullopt;
 }
 
 }  // namespace

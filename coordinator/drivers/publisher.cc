@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "coordinator/drivers/image_maker.h"
 #include "coordinator/drivers/sandbox_rule.h"
 #include "coordinator/farm/blob_io.h"
 #include "coordinator/farm/log.h"
@@ -115,11 +116,17 @@ bool builtHere(const index::JobSnapshot& snapshot, const jobs::Publish& step) {
 // The artifact is published whatever became of the job meanwhile: its statement is signed. An open job gets
 // it.
 Status commit(Connection& connection, const index::JobSnapshot& snapshot, const jobs::Publish& step,
-              const index::PublicationRecord& record, const index::BundleRecord& compile) {
+              const index::PublicationRecord& record, const index::BundleRecord& compile,
+              const std::optional<SignedImage>& image) {
   KILN_ASSIGN(auto current,
               index::loadJob(connection, snapshot.job.key, index::Evidence::kWithout, index::Lock::kUpdate));
   KILN_TRY(index::insertPublication(connection, record));
   KILN_TRY(index::insertStatement(connection, snapshot.job.key.instance, record.artifact.digest, compile));
+  if (image) {
+    KILN_TRY(
+        index::insertStatement(connection, snapshot.job.key.instance, record.artifact.digest, image->bundle));
+    KILN_TRY(index::insertImage(connection, snapshot.job.key.instance, image->image, record.bundle.recorded));
+  }
   KILN_TRY(index::markDisputed(connection, step.dissent));
   if (!current || !index::isOpen(current->job.state)) return {};
   std::vector<std::string> builders;
@@ -181,11 +188,23 @@ Status Publisher::publish(const index::JobSnapshot& snapshot, const jobs::Publis
   index::BundleRecord* const records[] = {&record.bundle, &compile};
   KILN_TRY(keepBundles(judging_.stores.blobs, key.instance, *signedBundles, records));
   observers_.reached(kPointBundleStored);
+  const auto image = [&] {
+    tracing::Scope makes(observers_.tracing.sink, scope.context(), "image", clock);
+    auto made = signImage(judging_, {.artifact = record.artifact,
+                                     .ociManifest = publication.ociManifest,
+                                     .bundles = {record.bundle.bundle, compile.bundle},
+                                     .job = key.id,
+                                     .recorded = record.bundle.recorded,
+                                     .trace = makes.header()});
+    if (!made) makes.failed(made.error().message);
+    return made;
+  }();
+  if (!image) return fail(image.error().in("image"));
 
   {
     const tracing::Scope indexes(observers_.tracing.sink, scope.context(), "index", clock);
     KILN_TRY(judging_.stores.database.transact(
-        [&](Connection& c) { return commit(c, snapshot, step, record, compile); }));
+        [&](Connection& c) { return commit(c, snapshot, step, record, compile, *image); }));
   }
   observers_.metrics.artifactPublished();
   logInfo("artifact published", {{"instance", key.instance},

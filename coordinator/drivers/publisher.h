@@ -1,6 +1,7 @@
-// Publishes agreed outputs: OCI manifest -> provenance and compile statement -> signatures -> bundles ->
-// index. Every step may be repeated; the same stored state makes the same bytes, the signer answers a
-// repeated statement with its first bundle, and the index takes the same publication once.
+// Publishes agreed outputs: OCI manifest -> provenance and compile statement -> signatures -> bundles -> the
+// container image that holds them, with a statement of its own -> index. Every step may be repeated; the same
+// stored state makes the same bytes, the signer answers a repeated statement with its first bundle, and the
+// index takes the same publication once.
 #pragma once
 
 #include "coordinator/farm/observers.h"

@@ -8,6 +8,7 @@
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/tune_statement.h"
@@ -149,6 +150,8 @@ class Walk {
     }
     if (said.predicateType == kCompileType)
       return {};  // it repeats what the artifact and its provenance name
+    if (said.predicateType == kImageType)
+      return {};  // the image is put together from the artifact's files and bundles about it
     if (said.predicateType == kCheckType) {
       KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(said.predicate));
       keep(check.plan);

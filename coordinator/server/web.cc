@@ -7,6 +7,7 @@
 #include "coordinator/web/http_gate.h"
 #include "coordinator/web/openapi_document.h"
 #include "coordinator/web/published_blobs.h"
+#include "coordinator/web/published_images.h"
 #include "coordinator/web/releases.h"
 
 namespace kiln::server {
@@ -22,7 +23,8 @@ gateway::GatewayBackend backendOf(const Options& options, FarmServices& services
           .health = [&health] { return health.check(); },
           .log = std::move(log),
           .release = std::make_shared<Releases>(services.judging(), services.inputs().policies),
-          .page = console::findFile};
+          .page = console::findFile,
+          .images = std::make_shared<PublishedImages>(services.pool())};
 }
 
 // An answer is as large as the services make it, and becomes JSON in memory.

@@ -40,6 +40,14 @@ Result<std::string> makeImageManifest(const Digest& config, const std::vector<Di
                           {"subject", descriptorJson(kOciManifestMediaType, subject)}});
 }
 
+Result<ImageDocuments> makeImage(const ArtifactImage& image) {
+  KILN_ASSIGN(const Target host, parseTarget(image.target));
+  ImageDocuments out;
+  KILN_ASSIGN(out.config, makeImageConfig(host, image.layers));
+  KILN_ASSIGN(out.manifest, makeImageManifest(digestOf(out.config), image.layers, image.artifact));
+  return out;
+}
+
 Result<std::string> makeImageIndex(const Digest& manifest) {
   Json entry = descriptorJson(kOciManifestMediaType, manifest);
   entry["annotations"] = {{kRefName, "image"}};

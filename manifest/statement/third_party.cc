@@ -5,6 +5,7 @@
 
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -14,7 +15,7 @@
 namespace kiln {
 namespace {
 
-constexpr std::array<std::string_view, 6> kOfFarms{kProvenanceType, kCompileType,   kCheckType,
+constexpr std::array<std::string_view, 7> kOfFarms{kProvenanceType, kCompileType,   kCheckType, kImageType,
                                                    kTombstoneType,  kToolchainType, kTuneType};
 
 }  // namespace

@@ -33,6 +33,7 @@ struct Attestation {
   std::string predicateType;
   StatementEvidence evidence;
   std::optional<VerificationSummary> summary = {};  // of a verification summary: it is read
+  std::optional<Digest> image = {};                 // of an image statement: the image that it names
 };
 
 // What is known about an artifact once its signature holds.

@@ -10,6 +10,7 @@
 
 #include "manifest/base/printable.h"
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -19,6 +20,7 @@
 #include "signing/server/action_check.h"
 #include "signing/server/check_claim.h"
 #include "signing/server/closure.h"
+#include "signing/server/image_check.h"
 #include "signing/server/receipt_check.h"
 #include "signing/server/reproduction_claim.h"
 #include "signing/server/summary_check.h"
@@ -35,18 +37,22 @@ constexpr std::size_t kMaxReceipts = 64;
 struct CompileClaim {
   Json summary;
 };
+// The same of an image statement.
+struct ImageClaim {
+  Statement statement;
+};
 
 // What is to be signed.
 struct Claim {
   Digest subject;  // an artifact; of an admission, a toolchain's tree; of a tune statement, a record
-  std::variant<Provenance, CompileClaim, CheckStatement, Reproduction, VerificationSummary, Tombstone,
-               ToolchainAdmission, TuneStatement>
+  std::variant<Provenance, CompileClaim, ImageClaim, CheckStatement, Reproduction, VerificationSummary,
+               Tombstone, ToolchainAdmission, TuneStatement>
       about;
 };
 
-constexpr std::array<std::string_view, 8> kKnown{kProvenanceType,   kCompileType, kCheckType,
-                                                 kReproductionType, kVsaType,     kTombstoneType,
-                                                 kToolchainType,    kTuneType};
+constexpr std::array<std::string_view, 9> kKnown{kProvenanceType, kCompileType,      kImageType,
+                                                 kCheckType,      kReproductionType, kVsaType,
+                                                 kTombstoneType,  kToolchainType,    kTuneType};
 
 Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
@@ -55,11 +61,16 @@ Result<Claim> readClaim(const SignRequest& request) {
     return fail(Code::kInvalidArgument,
                 fmt::format("statement: predicate type {} is not signed here; known: {}",
                             inQuotes(statement.predicateType), fmt::join(kKnown, ", ")));
-  if (statement.subjects.size() != 1) return fail(Code::kInvalidArgument, "statement: must have one subject");
+  const auto subject = artifactOf(statement);
+  if (!subject)
+    return fail(Code::kInvalidArgument,
+                "statement: must have one subject, or of an image statement the artifact and the image");
   Claim claim;
-  claim.subject = {statement.subjects[0].sha256, request.subjectSize};
+  claim.subject = {subject->hash, request.subjectSize};
   if (statement.predicateType == kCompileType) {
     claim.about = CompileClaim{std::move(statement.predicate)};
+  } else if (statement.predicateType == kImageType) {
+    claim.about = ImageClaim{std::move(statement)};
   } else if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(claim.about, CheckStatement::fromJson(statement.predicate));
   } else if (statement.predicateType == kReproductionType) {
@@ -96,6 +107,8 @@ Status LocalSigner::check(const SignRequest& request) const {
       return fail(Code::kFailedPrecondition, "compile: " + same.error().message);
     return {};
   }
+  if (const auto* image = std::get_if<ImageClaim>(&claim.about))
+    return checkImage(store_, request.instance, image->statement, claim.subject);
   if (const auto* summary = std::get_if<VerificationSummary>(&claim.about)) {
     if (request.receipts.size() != 1)
       return fail(Code::kInvalidArgument, "summary: the policy must come with it, and nothing else");

@@ -25,11 +25,11 @@ namespace kiln::signing {
 //  - the sandbox policies that the receipts state are those of the statement, and in the store;
 //  - that action is the compile of the spec with the spec's toolchain.
 // A compile statement if it is the summary of the Manifest that is in the store; the files that this lists
-// are the provenance's to answer for. A verification summary as summary_check.h says. A tombstone only if the
-// artifact is there and the provenances that it names are in the records. For both,
-// only what keys that it knows have signed counts: its own, and those of the trust root (known_keys.h). An
-// admission of a toolchain: toolchain_check.h; what was measured: tune_claim.h. Errors as Signer::sign.
-// Thread safe. What is passed by reference must outlive the signer.
+// are the provenance's to answer for. An image statement as image_check.h says. A verification summary as
+// summary_check.h says. A tombstone only if the artifact is there and the provenances that it names are in
+// the records. For both, only what keys that it knows have signed counts: its own, and those of the trust
+// root (known_keys.h). An admission of a toolchain: toolchain_check.h; what was measured: tune_claim.h.
+// Errors as Signer::sign. Thread safe. What is passed by reference must outlive the signer.
 class LocalSigner final : public Signer {
  public:
   LocalSigner(PrivateKey key, Certificate authority, Records& records, storage::BlobStore& store,

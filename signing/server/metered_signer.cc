@@ -6,6 +6,7 @@
 
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/statement.h"
@@ -17,9 +18,10 @@
 namespace kiln::signing {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, const char*>, 8> kTypes{{{kProvenanceType, "provenance"},
+constexpr std::array<std::pair<std::string_view, const char*>, 9> kTypes{{{kProvenanceType, "provenance"},
                                                                           {kCompileType, "compile"},
                                                                           {kCheckType, "check"},
+                                                                          {kImageType, "image"},
                                                                           {kReproductionType, "reproduction"},
                                                                           {kVsaType, "verdict"},
                                                                           {kTombstoneType, "tombstone"},

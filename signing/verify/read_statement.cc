@@ -5,6 +5,7 @@
 
 #include "manifest/base/printable.h"
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/vsa.h"
 #include "signing/log/log_proof.h"
 
@@ -161,8 +162,13 @@ Result<StatementBody> StatementReader::readOther(const Opened& opened, const Sta
   }
   if (statement.predicateType == kCompileType)
     KILN_TRY(checkCompileSummary(statement.predicate, about.manifest, about.config));
-  // This, and a third party's: it does not name its author, so whoever the key speaks for does.
+  // These, and a third party's: it does not name its author, so whoever the key speaks for does.
   Attestation attestation{statement.predicateType, opened.evidence};
+  if (statement.predicateType == kImageType) {
+    KILN_ASSIGN(const StatedImage said,
+                readImageStatement(statement, about.artifact, about.manifest.spec.target));
+    attestation.image = said.digest;
+  }
   Status why;
   for (const TrustedBuilder& builder : root_.builders) {
     if (std::ranges::find(builder.keys, opened.bundle.keyId) == builder.keys.end()) continue;

@@ -130,7 +130,7 @@ class Verification {
       auto& attestation = std::get<Attestation>(counted.said);
       pass(line, printable(attestation.predicateType) + " by " + printable(attestation.evidence.ids.front()) +
                      (attestation.summary ? attestation.summary->passed() ? ", PASSED" : ", FAILED" : "") +
-                     by);
+                     (attestation.image ? ", image " + attestation.image->text() : "") + by);
       verdict_.attestations.push_back(std::move(attestation));
       verdict_.counted.push_back(payload);
     }

@@ -45,7 +45,7 @@ Status TarWriter::folder(const std::string& path) {
 
 Status TarWriter::file(const std::string& path, std::uint64_t size,
                        const std::function<Status(const ByteSink&)>& source) {
-  KILN_TRY(header(path, '0', 0444, size));
+  KILN_TRY(fileHeader(path, size));
   std::uint64_t written = 0;
   KILN_TRY(source([&](Bytes bytes) -> Status {
     written += bytes.size();
@@ -54,6 +54,10 @@ Status TarWriter::file(const std::string& path, std::uint64_t size,
   }));
   if (written < size) return fail(Code::kDataLoss, path + ": is shorter than when it was listed");
   return pad(size);
+}
+
+Status TarWriter::fileHeader(const std::string& path, std::uint64_t size) {
+  return header(path, '0', 0444, size);
 }
 
 Status TarWriter::finish() {

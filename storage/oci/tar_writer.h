@@ -22,6 +22,8 @@ class TarWriter {
   // `source` hands out the contents. kDataLoss unless these are `size` bytes.
   Status file(const std::string& path, std::uint64_t size,
               const std::function<Status(const ByteSink&)>& source);
+  // What stands before the contents of such a file, without them.
+  Status fileHeader(const std::string& path, std::uint64_t size);
   // The archive's end. Nothing may follow.
   Status finish();
 

@@ -77,9 +77,9 @@ TEST_P(CrashPoint, TheNextCoordinatorFinishesTheJobOnce) {
   EXPECT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
   EXPECT_EQ(farm.count("jobs"), 1);
   EXPECT_EQ(farm.count("artifacts"), 1);
-  EXPECT_EQ(farm.count("statements"), 2);
-  EXPECT_EQ(farm.count("signatures"), 3) << "nothing is signed twice: the toolchain's admission, the "
-                                            "artifact's provenance and compile statement";
+  EXPECT_EQ(farm.count("statements"), 3);
+  EXPECT_EQ(farm.count("signatures"), 4) << "nothing is signed twice: the toolchain's admission, the "
+                                            "artifact's provenance, compile and image statement";
   farm.coordinator_->signal(SIGTERM);
   EXPECT_EQ(farm.coordinator_->wait(), 0);
 }
@@ -124,7 +124,7 @@ TEST(AttackCases, Case23KilledBetweenSignatureAndLogNothingIsReleasedUnlogged) {
     return farm.get(job.id()).state() == v1::JOB_SUCCEEDED;
   })) << farm.log();
   EXPECT_EQ(farm.count("artifacts"), 1);
-  EXPECT_EQ(farm.count("signatures"), 3);
+  EXPECT_EQ(farm.count("signatures"), 4);
   EXPECT_EQ(farm.count("signatures WHERE tree_size IS NULL"), 0);
   const signing::Bundle bundle = farm.bundleOf(farm.get(job.id()).artifacts(0).digest());
   EXPECT_TRUE(signing::checkLogEntry(bundle, farm.key_.publicKey(), std::array{farm.logKey()}, {}));
@@ -222,7 +222,7 @@ TEST(Outage, TheSignerAwayHoldsTheJobUntilItIsBack) {
   EXPECT_EQ(farm.get(job.id()).state(), v1::JOB_PUBLISHING);
   farm.startSigner();
   EXPECT_TRUE(eventually([&] { return farm.get(job.id()).state() == v1::JOB_SUCCEEDED; })) << farm.log();
-  EXPECT_EQ(farm.count("statements"), 2);
+  EXPECT_EQ(farm.count("statements"), 3);
 }
 
 }  // namespace

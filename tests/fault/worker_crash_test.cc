@@ -56,7 +56,7 @@ TEST(WorkerCrash, CostsOneLeaseTimeAndNothingElse) {
       farm.count("attempts a JOIN runs r ON r.instance = a.instance AND r.id = a.run_id WHERE r.kind = 3 AND "
                  "a.outcome = 'lost'"),
       1);
-  EXPECT_EQ(farm.count("statements"), 2);
+  EXPECT_EQ(farm.count("statements"), 3);
 }
 
 // The coordinator goes away while a worker compiles: the worker carries on, and its result is taken

@@ -5,6 +5,7 @@
 #include "manifest/spec/delivery_spec.h"
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -171,6 +172,18 @@ TEST(Golden, CompileSummary) {
         makeManifest(testing_support::dynamicSpec(), testing_support::dynamicEvidence()).value());
   keeps("compile-abi3.json",
         makeManifest(testing_support::deviceSpec(), testing_support::deviceEvidence()).value());
+}
+
+TEST(Golden, ImageStatement) {
+  const ArtifactImage image{digestOf("an artifact"),
+                            "cpu:x86-64-v3",
+                            {digestOf("its files"), digestOf("what is said about them")},
+                            {digestOf("a provenance"), digestOf("a compile statement")}};
+  const Statement statement = parseStatement(imageStatement(image).value()).value();
+  expectGolden(at("image.json"), toCanonicalJson(statement.predicate).value());
+  Statement read = statement;
+  read.predicate = parseCanonicalJson(readGolden(at("image.json"))).value();
+  EXPECT_EQ(readImageStatement(read, image.artifact, image.target)->image, image);
 }
 
 TEST(Golden, Reproduction) {

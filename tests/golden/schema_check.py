@@ -34,6 +34,7 @@ DOCUMENTS = {
     "evidence-abi2.json": "evidence",
     "evidence-abi3.json": "evidence",
     "fixtures.json": "fixtures",
+    "image.json": "image",
     "kernel-plan.json": "kernel-plan",
     "manifest.json": "manifest",
     "manifest-abi2.json": "manifest",

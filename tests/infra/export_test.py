@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Export, rebuild and diff against real processes: what one farm made is made again by other workers, and by an auditor
 with nothing but the export, in an empty root without a network."""
+import base64
 import hashlib
 import json
 import os
@@ -11,8 +12,10 @@ import subprocess
 import tarfile
 import tempfile
 import unittest
+import urllib.request
 
 from farm import MODELS, Farm, artifact_of, json_of, wait_for
+from real_registry import distribution
 from small_registry import small_registry
 
 CNN = MODELS / "digits_cnn.onnx"
@@ -81,7 +84,7 @@ class ExportTest(unittest.TestCase):
             if "subject" in json.loads(data):
                 self.assertEqual(json.loads(data)["subject"]["digest"], self.artifact)
                 types.append(entry["artifactType"])
-        bundles = ["application/vnd.dev.sigstore.bundle.v0.3+json"] * 3  # provenance, compile statement, verdict
+        bundles = ["application/vnd.dev.sigstore.bundle.v0.3+json"] * 4  # provenance, compile statement, image statement, verdict
         self.assertEqual(sorted(types), bundles + ["application/vnd.kiln.closure.v1+json", "application/vnd.kiln.fixtures.v1+json"])
 
     def test_export_again_gives_the_same_bytes_and_needs_no_farm_without_inputs(self):
@@ -177,7 +180,114 @@ class ExportTest(unittest.TestCase):
             if entry.get("artifactType", "") not in ("", "application/vnd.kiln.artifact.v1+json"):
                 self.assertIn(entry["digest"].removeprefix("sha256:"), hashes)
 
+    # --- container image, from the farm
+
+    def served(self):
+        """HOST/REPOSITORY of the farm's artifacts."""
+        return self.farm.env["KILN_HTTP"].removeprefix("http://") + "/default/artifacts"
+
+    def get(self, path):
+        with urllib.request.urlopen(f"{self.farm.env['KILN_HTTP']}/v2/default/artifacts/{path}") as answer:
+            return answer.read()
+
+    def blob(self, descriptor):
+        data = self.get("blobs/" + descriptor["digest"])
+        self.assertEqual(("sha256:" + hashlib.sha256(data).hexdigest(), len(data)), (descriptor["digest"], descriptor["size"]))
+        return data
+
+    def test_the_farm_serves_the_image_beside_the_artifact(self):
+        referrers = json.loads(self.get("referrers/" + self.artifact))["manifests"]
+        images = [one for one in referrers if one["artifactType"] == "application/vnd.oci.image.config.v1+json"]
+        self.assertEqual(len(images), 1)
+        image = images[0]["digest"]
+        text = self.get("manifests/" + image)
+        self.assertEqual("sha256:" + hashlib.sha256(text).hexdigest(), image)
+        self.assertEqual(self.get("manifests/image-" + self.artifact.removeprefix("sha256:")), text)
+        manifest = json.loads(text)
+        self.assertEqual(manifest["subject"]["digest"], self.artifact)
+        config = json.loads(self.blob(manifest["config"]))
+        self.assertEqual(config["rootfs"]["diff_ids"], [layer["digest"] for layer in manifest["layers"]])
+        mounted = self.home / "mounted-from-farm"
+        mounted.mkdir()
+        for layer in manifest["layers"]:
+            subprocess.run(["tar", "-x", "-C", mounted], input=self.blob(layer), check=True)
+        # What is mounted verifies with nothing else, and is the image that somebody wrote down.
+        env = {k: v for k, v in self.farm.env.items() if k not in ("KILN_ENDPOINT", "KILN_HTTP")}
+        verified = self.check(self.farm.kiln("verify", mounted / "models", "--image", image, env=env))
+        self.assertIn(f"ok  image: these files make {image}", verified.stdout)
+        other = self.check(self.farm.kiln("verify", mounted / "models", "--image", self.artifact, env=env), 5)
+        self.assertIn(image, other.stderr)
+        again = json_of(self.farm.kiln("export", mounted / "models", "--image", self.home / "image-again", "--json", env=env))
+        self.assertEqual((again["artifact"], again["image"]), (self.artifact, image))
+        # Its first layer is that of every image of the artifact.
+        own = self.image(self.home / "image-of-all", self.artifact)
+        self.assertEqual(own["layers"][0], manifest["layers"][0])
+        # The farm signs that the two belong together, and to the image refers that statement.
+        stated = self.check(self.farm.kiln("verify", self.artifact))
+        self.assertIn(f"urn:kiln:predicate:image:v1 by {self.builder()}, image {image}", stated.stdout)
+        about = json.loads(self.get("referrers/" + image))["manifests"]
+        self.assertEqual(len(about), 1)
+        referrer = json.loads(self.get("manifests/" + about[0]["digest"]))
+        self.assertEqual(referrer["subject"]["digest"], image)
+        payload = json.loads(base64.b64decode(json.loads(self.blob(referrer["layers"][0]))["dsseEnvelope"]["payload"]))
+        self.assertEqual([one["digest"]["sha256"] for one in payload["subject"]],
+                         [self.artifact.removeprefix("sha256:"), image.removeprefix("sha256:")])
+
+    def builder(self):
+        return json.loads(pathlib.Path(self.farm.env["KILN_TRUST_ROOT"]).read_text())["builders"][0]["id"]
+
+    @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
+    def test_skopeo_pulls_the_image_from_the_farm(self):
+        tag = "image-" + self.artifact.removeprefix("sha256:")
+        out = self.home / "pulled"
+        self.check(subprocess.run(["skopeo", "--insecure-policy", "copy", "--preserve-digests", "--src-tls-verify=false",
+                                   f"docker://{self.served()}:{tag}", f"dir:{out}"], capture_output=True, text=True))
+        manifest = (out / "manifest.json").read_bytes()
+        image = "sha256:" + hashlib.sha256(manifest).hexdigest()
+        self.check(subprocess.run(["skopeo", "--insecure-policy", "copy", "--preserve-digests", "--src-tls-verify=false",
+                                   f"docker://{self.served()}@{image}", f"dir:{out}-by-digest"], capture_output=True, text=True))
+        for layer in json.loads(manifest)["layers"]:
+            self.assertEqual(hashlib.sha256((out / layer["digest"].removeprefix("sha256:")).read_bytes()).hexdigest(),
+                             layer["digest"].removeprefix("sha256:"))
+
     # --- registry
+
+    @unittest.skipUnless(shutil.which("docker-registry"), "docker-registry is not installed")
+    @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
+    def test_push_to_debians_registry(self):
+        """distribution 2.8, which lists no referrers: an artifact, its image, and the index of what refers to it."""
+        env = {k: v for k, v in self.farm.env.items() if k != "KILN_ENDPOINT"}
+        fetched = self.home / "for-debians-registry"
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", fetched))
+        with distribution("docker-registry", self.home / "debians-registry") as host:
+            place = f"{host}/team/model"
+            pushed = json_of(self.check(self.farm.kiln("push", fetched, f"{place}:1.0", "--image", "--json", env=env)))
+            again = json_of(self.check(self.farm.kiln("push", fetched, f"{place}:1.0", "--image", "--json", env=env)))
+            self.assertEqual((again["image"], again["sent"]), (pushed["image"], 0))
+
+            def skopeo(*command):
+                return self.check(subprocess.run(["skopeo", "--insecure-policy", *command], capture_output=True, text=True)).stdout
+
+            def pulled(reference, name):
+                skopeo("copy", "--preserve-digests", "--src-tls-verify=false", f"docker://{place}{reference}", f"dir:{self.home}/{name}")
+                return (self.home / name / "manifest.json").read_bytes()
+
+            image = pulled(":1.0", "registry-image")
+            self.assertEqual("sha256:" + hashlib.sha256(image).hexdigest(), pushed["image"])
+            self.assertEqual(json.loads(image)["subject"]["digest"], self.artifact)
+            self.assertEqual(pulled("@" + self.artifact, "registry-artifact"), (fetched / "artifact.json").read_bytes())
+            mounted = self.home / "registry-mounted"
+            mounted.mkdir()
+            for layer in json.loads(image)["layers"]:
+                subprocess.run(["tar", "-x", "-f", self.home / "registry-image" / layer["digest"].removeprefix("sha256:"), "-C", mounted],
+                               check=True)
+            self.check(self.farm.kiln("verify", mounted / "models", "--image", pushed["image"], env=env))
+            index = json.loads(skopeo("inspect", "--raw", "--tls-verify=false",
+                                      f"docker://{place}:sha256-{self.artifact.removeprefix('sha256:')}"))["manifests"]
+            self.assertIn(pushed["image"], [one["digest"] for one in index])
+            kinds = [one.get("annotations", {}).get("dev.sigstore.bundle.predicateType") for one in index]
+            for kind in ("https://slsa.dev/provenance/v1", "urn:kiln:predicate:image:v1"):
+                self.assertIn(kind, kinds)
 
     def test_push_leaves_artifact_image_and_referrers_in_a_registry(self):
         fetched = self.home / "for-push"
@@ -253,7 +363,6 @@ class ExportTest(unittest.TestCase):
         self.check(self.farm.kiln("verify", layout, "--policy", two, "--trust-root", root))
 
     def bundles(self, layout):
-        import base64
         for entry in json.loads((layout / "index.json").read_text())["manifests"]:
             if entry.get("artifactType") == "application/vnd.dev.sigstore.bundle.v0.3+json":
                 blob = lambda digest: json.loads((layout / "blobs/sha256" / digest.removeprefix("sha256:")).read_bytes())

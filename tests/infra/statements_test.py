@@ -15,7 +15,7 @@ from schema_check import Draft202012Validator, load_schemas  # noqa: E402  (ends
 
 LICENCES = "https://example.com/licences/v1"
 SCHEMAS = {"https://slsa.dev/provenance/v1": "provenance", "https://slsa.dev/verification_summary/v1": "vsa",
-           **{f"urn:kiln:predicate:{name}:v1": name for name in ("check", "compile", "reproduction")}}
+           **{f"urn:kiln:predicate:{name}:v1": name for name in ("check", "compile", "image", "reproduction")}}
 
 
 class StatementsTest(FarmCase):

@@ -8,11 +8,13 @@
 #include <thread>
 
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/policy/policy.h"
+#include "storage/oci/image_layer.h"
 #include "tests/signing/farm_fixture.h"
 
 namespace kiln::signing {
@@ -136,6 +138,63 @@ TEST_F(SignerTest, ACompileStatementSummarisesTheManifestInTheStore) {
   Farm damaged;
   damaged.store.flipBit("default", config);
   EXPECT_EQ(damaged.signer.sign(request).error().code, Code::kFailedPrecondition);
+}
+
+// The image of the farm's artifact with one bundle in it.
+ArtifactImage imageOf(Farm& farm) {
+  const std::vector<Digest> bundles{farm.put("a bundle")};
+  OciManifest oci{farm.artifact, digestOf(farm.manifestText), farm.manifest.files()};
+  ArtifactImage out{farm.artifact, farm.manifest.spec.target, {}, bundles};
+  for (const storage::ImageLayer& layer :
+       {storage::ImageLayer::ofArtifact(oci), storage::ImageLayer::ofBundles(bundles)})
+    out.layers.push_back(layer.digest(storage::readerOf(farm.store, "default")).value());
+  return out;
+}
+
+TEST_F(SignerTest, AnImageStatementIsOfTheImageThatTheStoresBytesMake) {
+  const ArtifactImage image = imageOf(farm);
+  const auto sign = [](Farm& by, const ArtifactImage& of) {
+    return by.signer.sign({"default", imageStatement(of).value(), of.artifact.size, {}});
+  };
+  const auto bundle = sign(farm, image);
+  ASSERT_TRUE(bundle) << bundle.error().message;
+  EXPECT_EQ(parseBundle(*bundle)->envelope.payload, imageStatement(image).value());
+  // Layers, bundles or an artifact that are others than it says, or not there.
+  for (std::size_t layer : {0u, 1u}) {
+    ArtifactImage other = image;
+    other.layers[layer] = digestOf("another layer");
+    EXPECT_EQ(sign(farm, other).error().code, Code::kFailedPrecondition);
+  }
+  ArtifactImage other = image;
+  other.bundles = {farm.put("another bundle")};
+  EXPECT_EQ(sign(farm, other).error().code, Code::kFailedPrecondition);
+  other.bundles = {digestOf("no bundle")};
+  EXPECT_EQ(sign(farm, other).error().code, Code::kFailedPrecondition);
+  other = image;
+  other.artifact = farm.put("no artifact");
+  EXPECT_EQ(sign(farm, other).error().code, Code::kFailedPrecondition);
+  Json text = Json::parse(imageStatement(image).value());
+  text["subject"].erase(1);
+  EXPECT_EQ(
+      farm.signer.sign({"default", toCanonicalJson(text).value(), image.artifact.size, {}}).error().code,
+      Code::kInvalidArgument);
+}
+
+TEST_F(SignerTest, AnImageIsMadeOfBytesThatAreRehashed) {  // attack 4
+  for (const bool gone : {true, false}) {
+    Farm damaged;
+    const ArtifactImage image = imageOf(damaged);
+    const Digest program = damaged.manifest.program.digest;
+    if (gone)
+      damaged.store.forget("default", program);
+    else
+      damaged.store.flipBit("default", program);
+    const auto refused =
+        damaged.signer.sign({"default", imageStatement(image).value(), image.artifact.size, {}});
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, Code::kFailedPrecondition) << refused.error().message;
+    EXPECT_NE(refused.error().message.find("image"), std::string::npos);
+  }
 }
 
 TEST_F(SignerTest, AnotherTenantsBlobsDoNotCount) {

@@ -8,6 +8,7 @@
 #include "api/cli/base/trust_settings.h"
 #include "api/client/exports/serving_layout.h"
 #include "api/client/image.h"
+#include "manifest/artifact/oci_image.h"
 #include "manifest/base/counted.h"
 
 namespace kiln::cli {
@@ -39,8 +40,7 @@ Status writeImage(const Context& context, const Options& options) {
                {"bytes", done.bytes}});
     return {};
   }
-  note(fmt::format("made an image of {}; its files lie below /{}", humanBytes(done.bytes),
-                   client::kImageFolder));
+  note(fmt::format("made an image of {}; its files lie below /{}", humanBytes(done.bytes), kImageFolder));
   printLine(done.image.text());
   return {};
 }

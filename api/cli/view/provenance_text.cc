@@ -63,10 +63,15 @@ void printCheck(const Digest& artifact, const CheckStatement& check) {
 
 // What else was said: of the compile, and by others.
 void printAttestation(const signing::Attestation& said) {
-  const char* how = said.summary ? "judged" : said.predicateType == kCompileType ? "summarised" : "attested";
+  const char* how = said.summary                         ? "judged"
+                    : said.image                         ? "imaged"
+                    : said.predicateType == kCompileType ? "summarised"
+                                                         : "attested";
   printOneLine(fmt::format("{:<11} by {}", how, fmt::join(said.evidence.ids, ", ")));
   if (said.summary)
     printOneLine("  verdict    " + verdictText(*said.summary));
+  else if (said.image)
+    printOneLine("  image      " + said.image->text());
   else if (said.predicateType != kCompileType)
     printOneLine("  type       " + said.predicateType);
   printOneLine("statement   " + said.evidence.payload.text());

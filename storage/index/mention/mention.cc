@@ -4,6 +4,7 @@
 
 #include "manifest/spec/target.h"
 #include "manifest/statement/check_statement.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 
@@ -118,10 +119,10 @@ Result<Digest> keyValue(std::string_view keyId) {
 
 Result<StatementMentions> mentionsOf(std::string_view statement, const Digest& key) {
   KILN_ASSIGN(const Statement parsed, parseStatement(statement));
-  if (parsed.subjects.size() != 1)
-    return fail(Code::kInvalidArgument, "the statement is not about one artifact");
+  const auto artifact = artifactOf(parsed);
+  if (!artifact) return fail(Code::kInvalidArgument, "the statement is not about one artifact");
   StatementMentions out;
-  out.artifact.hash = parsed.subjects[0].sha256;
+  out.artifact = *artifact;
   Collector found;
   found.text(MentionKind::kStatement, "");
   found.digest(MentionKind::kArtifact, out.artifact);

@@ -24,6 +24,19 @@ TEST(GatewayRoute, KnowsItsPaths) {
   EXPECT_EQ(parseRoute("/v2/team-1/artifacts/blobs/sha256:" + kHash)->kind, RouteKind::kBlob);
 }
 
+TEST(GatewayRoute, AnImageIsNamedByItsArtifact) {
+  const auto image = parseRoute("/v2/default/artifacts/manifests/image-" + kHash);
+  ASSERT_TRUE(image);
+  EXPECT_EQ(image->kind, RouteKind::kManifest);
+  EXPECT_TRUE(image->image);
+  EXPECT_EQ(image->hash.hex(), kHash);
+  EXPECT_FALSE(parseRoute("/v2/default/artifacts/manifests/sha256:" + kHash)->image);
+  for (const std::string bad : {"image", "image-sha256:", "Image-", "image_", "latest"})
+    EXPECT_FALSE(parseRoute("/v2/default/artifacts/manifests/" + bad + kHash)) << bad;
+  EXPECT_FALSE(parseRoute("/v2/default/artifacts/blobs/image-" + kHash));
+  EXPECT_FALSE(parseRoute("/v2/default/artifacts/referrers/image-" + kHash));
+}
+
 TEST(GatewayRoute, ReferrersMayBeAskedForByType) {
   const std::string path = "/v2/default/artifacts/referrers/sha256:" + kHash;
   EXPECT_EQ(parseRoute(path)->kind, RouteKind::kReferrers);

@@ -342,7 +342,7 @@ TEST_F(AuditQuestions, AHostileAuditorIsRefused) {
 TEST_F(AuditQuestions, ProvenanceLeadsToCommitPartsBuildersAndKey) {
   const std::string artifact = built("a", 2);
   const auto found = provenance(artifact);
-  ASSERT_EQ(found.statements_size(), 2) << "the provenance and the compile statement";
+  ASSERT_EQ(found.statements_size(), 3) << "the provenance, the compile statement and that of its image";
   const v1::ProvenanceStatement said = provenanceIn(found);
   EXPECT_EQ(said.key(), key_.publicKey().id());
   ASSERT_EQ(said.builders_size(), 2);
@@ -434,9 +434,9 @@ TEST_F(AuditQuestions, WhatAnEarlierReleaseStoredIsReadAfterTheStart) {
   v1::ListAffectedResponse response;
   ASSERT_TRUE(ask(request, &response).ok());
   EXPECT_EQ(response.affected_size(), 0);
-  EXPECT_EQ(response.unread(), 2u) << "the answer says that it may lack something";
+  EXPECT_EQ(response.unread(), 3u) << "the answer says that it may lack something";
   StatementReader reader(farm_.stores);
-  EXPECT_EQ(reader.readAll().value(), 3u) << "two statements and a lock";
+  EXPECT_EQ(reader.readAll().value(), 4u) << "three statements and a lock";
   EXPECT_EQ(reader.readAll().value(), 0u);
   ASSERT_TRUE(ask(request, &response).ok());
   EXPECT_EQ(response.affected_size(), 2);

@@ -5,8 +5,10 @@
 #include "kiln/v1/job.pb.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/statement/compile_summary.h"
+#include "manifest/statement/image_statement.h"
 #include "manifest/statement/provenance.h"
 #include "signing/bundle/bundle.h"
+#include "storage/index/artifacts/image_repository.h"
 #include "tests/coordinator/farm/farm_fixture.h"
 #include "tests/support/sample_fixtures.h"
 
@@ -118,7 +120,15 @@ TEST_F(JobFlow, ASubmissionBecomesAPublishedArtifact) {
   ASSERT_TRUE(oci) << oci.error().message;
   EXPECT_EQ(oci->digest.text(), job.artifacts(0).digest());
   ASSERT_EQ(oci->layers.size(), 2u);
-  ASSERT_EQ(published.bundles_size(), 2);
+  ASSERT_EQ(published.bundles_size(), 3);
+  const auto images = statementsOf(published, kImageType);
+  ASSERT_EQ(images.size(), 1u);
+  const auto said = readImageStatement(images[0], *fromProto(published.manifest()), "cpu:x86-64-v3");
+  ASSERT_TRUE(said) << said.error().message;
+  const auto served = index::listImages(*pool_.acquire().value(), "default", oci->digest).value();
+  ASSERT_EQ(served.size(), 1u);
+  EXPECT_EQ(served[0].image, said->image);
+  EXPECT_EQ(served[0].digest.hash, said->digest.hash);
   const auto compiled = statementsOf(published, kCompileType);
   ASSERT_EQ(compiled.size(), 1u);
   EXPECT_EQ(compiled[0].subjects.at(0).sha256, oci->digest.hash);
@@ -181,6 +191,7 @@ TEST_F(JobFlow, WithoutCacheItIsBuiltAgainToTheSameArtifact) {
   EXPECT_EQ(statementsOf(published, kProvenanceType).size(), 2u)
       << "a second statement, not a second artifact";
   EXPECT_EQ(statementsOf(published, kCompileType).size(), 1u) << "the Manifest is the same";
+  EXPECT_EQ(statementsOf(published, kImageType).size(), 1u) << "and the image stays what it was";
 }
 
 TEST_F(JobFlow, OtherFixturesComeWithAStatementOfTheirOwn) {
@@ -201,7 +212,7 @@ TEST_F(JobFlow, OtherFixturesComeWithAStatementOfTheirOwn) {
   ASSERT_EQ(second.state(), v1::JOB_SUCCEEDED) << second.error().message();
   EXPECT_EQ(second.artifacts(0).digest(), digest);
   v1::Artifact published = artifact(digest);
-  ASSERT_EQ(published.bundles_size(), 3);
+  ASSERT_EQ(published.bundles_size(), 4);
   EXPECT_NE(fixtureListIn(published), firstList);
   EXPECT_EQ(provenanceOf(published, 0).fixtures(), firstList);
   EXPECT_EQ(provenanceOf(published, 1).fixtures(), fixtureListIn(published));
@@ -348,7 +359,7 @@ TEST_F(JobFlow, AnotherSourceOfTheSameBytesGainsAStatement) {
   EXPECT_TRUE(second.artifacts(0).cached());
   EXPECT_EQ(second.artifacts(0).digest(), get(first.id()).artifacts(0).digest());
   v1::Artifact published = artifact(second.artifacts(0).digest());
-  ASSERT_EQ(published.bundles_size(), 3);
+  ASSERT_EQ(published.bundles_size(), 4);
   Provenance provenance = provenanceOf(published, 1);
   EXPECT_EQ(provenance.resolvedDependencies[1].annotations.at("claimedOrigin"),
             "git+file:///models@" + std::string(40, 'c') + "#m.onnx");

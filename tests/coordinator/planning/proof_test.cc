@@ -74,7 +74,7 @@ TEST_F(Proof, AHitReturnsTheOriginalsProvenance) {
   EXPECT_TRUE(hit.artifacts(0).cached());
   EXPECT_EQ(hit.artifacts(0).digest(), digest());
   EXPECT_EQ(hit.artifacts(0).builders(0), "w1");
-  ASSERT_EQ(artifact(digest()).bundles_size(), 2) << "nothing is signed anew";
+  ASSERT_EQ(artifact(digest()).bundles_size(), 3) << "nothing is signed anew";
   auto said = signing::parseBundle(textOf(bundle())).value();
   auto provenance = Provenance::fromJson(parseStatement(said.envelope.payload).value().predicate).value();
   EXPECT_EQ(provenance.invocationId, first.id());
