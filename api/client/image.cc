@@ -2,8 +2,11 @@
 
 #include <array>
 #include <filesystem>
+#include <optional>
+#include <utility>
 
 #include "api/client/artifact_paths.h"
+#include "api/client/published_image.h"
 #include "api/node/staging.h"
 #include "manifest/artifact/oci_image.h"
 #include "manifest/artifact/oci_layout.h"
@@ -36,8 +39,26 @@ storage::ImageLayer::Reader readerOf(const std::string& directory) {
 
 using Layers = std::array<storage::ImageLayer, 2>;
 
-Result<Layers> layersOf(const node::VerifiedArtifact& artifact) {
-  KILN_ASSIGN(const ArtifactPaths contents, pathsOf(artifact));
+std::string nameOf(const Digest& digest) {
+  return "blobs/sha256/" + digest.hex();
+}
+
+std::string pathOf(const Digest& bundle) {
+  return "bundles/" + bundle.hex() + ".sigstore.json";
+}
+
+// Of what lies there, or of that what a published image has.
+Result<Layers> layersOf(const node::VerifiedArtifact& artifact,
+                        const std::optional<PublishedImage>& published = {}) {
+  KILN_ASSIGN(ArtifactPaths contents, pathsOf(artifact));
+  if (published) {
+    const Paths there = std::exchange(contents.evidence, {});
+    for (const Digest& bundle : published->said.image.bundles) {
+      if (!there.contains(pathOf(bundle)))
+        return fail(Code::kNotFound, pathOf(bundle) + ", which is in the published image, is not here");
+      contents.evidence.insert(pathOf(bundle));
+    }
+  }
   KILN_ASSIGN(storage::ImageLayer own, layerOf(artifact.directory, contents.own));
   KILN_ASSIGN(storage::ImageLayer evidence, layerOf(artifact.directory, contents.evidence));
   return Layers{std::move(own), std::move(evidence)};
@@ -49,30 +70,47 @@ Result<ImageDocuments> documentsOf(const node::VerifiedArtifact& artifact, std::
 
 }  // namespace
 
-Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const std::string& destination) {
+Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const std::string& destination,
+                                 ImageContents contents) {
   KILN_ASSIGN(auto staging, node::Staging::begin(destination));
-  KILN_ASSIGN(const Layers layers, layersOf(artifact));
+  std::optional<PublishedImage> published;
+  if (contents == ImageContents::kAsPublished) {
+    KILN_ASSIGN(published, publishedImageOf(artifact));
+  }
+  KILN_ASSIGN(const Layers layers, layersOf(artifact, published));
   const auto reader = readerOf(artifact.directory);
   ImageSummary summary;
   std::vector<Digest> digests;
   for (const storage::ImageLayer& layer : layers) {
     // The first pass says under which name the second one writes it.
     KILN_ASSIGN(const Digest digest, layer.digest(reader));
-    KILN_TRY(staging.receive(
-        "blobs/sha256/" + digest.hex(), digest, nullptr,
-        [&](const storage::ByteSink& take) { return layer.read(0, layer.size(), reader, take); }));
+    KILN_TRY(staging.receive(nameOf(digest), digest, nullptr, [&](const storage::ByteSink& take) {
+      return layer.read(0, layer.size(), reader, take);
+    }));
     digests.push_back(digest);
     summary.bytes += digest.size;
   }
   const auto put = [&](std::string_view text) {
     summary.bytes += text.size();
-    return staging.write("blobs/sha256/" + digestOf(text).hex(), asBytes(text));
+    return staging.write(nameOf(digestOf(text)), asBytes(text));
   };
   KILN_ASSIGN(const ImageDocuments documents, documentsOf(artifact, std::move(digests)));
   KILN_TRY(put(documents.config));
   KILN_TRY(put(documents.manifest));
   summary.image = digestOf(documents.manifest);
-  KILN_ASSIGN(const std::string index, makeImageIndex(summary.image));
+  std::vector<LayoutEntry> referrers;
+  if (published) {
+    if (summary.image != published->said.digest)
+      return fail(Code::kDataLoss, "the files here make image " + summary.image.text() + " and not " +
+                                       published->said.digest.text() + ", as its statement says");
+    KILN_TRY(staging.copy(nameOf(published->bundle), published->bundle,
+                          artifact.directory + "/" + pathOf(published->bundle)));
+    KILN_ASSIGN(const std::string referrer, makeBundleReferrer(summary.image, published->bundle));
+    KILN_TRY(put(referrer));
+    KILN_TRY(put(kEmptyConfig));
+    referrers.push_back({digestOf(referrer), kBundleType});
+  }
+  KILN_ASSIGN(const std::string index, makeImageIndex(summary.image, referrers));
   KILN_TRY(staging.write("index.json", asBytes(index)));
   KILN_TRY(staging.write("oci-layout", asBytes(kOciLayoutText)));
   KILN_TRY(staging.commit());

@@ -48,12 +48,16 @@ Result<ImageDocuments> makeImage(const ArtifactImage& image) {
   return out;
 }
 
-Result<std::string> makeImageIndex(const Digest& manifest) {
+Result<std::string> makeImageIndex(const Digest& manifest, const std::vector<LayoutEntry>& referrers) {
   Json entry = descriptorJson(kOciManifestMediaType, manifest);
   entry["annotations"] = {{kRefName, "image"}};
-  return toCanonicalJson({{"schemaVersion", 2},
-                          {"mediaType", kOciIndexMediaType},
-                          {"manifests", Json::array({std::move(entry)})}});
+  Json list = Json::array({std::move(entry)});
+  for (const LayoutEntry& referrer : referrers) {
+    list.push_back(descriptorJson(kOciManifestMediaType, referrer.manifest));
+    list.back()["artifactType"] = referrer.artifactType;
+  }
+  return toCanonicalJson(
+      {{"schemaVersion", 2}, {"mediaType", kOciIndexMediaType}, {"manifests", std::move(list)}});
 }
 
 }  // namespace kiln

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "manifest/artifact/oci_layout.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 #include "manifest/spec/target.h"
@@ -41,7 +42,7 @@ Result<std::string> makeImageConfig(const Target& host, const std::vector<Digest
 Result<std::string> makeImageManifest(const Digest& config, const std::vector<Digest>& layers,
                                       const Digest& subject);
 
-// index.json of a layout that holds the image alone, under the reference name "image".
-Result<std::string> makeImageIndex(const Digest& manifest);
+// index.json of a layout that holds the image, under the reference name "image", and what refers to it.
+Result<std::string> makeImageIndex(const Digest& manifest, const std::vector<LayoutEntry>& referrers = {});
 
 }  // namespace kiln

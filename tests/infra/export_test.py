@@ -9,14 +9,18 @@ import pathlib
 import shutil
 import signal
 import subprocess
+import sys
 import tarfile
 import tempfile
 import unittest
 import urllib.request
 
-from farm import MODELS, Farm, artifact_of, json_of, wait_for
+from farm import MODELS, ROOT, Farm, artifact_of, json_of, wait_for
 from real_registry import distribution
 from small_registry import small_registry
+
+sys.path.append(str(ROOT / "tests" / "interop"))
+from fetched import Skip, go_program  # noqa: E402
 
 CNN = MODELS / "digits_cnn.onnx"
 MLP = MODELS / "digits_mlp.onnx"
@@ -29,6 +33,14 @@ def rewrite(path, data):
     path.chmod(0o644)
     path.write_bytes(data)
     path.chmod(mode)
+
+
+def cosign_at_hand():
+    """Its path, if another test has built it; nothing is fetched here."""
+    try:
+        return go_program("cosign", build=False)
+    except Skip:
+        return None
 
 
 def command_line(process):
@@ -233,6 +245,35 @@ class ExportTest(unittest.TestCase):
         self.assertEqual([one["digest"]["sha256"] for one in payload["subject"]],
                          [self.artifact.removeprefix("sha256:"), image.removeprefix("sha256:")])
 
+    def test_the_farms_image_is_made_anywhere_and_pushed_with_its_statement(self):
+        image = "sha256:" + hashlib.sha256(self.get("manifests/image-" + self.artifact.removeprefix("sha256:"))).hexdigest()
+        env = {k: v for k, v in self.farm.env.items() if k != "KILN_ENDPOINT"}
+        fetched, out = self.home / "for-published", self.home / "image-published"
+        self.check(self.farm.kiln("fetch", self.artifact, "--out", fetched))
+        made = json_of(self.check(self.farm.kiln("export", fetched, "--image", out, "--published", "--json", env=env)))
+        self.assertEqual(made["image"], image)
+        index = json.loads((out / "index.json").read_text())["manifests"]
+        self.assertEqual(index[0]["digest"], image)
+        about = json.loads((out / "blobs/sha256" / index[1]["digest"].removeprefix("sha256:")).read_text())
+        self.assertEqual((len(index), about["subject"]["digest"]), (2, image))
+        self.check(self.farm.kiln("export", fetched, "--oci", self.home / "none", "--published", env=env), 2)
+        with small_registry() as registry:
+            pushed = json_of(self.check(self.farm.kiln("push", fetched, f"{registry.host}/team/model:1.0", "--image", "--published",
+                                                       "--json", env=env)))
+            self.assertEqual(pushed["image"], image)
+            held = registry.held["team/model", "manifests", "sha256-" + image.removeprefix("sha256:")][0]
+            entry = json.loads(held)["manifests"][0]
+            self.assertEqual(entry["annotations"]["dev.sigstore.bundle.predicateType"], "urn:kiln:predicate:image:v1")
+        # What is in that image is not here any more, or nothing that counts names one.
+        payload = lambda path: json.loads(base64.b64decode(json.loads(path.read_text())["dsseEnvelope"]["payload"]))["predicateType"]
+        bundles = {payload(path): path for path in (fetched / "bundles").iterdir()}
+        (fetched / "bundles").chmod(0o755)
+        for kind, said in (("urn:kiln:predicate:compile:v1", "is not here"), ("urn:kiln:predicate:image:v1", "no statement that counts")):
+            bundles[kind].unlink()
+            lacking = self.check(self.farm.kiln("export", fetched, "--image", self.home / "lacking", "--published", env=env), 6)
+            self.assertIn(said, lacking.stderr)
+            self.assertFalse((self.home / "lacking").exists())
+
     def builder(self):
         return json.loads(pathlib.Path(self.farm.env["KILN_TRUST_ROOT"]).read_text())["builders"][0]["id"]
 
@@ -249,6 +290,43 @@ class ExportTest(unittest.TestCase):
         for layer in json.loads(manifest)["layers"]:
             self.assertEqual(hashlib.sha256((out / layer["digest"].removeprefix("sha256:")).read_bytes()).hexdigest(),
                              layer["digest"].removeprefix("sha256:"))
+
+    # --- cosign
+
+    def cosign(self, reference, kind, key=None):
+        """What cosign says of the reference; by the signer's key, if none is given."""
+        home = self.home / "cosign"
+        if not home.exists():
+            home.mkdir()
+            self.check(self.farm.kiln("trust", "show", self.farm.env["KILN_TRUST_ROOT"], "--sigstore", home / "stock"))
+            spki = json.loads(pathlib.Path(self.farm.env["KILN_TRUST_ROOT"]).read_text())["keys"][0]["spki"]
+            (home / "signer.pem").write_text(f"-----BEGIN PUBLIC KEY-----\n{spki}\n-----END PUBLIC KEY-----\n")
+            public = subprocess.run(["openssl", "pkey", "-in", self.key, "-pubout"], check=True, capture_output=True).stdout
+            (home / "other.pem").write_bytes(public)
+        return subprocess.run([cosign_at_hand(), "verify-attestation", "--allow-http-registry", "--key", home / f"{key or 'signer'}.pem",
+                               "--trusted-root", home / "stock/trusted_root.json", "--type", kind, reference],
+                              capture_output=True, text=True, timeout=120, env={**os.environ, "HOME": str(home)})
+
+    @unittest.skipUnless(cosign_at_hand(), "cosign is not in the cache of tests/interop")
+    def test_cosign_accepts_artifact_and_image_of_the_farm(self):
+        tag = "image-" + self.artifact.removeprefix("sha256:")
+        image = "sha256:" + hashlib.sha256(self.get("manifests/" + tag)).hexdigest()
+        for reference, kind in ((f"@{self.artifact}", "slsaprovenance1"), (f"@{image}", "urn:kiln:predicate:image:v1"),
+                                (f":{tag}", "urn:kiln:predicate:image:v1")):
+            self.check(self.cosign(self.served() + reference, kind))
+            self.assertNotEqual(self.cosign(self.served() + reference, kind, "other").returncode, 0)
+        self.assertNotEqual(self.cosign(f"{self.served()}@{image}", "slsaprovenance1").returncode, 0)
+
+    @unittest.skipUnless(cosign_at_hand(), "cosign is not in the cache of tests/interop")
+    @unittest.skipUnless(shutil.which("docker-registry"), "docker-registry is not installed")
+    def test_cosign_accepts_the_artifact_in_debians_registry(self):
+        with distribution("docker-registry", self.home / "debians-registry-for-cosign") as host:
+            self.check(self.farm.kiln("push", self.artifact, f"{host}/team/model:1.0"))
+            self.check(self.cosign(f"{host}/team/model:1.0", "slsaprovenance1"))
+            pushed = json_of(self.check(self.farm.kiln("push", self.artifact, f"{host}/team/model:mounted", "--image", "--published", "--json")))
+            for reference in (":mounted", "@" + pushed["image"]):
+                self.check(self.cosign(f"{host}/team/model{reference}", "urn:kiln:predicate:image:v1"))
+            self.assertNotEqual(self.cosign(f"{host}/team/model:1.0", "slsaprovenance1", "other").returncode, 0)
 
     # --- registry
 

@@ -17,7 +17,7 @@ namespace {
 struct Options {
   std::string artifact, directory, image, model = "model";
   std::vector<std::string> layout;  // its name, and the directory to make
-  bool inputs = false, nvidia = false;
+  bool inputs = false, nvidia = false, published = false;
 };
 
 Json summaryJson(const client::ExportSummary& summary, const std::string& directory) {
@@ -32,7 +32,8 @@ Json summaryJson(const client::ExportSummary& summary, const std::string& direct
 
 Status writeImage(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto opened, openArtifact(context, options.artifact));
-  KILN_ASSIGN(const client::ImageSummary done, client::exportImage(opened, options.image));
+  KILN_ASSIGN(const client::ImageSummary done,
+              client::exportImage(opened, options.image, client::imageContents(options.published)));
   if (context.json) {
     printJson({{"artifact", opened.verdict.artifact.text()},
                {"image", done.image.text()},
@@ -106,7 +107,7 @@ void addExport(CLI::App& app, Context& context) {
   const auto oci =
       form.add_option("--oci", options->directory,
                       "Directory to make: artifact, bundles and fixtures as an OCI image layout");
-  form.add_option(
+  const auto image = form.add_option(
       "--image", options->image,
       "Directory to make: an OCI image layout with a container image whose folder /models holds what "
       "kiln fetch leaves, for volumes of Kubernetes and models of KServe");
@@ -124,6 +125,11 @@ void addExport(CLI::App& app, Context& context) {
                       },
                       "", "layout")
                       .application_index(0));
+  command
+      .add_flag(
+          "--published", options->published,
+          "With --image: the very image that the farm serves, beside the statement of it that it signed")
+      ->needs(image);
   command.add_option("--model-name", options->model, "With --layout: what requests call the model")
       ->capture_default_str()
       ->needs(layout);

@@ -18,7 +18,7 @@ namespace {
 
 struct Options {
   std::string artifact, reference, config, token, ca;
-  bool image = false, plainHttp = false;
+  bool image = false, published = false, plainHttp = false;
 };
 
 // Where `docker login` and its like write, if they did.
@@ -64,7 +64,8 @@ Status push(const Context& context, const Options& options) {
   const storage::OciLayoutStore* tagged = layout.get();
   std::unique_ptr<storage::OciLayoutStore> imageLayout;
   if (options.image) {
-    KILN_ASSIGN(const auto summary, client::exportImage(opened, made));
+    KILN_ASSIGN(const auto summary,
+                client::exportImage(opened, made, client::imageContents(options.published)));
     image = summary.image.text();
     KILN_ASSIGN(imageLayout, storage::OciLayoutStore::open(made));
     KILN_ASSIGN(const auto more, registry::pushLayout(session, *imageLayout, made));
@@ -104,8 +105,14 @@ void addPush(CLI::App& app, Context& context) {
       .add_option("REF", options->reference,
                   "HOST[:PORT]/REPOSITORY[:TAG]; without a tag it is found by its digest alone")
       ->required();
-  command.add_flag("--image", options->image,
-                   "Push the container image that Kubernetes and KServe mount, too; the tag then names it");
+  const auto image = command.add_flag(
+      "--image", options->image,
+      "Push the container image that Kubernetes and KServe mount, too; the tag then names it");
+  command
+      .add_flag(
+          "--published", options->published,
+          "Of images the one that the farm serves and has signed a statement of, which is pushed with it")
+      ->needs(image);
   const auto config = command.add_option("--registry-config", options->config,
                                          "File with the registry's credentials, as docker login writes it "
                                          "[$DOCKER_CONFIG/config.json, ~/.docker/config.json]");
