@@ -12,7 +12,7 @@ PARENTS = {
     "upload": {"kiln build"}, "SubmitJob": {"kiln build"}, "submission": {"SubmitJob"}, "job": {"submission"},
     "queue": {"job"}, "lease": {"job"}, "publish": {"job"}, "action": {"lease"}, "result": {"lease"},
     "inputs": {"action"}, "stage": {"action"}, "sign and log": {"publish"}, "index": {"publish"},
-    "sign": {"sign and log"}, "log": {"sign"},
+    "image": {"publish"}, "sign": {"sign and log", "image"}, "log": {"sign"},
 }
 SERVICES = {"kiln build": "kiln", "job": "kiln-coordinator", "action": "kiln-worker", "stage": "kiln-worker",
             "sign": "kiln-signer", "log": "kiln-log", "index": "kiln-coordinator"}

@@ -3,7 +3,7 @@
 import { byteOrder, printable } from "./bytes";
 import { addCheckRules, RuleResult } from "./check_rules";
 import { formatTime } from "./clock";
-import { digestText } from "./digest";
+import { Digest, digestText } from "./digest";
 import { JsonObject } from "./json";
 import { Manifest } from "./manifest";
 import { parseVersion, Policy, WantedStatement } from "./policy";
@@ -24,6 +24,7 @@ export interface Attestation {
   readonly predicateType: string;
   readonly evidence: StatementEvidence;
   readonly summary: VerificationSummary | null;
+  readonly image: Digest | null; // of an image statement: the image that it names
 }
 export interface PolicyFacts {
   readonly developmentRoot: boolean;

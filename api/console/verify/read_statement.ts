@@ -6,6 +6,7 @@ import { Digest, digestOf, digestText } from "./digest";
 import { verifyEnvelope } from "./dsse";
 import { VerifyError } from "./error";
 import { Attestation, StatementEvidence } from "./evaluate";
+import { imageType, readImageStatement } from "./image_statement";
 import { canonicalJson } from "./json";
 import { Manifest } from "./manifest";
 import { Cosigned } from "./note";
@@ -87,9 +88,12 @@ export class StatementReader {
     if (!statement.subjects.includes(about.artifact.hex) || (ours && statement.subjects.length !== 1)) {
       throw new VerifyError("data-loss", `its statement is about another artifact (sha256:${statement.subjects[0]})`);
     }
+    const image = statement.predicateType === imageType
+      ? await readImageStatement(statement, about.artifact, about.manifest.spec.target)
+      : null;
     const { said, ids } = statement.predicateType === provenanceType
       ? { said: this.provenance(opened, statement, about), ids: [] }
-      : this.other(opened, statement, about);
+      : this.other(opened, statement, about, image);
     return { said, evidence: { ...opened.evidence, ids }, cosigned: opened.seen };
   }
 
@@ -156,7 +160,9 @@ export class StatementReader {
     return { is: "provenance", provenance: { ...provenance, builders }, without };
   }
 
-  private other(opened: Opened, statement: Statement, about: StatementSubject): { said: StatementBody; ids: readonly string[] } {
+  private other(
+    opened: Opened, statement: Statement, about: StatementSubject, image: Digest | null,
+  ): { said: StatementBody; ids: readonly string[] } {
     const { predicate, predicateType } = statement;
     if (predicateType === checkType) {
       const check = readCheck(predicate);
@@ -181,12 +187,14 @@ export class StatementReader {
       this.checkRecalled(opened, tombstone.issuedOn, [], []);
       return { said: { is: "tombstone", tombstone }, ids: [] };
     }
-    return this.attestation(opened, statement, about);
+    return this.attestation(opened, statement, about, image);
   }
 
-  private attestation(opened: Opened, { predicate, predicateType }: Statement, about: StatementSubject): { said: StatementBody; ids: readonly string[] } {
+  private attestation(
+    opened: Opened, { predicate, predicateType }: Statement, about: StatementSubject, image: Digest | null,
+  ): { said: StatementBody; ids: readonly string[] } {
     const made = (ids: readonly string[], summary: Attestation["summary"]) => {
-      const attestation = { predicateType, evidence: { ...opened.evidence, ids }, summary };
+      const attestation = { predicateType, evidence: { ...opened.evidence, ids }, summary, image };
       return { said: { is: "attestation" as const, attestation }, ids };
     };
     if (predicateType === vsaType) {

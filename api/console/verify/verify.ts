@@ -202,9 +202,9 @@ class Verification {
     } else if (said.is === "tombstone") {
       this.pass(check, `not rebuildable since ${formatTime(said.tombstone.issuedOn)}: ${printable(said.tombstone.reason)}${by}`);
     } else {
-      const { predicateType, summary } = said.attestation;
+      const { predicateType, summary, image } = said.attestation;
       this.pass(check, `${printable(predicateType)} by ${printable(evidence.ids[0])}` +
-        (summary ? (summary.failed.length === 0 ? ", PASSED" : ", FAILED") : "") + by);
+        (summary ? (summary.failed.length === 0 ? ", PASSED" : ", FAILED") : "") + (image ? `, image ${digestText(image)}` : "") + by);
       this.attestations.push(said.attestation);
     }
     this.counted.push(counted);

@@ -19,7 +19,8 @@ TEST_F(AuditedFarm, NothingIsWrongWithAnHonestIndex) {
     EXPECT_TRUE(findings.empty()) << findings[0].table << " " << findings[0].subject << ": "
                                   << findings[0].what;
     EXPECT_EQ(counts_.artifacts, 2u);
-    EXPECT_EQ(counts_.statements, 5u) << "three provenances, and a compile statement of each artifact";
+    EXPECT_EQ(counts_.statements, 7u)
+        << "three provenances; of each artifact a compile and an image statement";
     EXPECT_EQ(counts_.toolchains, 1u);
   }
 }
@@ -184,15 +185,15 @@ TEST_F(AuditedFarm, WithoutALogThatHoldsItASignatureIsUnlogged) {
   root_.logs.push_back({"log.example", signing::Ed25519PrivateKey::create().value().publicKey().der(),
                         root_.keys[0].validFrom, root_.keys[0].validUntil});
   const auto findings = audited();
-  EXPECT_EQ(std::ranges::count(findings, FindingKind::kUnloggedSignature, &Finding::kind), 6)
-      << "five statements and an admission";
+  EXPECT_EQ(std::ranges::count(findings, FindingKind::kUnloggedSignature, &Finding::kind), 8)
+      << "seven statements and an admission";
 }
 
 TEST_F(AuditedFarm, ARootThatTrustsSomebodyElseBelievesNothingOfIt) {
   root_ =
       signing::developmentRoot(signing::PrivateKey::create().value().publicKey(), kBuilderId, clock_.now());
   const auto findings = audited();
-  EXPECT_EQ(std::ranges::count(findings, FindingKind::kBadSignature, &Finding::kind), 6);
+  EXPECT_EQ(std::ranges::count(findings, FindingKind::kBadSignature, &Finding::kind), 8);
   EXPECT_EQ(std::ranges::count(findings, FindingKind::kMissingStatement, &Finding::kind), 2)
       << "each artifact";
 }

@@ -91,7 +91,7 @@ TEST_F(AuditedLog, NothingIsWrongWithAnHonestFarm) {
 
 TEST_F(AuditedLog, EachDeletedStatementIsNamed) {
   const auto payloads = column("SELECT 'sha256:' || encode(payload_hash, 'hex') AS value FROM statements");
-  ASSERT_EQ(payloads.size(), 5u);
+  ASSERT_EQ(payloads.size(), 7u);
   for (const std::string& payload : payloads) {
     const auto findings = without("statements", "payload_hash = " + sqlOf(payload));
     EXPECT_TRUE(names(findings, FindingKind::kMissingStatement, "statements", payload)) << said(findings);

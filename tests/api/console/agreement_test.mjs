@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import { artifactOf, changed, check, policy, provenance, reproduction, statement, summary, tombstone, write } from "./support/artifact.mjs";
+import { artifactOf, changed, check, image, policy, provenance, reproduction, statement, summary, tombstone, write } from "./support/artifact.mjs";
 import { bundles, canonical, digestText, ed25519, envelope, Log, p256, recallsOf, rootOf, sha256, time } from "./support/forge.mjs";
 import { judgeByKiln, judgeHere } from "./support/judge.mjs";
 
@@ -58,6 +58,23 @@ for (const name of ["manifest.json", "manifest-abi2.json", "manifest-abi3.json",
     await agree(name, place({ artifact, bundles: bundles([provenance(artifact, { builder, now })], key) }), true);
   });
 }
+
+for (const [what, change, passes] of [
+  ["as a farm makes it", () => {}, true],
+  ["of another layer", (said) => { said.predicate.layers[0] = said.predicate.layers[1]; }, false],
+  ["of another image", (said) => { said.predicate.image = said.predicate.layers[0]; }, false],
+  ["without the image as a subject", (said) => { said.subject.pop(); }, false],
+  ["with the subjects in another order", (said) => { said.subject.reverse(); }, false],
+  ["without bundles", (said) => { said.predicate.bundles = []; }, false],
+  ["with another member", (said) => { said.predicate.note = "more"; }, false],
+]) {
+  test(`an image statement ${what}`, () => agree(what, place({
+    bundles: bundles([provenance(plain, { builder, now }), image(plain, change)], key),
+  }), passes));
+}
+test("an image statement for another processor", () => agree("another processor", place({
+  bundles: bundles([provenance(plain, { builder, now }), image(plain, () => {}, "arm64")], key),
+}), false));
 
 const statements = (artifact = plain) => [
   provenance(artifact, { builder, now }), check(artifact, { builder, now }), reproduction(artifact, { builder, now }),

@@ -97,10 +97,11 @@ TEST_F(AuditQuestions, EverythingThatTouchedAnArtifactFindsIt) {
   EXPECT_EQ(by([&](auto& r) { r.set_source("https://example.com/models"); }), both);
   EXPECT_EQ(by([&](auto& r) { r.set_source("git+https://example.com/models"); }), both);
   EXPECT_EQ(by([&](auto& r) { r.set_source(std::string(40, 'c')); }), both);
-  // By the artifact itself, by a key, in a window alone: its provenance and its compile statement.
-  const std::multiset<std::string> bothTwice{a, a, b, b}, firstTwice{a, a};
-  EXPECT_EQ(by([&](auto& r) { r.set_artifact(a); }), firstTwice);
-  EXPECT_EQ(by([&](auto& r) { r.set_key(key_.publicKey().id()); }), bothTwice);
+  // By the artifact itself, by a key, in a window alone: its provenance, its compile statement and that of
+  // its image.
+  const std::multiset<std::string> bothThrice{a, a, a, b, b, b}, firstThrice{a, a, a};
+  EXPECT_EQ(by([&](auto& r) { r.set_artifact(a); }), firstThrice);
+  EXPECT_EQ(by([&](auto& r) { r.set_key(key_.publicKey().id()); }), bothThrice);
   EXPECT_EQ(by([&](auto& r) { r.set_target("cpu:x86-64-v3"); }), both);
   EXPECT_TRUE(by([&](auto& r) { r.set_target("cpu:x86-64-v4"); }).empty());
   const auto w2 = by([&](auto& r) { r.set_worker("w2"); });
@@ -124,8 +125,8 @@ TEST_F(AuditQuestions, AWindowOfTimeNarrowsThem) {
     const auto since = (start + std::chrono::minutes(minutes)).time_since_epoch();
     out->set_seconds(std::chrono::duration_cast<std::chrono::seconds>(since).count());
   };
-  EXPECT_EQ(by([&](auto& r) { at(1, r.mutable_since()); }), (std::multiset<std::string>{b, b}));
-  EXPECT_EQ(by([&](auto& r) { at(1, r.mutable_until()); }), (std::multiset<std::string>{a, a}));
+  EXPECT_EQ(by([&](auto& r) { at(1, r.mutable_since()); }), (std::multiset<std::string>{b, b, b}));
+  EXPECT_EQ(by([&](auto& r) { at(1, r.mutable_until()); }), (std::multiset<std::string>{a, a, a}));
   EXPECT_EQ(by([&](auto& r) {
               r.set_toolchain(kLabel);
               at(0, r.mutable_since());
@@ -439,7 +440,7 @@ TEST_F(AuditQuestions, WhatAnEarlierReleaseStoredIsReadAfterTheStart) {
   EXPECT_EQ(reader.readAll().value(), 4u) << "three statements and a lock";
   EXPECT_EQ(reader.readAll().value(), 0u);
   ASSERT_TRUE(ask(request, &response).ok());
-  EXPECT_EQ(response.affected_size(), 2);
+  EXPECT_EQ(response.affected_size(), 3);
   EXPECT_EQ(response.unread(), 0u);
   EXPECT_EQ(all(), before);
   EXPECT_EQ(by([&](auto& r) { r.set_component("libc6"); }), std::multiset<std::string>{artifact});

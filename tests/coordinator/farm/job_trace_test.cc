@@ -69,11 +69,12 @@ TEST_F(JobTrace, GoesFromTheCallerToTheIndex) {
     EXPECT_LE(span.start, span.end);
     each.insert(span.name);
   }
-  EXPECT_EQ(each, (std::multiset<std::string>{"index", "job", "lease", "lease", "publish", "queue", "queue",
-                                              "result", "result", "sign and log", "submission"}));
+  EXPECT_EQ(each, (std::multiset<std::string>{"image", "index", "job", "lease", "lease", "publish", "queue",
+                                              "queue", "result", "result", "sign and log", "submission"}));
   const std::map<std::string, std::string> parents{
-      {"job", "submission"}, {"queue", "job"},     {"lease", "job"},           {"result", "lease"},
-      {"publish", "job"},    {"index", "publish"}, {"sign and log", "publish"}};
+      {"job", "submission"},       {"queue", "job"},    {"lease", "job"},
+      {"result", "lease"},         {"publish", "job"},  {"index", "publish"},
+      {"sign and log", "publish"}, {"image", "publish"}};
   for (const tracing::Span& span : kept_.spans()) {
     ASSERT_TRUE(span.parent) << span.name;
     if (span.name == "submission")
