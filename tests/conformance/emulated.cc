@@ -79,6 +79,15 @@ std::string textOf(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
+// qemu's translator of RISC-V before version 8 stops at some conversions to narrower integers, whatever the
+// program: what needs them cannot be run here.
+Error errorOf(const std::string& qemu, int exit, const std::string& said) {
+  if (said.find("decode_save_opc: Assertion") != std::string::npos)
+    return {
+        Code::kUnimplemented, "this qemu cannot translate a conversion of the program; version 8 can", {}};
+  return {Code::kInternal, fmt::format("{}: exit {}: {}", qemu, exit, said), {}};
+}
+
 }  // namespace
 
 Result<Manifest> readManifest(const std::string& artifactDirectory) {
@@ -131,8 +140,7 @@ Result<std::vector<NamedTensor>> runEmulated(const Manifest& manifest, const std
   }
   const std::string log = folder + "run.log";
   testing_support::ChildProcess process(command, log);
-  if (const int exit = process.wait(); exit != 0)
-    return fail(Code::kInternal, fmt::format("{}: exit {}: {}", qemu, exit, textOf(log)));
+  if (const int exit = process.wait(); exit != 0) return fail(errorOf(qemu, exit, textOf(log)));
   std::istringstream shapes(textOf(log));
   std::vector<NamedTensor> results;
   for (std::size_t i = 0; i < paths.size(); ++i) {

@@ -17,7 +17,8 @@ bool isForEmulator(const Manifest& manifest);
 
 // Runs run_program (tests/compiler_core/cross, built beside this program) of the artifact's architecture
 // under its emulator, with two threads, in the first profile. Tensors are files in `artifactDirectory`/.. as
-// long as it runs. kInternal with what the runner said; kNotFound where emulator or runner is missing.
+// long as it runs. kInternal with what the runner said, kUnimplemented for what an old emulator is known not
+// to translate; kNotFound where emulator or runner is missing.
 Result<std::vector<NamedTensor>> runEmulated(const Manifest& manifest, const std::string& artifactDirectory,
                                              const std::vector<NamedTensor>& inputs);
 

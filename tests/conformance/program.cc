@@ -114,11 +114,6 @@ Status compileModel(const std::string& model, const Given& given, const Pins& pi
   return kilnCc(compile, options);
 }
 
-Result<std::vector<std::string>> stringsOf(const std::string& artifactDirectory) {
-  KILN_ASSIGN(Manifest manifest, readManifest(artifactDirectory));
-  return std::move(manifest.strings);
-}
-
 Result<runtime::Session> openSession(const std::string& artifactDirectory) {
   KILN_ASSIGN(runtime::Artifact artifact, runtime::Artifact::open(artifactDirectory));
   const std::string emulation = artifactDirectory + "/../emulation";

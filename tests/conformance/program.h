@@ -36,9 +36,6 @@ struct Given {
 Status compileModel(const std::string& model, const Given& given, const Pins& pins,
                     const CompileOptions& options);
 
-// The texts that elements of its tensors of strings stand for, in the order of their bytes.
-Result<std::vector<std::string>> stringsOf(const std::string& artifactDirectory);
-
 // An artifact of this machine's architecture with two threads; kernels for a device run on the emulated one,
 // with the code beside the artifact.
 Result<runtime::Session> openSession(const std::string& artifactDirectory);
