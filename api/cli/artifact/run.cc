@@ -2,11 +2,13 @@
 #include <fmt/ranges.h>
 
 #include <filesystem>
+#include <optional>
 
 #include "api/cli/artifact/commands.h"
 #include "api/cli/artifact/device_options.h"
 #include "api/cli/artifact/output_names.h"
 #include "api/cli/artifact/run_isolated.h"
+#include "api/cli/artifact/run_jitdump.h"
 #include "api/cli/artifact/run_trace.h"
 #include "api/cli/base/artifact_option.h"
 #include "api/cli/base/exit_code.h"
@@ -33,7 +35,7 @@ using runtime::Tensors;
 using runtime::valueAt;
 
 struct Options {
-  std::string artifact, outputDirectory, labels, trace;
+  std::string artifact, outputDirectory, labels, trace, jitdump;
   std::vector<std::string> inputs;
   bool each = false, profile = false, isolated = false, checked = false;
   std::uint32_t threads = 0;
@@ -262,6 +264,12 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const auto loaded, node::load(std::move(verified)));
   const auto specs = loaded.artifact.inputs();
   KILN_ASSIGN(const auto inputs, readInputs(options.inputs, specs, loaded.artifact.strings()));
+  std::optional<Jitdump> jitdump;
+  if (!options.jitdump.empty()) {
+    KILN_ASSIGN(Jitdump written, Jitdump::write(options.jitdump, loaded.artifact));
+    jitdump.emplace(std::move(written));
+    if (!context.json) note("wrote " + jitdump->file() + ", for perf inject --jit");
+  }
   auto opened = runtime::Session::open(loaded.artifact, how);
   if (!opened) return fail(sessionError(opened.error()));
   KILN_ASSIGN(const auto outputs,
@@ -300,6 +308,10 @@ void addRun(CLI::App& app, Context& context) {
       "--trace", options->trace,
       "Write when each thread worked on which kernel, with its nodes and schedule, as a Chrome trace (JSON) "
       "for chrome://tracing or Perfetto");
+  const auto jitdump = command.add_option(
+      "--jitdump", options->jitdump,
+      "Write jit-PID.dump into this folder, so that perf names kernels: perf record -k 1 kiln run ..., then "
+      "perf inject --jit -i perf.data -o named.data, and perf report -i named.data");
   command
       .add_flag(
           "--isolated", options->isolated,
@@ -307,6 +319,7 @@ void addRun(CLI::App& app, Context& context) {
           "few system calls (bubblewrap and seccomp; on processors only)")
       ->excludes(profile)
       ->excludes(trace)
+      ->excludes(jitdump)
       ->excludes(command.get_option("--device"))
       ->excludes(command.get_option("--device-driver"));
   command.add_flag("--checked", options->checked,

@@ -70,6 +70,7 @@ Result<std::unique_ptr<Program>> Program::load(const std::string& path, const Ma
     return fail(Code::kInternal, path + ": the system's loader does not say where it is");
   }
   program->base_ = map->l_addr;
+  program->segments_ = image->segments;
   if (auto found = program->find(*image, manifest); !found) return fail(found.error().in(path));
   return program;
 }
@@ -152,6 +153,23 @@ Result<FunctionNames> Program::functionNames() const {
   std::vector<std::uint8_t> bytes(static_cast<std::size_t>(status.st_size));
   KILN_TRY(readExactly(memory_, bytes, 0, "the program's symbols"));
   return readFunctionNames(bytes);
+}
+
+Result<std::vector<Function>> Program::functions() const {
+  KILN_ASSIGN(const FunctionNames names, functionNames());
+  std::vector<Function> functions;
+  for (auto at = names.begin(); at != names.end(); ++at) {
+    const auto home = std::ranges::find_if(segments_, [&](const ElfSegment& segment) {
+      return segment.executable && at->first >= segment.address &&
+             at->first - segment.address < segment.bytes;
+    });
+    if (home == segments_.end()) continue;
+    std::uint64_t end = home->address + home->bytes;
+    if (const auto next = std::next(at); next != names.end()) end = std::min(end, next->first);
+    functions.push_back({at->second, Bytes(reinterpret_cast<const std::uint8_t*>(base_ + at->first),
+                                           static_cast<std::size_t>(end - at->first))});
+  }
+  return functions;
 }
 
 Program::~Program() {

@@ -24,6 +24,12 @@ struct RunArguments {
   std::int64_t* outputDims;
 };
 
+// A function of a program, where it is mapped.
+struct Function {
+  std::string name;
+  Bytes code;  // lives as long as the program
+};
+
 // Owns the mapping; the table lives as long. Immutable, thread safe.
 class Program {
  public:
@@ -41,6 +47,9 @@ class Program {
   void shapes(std::size_t profile, const std::int64_t* symbols, std::int64_t* outputDims) const;
   // The names of its functions; kDataLoss if the symbol table is malformed.
   Result<FunctionNames> functionNames() const;
+  // Its functions with their code, by address; what its symbol table says of other places is left out. The
+  // code of one ends where the next begins. kDataLoss as functionNames().
+  Result<std::vector<Function>> functions() const;
   // A function's address as functionNames() counts.
   template <class Function>
   std::uint64_t relative(Function function) const {
@@ -60,6 +69,7 @@ class Program {
   int memory_ = -1;         // the sealed file; open so that debuggers can read symbols through /proc
   void* handle_ = nullptr;  // of dlopen
   std::uintptr_t base_ = 0;
+  std::vector<ElfSegment> segments_;
   const kiln_profile* profiles_ = nullptr;
   std::size_t outputDims_ = 0;
   Abi1Run abi1Run_ = nullptr;             // of a program of ABI 1, which has no profiles

@@ -6,6 +6,7 @@
 #include <span>
 
 #include "compiler_core/runtime/runtime.h"
+#include "compiler_core/runtime/session/functions.h"
 #include "compiler_core/runtime/session/session_core.h"
 
 struct kiln_status {
@@ -51,6 +52,14 @@ struct kiln_artifact {
   std::shared_ptr<const kiln::runtime::LoadedArtifact> loaded;
   TensorInfos inputs, outputs;
 };
+
+namespace kiln::runtime {
+
+Result<std::vector<Function>> functionsOf(const kiln_artifact& artifact) {
+  return artifact.loaded->program->functions();
+}
+
+}  // namespace kiln::runtime
 
 struct kiln_session {
   std::unique_ptr<kiln::runtime::SessionCore> core;
