@@ -64,6 +64,21 @@ codegen::CpuOptions optionsOf(const Compilation& compilation) {
   return options;
 }
 
+// Why a kernel for Vulkan may not have the bits of a processor's program for the same request. A device never
+// joins a product and its sum, and keeps the model's order but for attention; a processor joins them under
+// `contraction` wherever both are, so a sum alone may be the half of one, and names orders in its schedules.
+std::vector<std::string> whyBitsMayDiffer(const codegen::FloatUse& floats, const CompileRequest& request,
+                                          const KernelEvidence& kernel) {
+  std::vector<std::string> out;
+  if (request.contraction && floats.sums) out.emplace_back("contraction");
+  const bool isOrdered = floats.ownSums || floats.productsOfProducts;
+  if (isOrdered && (request.reassociation != schedule::Reassociation::kOff ||
+                    kernel.rule.find("attention") != std::string::npos))
+    out.emplace_back("order");
+  if (floats.onDoubles) out.emplace_back("f64");
+  return out;
+}
+
 Status generateDevice(Compilation& compilation, ProgramParts& parts, Program& program) {
   KILN_TRY(compilation.ir.write("device", parts.device->module()));
   KILN_ASSIGN(DeviceProgram::Generated generated,
@@ -78,6 +93,8 @@ Status generateDevice(Compilation& compilation, ProgramParts& parts, Program& pr
     kernel.device->spillBytes = code.spillBytes;
     kernel.device->sharedBytes = code.sharedBytes;
     kernel.device->occupancyPermille = code.occupancyPermille;
+    if (const auto floats = generated.floats.find(code.name); floats != generated.floats.end())
+      kernel.device->mayDiffer = whyBitsMayDiffer(floats->second, compilation.request, kernel);
     if (!kernel.codeOf.empty()) continue;
     kernel.codeBytes = code.codeBytes;
     if (code.spillBytes > kSpillWarningBytes)

@@ -2,7 +2,6 @@
 
 #include <fmt/format.h>
 
-#include "compiler_core/codegen/vulkan/codegen.h"
 #include "compiler_core/package/files.h"
 #include "manifest/spec/target_device.h"
 
@@ -83,11 +82,13 @@ Result<DeviceProgram::Generated> DeviceProgram::generateVulkan(const CompileRequ
   evidence.driver = codegen::kVulkanVersion;
   evidence.computeCapability = codegen::kSpirvVersion;
   evidence.path = fmt::format("kernels/{}.spv", target_.device);
-  for (const codegen::SpirvKernel& kernel : image.kernels)
+  for (const codegen::SpirvKernel& kernel : image.kernels) {
     result.kernels.push_back({.name = kernel.name,
                               .threads = kernel.threads,
                               .sharedBytes = kernel.sharedBytes,
                               .codeBytes = kernel.codeBytes});
+    result.floats[kernel.name] = kernel.floats;
+  }
   KILN_TRY(checkKernels(result.kernels));
   KILN_TRY(package::makeDirectory(request.out + "/kernels"));
   KILN_ASSIGN(evidence.image, package::writeFile(request.out + "/" + evidence.path, asBytes(image.words)));

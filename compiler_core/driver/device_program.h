@@ -2,11 +2,13 @@
 // to this folder.
 #pragma once
 
+#include <map>
 #include <string>
 
 #include "compiler_core/codegen/cuda/codegen.h"
 #include "compiler_core/codegen/lower/device_kernels.h"
 #include "compiler_core/codegen/lower/pipeline.h"
+#include "compiler_core/codegen/vulkan/codegen.h"
 #include "compiler_core/driver/compiler.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -28,7 +30,8 @@ class DeviceProgram {
   struct Generated {
     DeviceEvidence evidence;
     std::vector<codegen::DeviceKernel> kernels;
-    std::string ptx;  // where the observer wants IR
+    std::map<std::string, codegen::FloatUse> floats;  // of Vulkan, by kernel
+    std::string ptx;                                  // where the observer wants IR
   };
   // Writes kernels/<arch>.cubin or kernels/vulkan-<version>.spv below request.out and, where the observer
   // wants it, a cubin's emulation. Errors as codegen::generateDeviceImage and codegen::generateSpirv.

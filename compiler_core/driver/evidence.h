@@ -19,6 +19,9 @@ struct DeviceKernelEvidence {
   std::uint64_t sharedBytes = 0;                // of a block
   std::uint32_t registers = 0, spillBytes = 0;  // of a thread
   std::uint32_t occupancyPermille = 0;          // upper bound of the warps that a multiprocessor holds
+  // Of Vulkan alone: why its f32 results may not have the bits that a processor's program gives: some of
+  // "contraction", "order", "f64". Empty: they have them.
+  std::optional<std::vector<std::string>> mayDiffer = std::nullopt;
 };
 
 // One kernel: what it computes and how it was cut.

@@ -5,6 +5,7 @@
 #include "api/cli/base/print.h"
 #include "api/cli/view/json_text.h"
 #include "manifest/base/counted.h"
+#include "manifest/base/printable.h"
 #include "manifest/spec/target_device.h"
 
 namespace kiln::cli {
@@ -23,6 +24,21 @@ std::vector<std::string> deviceLines(const Manifest& manifest) {
   return lines;
 }
 
+namespace {
+
+// What the compiler says of a kernel's f32 results beside a processor's; "" where it says nothing.
+std::string bitsText(const Json& device) {
+  const auto same = device.find("cpuBits");
+  if (same == device.end() || !same->is_boolean()) return "";
+  if (same->get<bool>()) return ", bits of the CPU";
+  std::string why;
+  for (const Json& reason : listOf(device, "mayDiffer"))
+    if (reason.is_string()) why += (why.empty() ? "" : ", ") + kiln::printable(reason.get<std::string>(), 32);
+  return ", CPU's bits but for " + (why.empty() ? "what it does not say" : why);
+}
+
+}  // namespace
+
 std::vector<std::string> deviceKernelLines(const Json& schedule) {
   std::vector<std::string> lines;
   for (const Json& kernel : listOf(schedule, "kernels")) {
@@ -36,10 +52,11 @@ std::vector<std::string> deviceKernelLines(const Json& schedule) {
                                                    textOf(device, "registers"), textOf(device, "spillBytes"));
     const std::string occupancy =
         compiled.empty() ? "" : fmt::format(" occupancy {},", permilleOf(device, "occupancyPermille"));
-    lines.push_back(fmt::format("{} [{}] {} x {} threads,{} {} bytes shared,{} moves {} bytes{}",
+    lines.push_back(fmt::format("{} [{}] {} x {} threads,{} {} bytes shared,{} moves {} bytes{}{}",
                                 textOf(kernel, "symbol"), textOf(kernel, "rule"), textOf(kernel, "tasks"),
                                 textOf(device, "threads"), compiled, textOf(device, "sharedBytes"), occupancy,
-                                textOf(device, "movedBytes"), code.empty() ? "" : ", code of " + code));
+                                textOf(device, "movedBytes"), code.empty() ? "" : ", code of " + code,
+                                bitsText(device)));
   }
   return lines;
 }

@@ -31,11 +31,22 @@ inline constexpr std::uint64_t kVulkanSharedBytes = 32 << 10;
 // numerics allow, nothing is tf32, and there are no tensor cores.
 void restrictToVulkan(schedule::DeviceOptions& options);
 
+// What a kernel does with floats, as far as it decides whether its results have the bits of another target's.
+// Divisions, roots and the like are of kmath's exact functions, which use integers alone, and count for
+// nothing.
+struct FloatUse {
+  bool sums = false;                // it adds or subtracts, itself or in a function that it calls
+  bool ownSums = false;             // itself
+  bool productsOfProducts = false;  // itself: what may be a product of many, in some order
+  bool onDoubles = false;           // f64 is added or multiplied, which Vulkan does as exactly as f32 alone
+};
+
 struct SpirvKernel {
   std::string name;
   std::uint32_t threads = 0;      // of a block
   std::uint32_t sharedBytes = 0;  // of a block
   std::uint64_t codeBytes = 0;    // of the kernel's own function; what it calls is shared with others
+  FloatUse floats = {};
 };
 
 struct SpirvImage {

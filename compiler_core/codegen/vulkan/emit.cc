@@ -81,8 +81,8 @@ class Emitter {
         return fail(Code::kInternal, fmt::format("the module defines no kernel {}", kernel.name));
       const std::size_t before = m_.words.codeWords();
       KILN_TRY(FunctionWriter(m_, *function).write(/*isKernel=*/true));
-      image.kernels.push_back(
-          {kernel.name, kernel.threads, kernel.sharedBytes, 4 * (m_.words.codeWords() - before)});
+      image.kernels.push_back({kernel.name, kernel.threads, kernel.sharedBytes,
+                               4 * (m_.words.codeWords() - before), floatUseOf(*function)});
       m_.words.entryPoint(kernel.name, m_.functions[function], variablesOf(*function), kernel.threads);
     }
     image.words = m_.words.finish();

@@ -34,6 +34,9 @@ using Merges = llvm::DenseMap<const llvm::BasicBlock*, Merge>;
 // LLVM's StructurizeCFG. kInternal: its paths do not nest.
 Result<Merges> structure(llvm::Function& function);
 
+// What a kernel of the module that prepareSpirv made does with floats, and what it calls.
+FloatUse floatUseOf(const llvm::Function& kernel);
+
 // The module as words. kInternal: something that is not served, by name.
 Result<SpirvImage> emitSpirv(llvm::Module& module, const std::vector<MappedKernel>& kernels);
 

@@ -51,12 +51,17 @@ Json toJson(const CodegenEvidence& evidence, std::size_t kernels) {
 }
 
 Json toJson(const DeviceKernelEvidence& evidence, std::uint64_t movedBytes) {
-  return {{"threads", evidence.threads},
-          {"registers", evidence.registers},
-          {"spillBytes", evidence.spillBytes},
-          {"sharedBytes", std::to_string(evidence.sharedBytes)},
-          {"occupancyPermille", evidence.occupancyPermille},
-          {"movedBytes", std::to_string(movedBytes)}};
+  Json out{{"threads", evidence.threads},
+           {"registers", evidence.registers},
+           {"spillBytes", evidence.spillBytes},
+           {"sharedBytes", std::to_string(evidence.sharedBytes)},
+           {"occupancyPermille", evidence.occupancyPermille},
+           {"movedBytes", std::to_string(movedBytes)}};
+  if (evidence.mayDiffer) {
+    out["cpuBits"] = evidence.mayDiffer->empty();
+    if (!evidence.mayDiffer->empty()) out["mayDiffer"] = *evidence.mayDiffer;
+  }
+  return out;
 }
 
 Json toJson(const DeviceEvidence& device) {

@@ -3,8 +3,11 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <set>
 
 #include "compiler_core/driver/commands/command.h"
 #include "compiler_core/driver/evaluate_reference.h"
@@ -46,28 +49,35 @@ OnnxBuilder functions() {
 
 class VulkanModel : public ::testing::Test {
  protected:
-  // The artifact's folder.
-  std::string compiled(const std::string& model, const std::string& target) {
+  // The artifact's folder. `exact`: nothing is fused, and sums have one order; else as the command line has
+  // it.
+  std::string compiled(const std::string& model, const std::string& target, bool exact = true) {
     CompileRequest wanted;
     wanted.model = model;
     wanted.target = *parseTarget(target);
     wanted.toolchainLib = KILN_TOOLCHAIN_LIB;
-    wanted.contraction = false;
-    wanted.reassociation = schedule::Reassociation::kOff;
+    wanted.contraction = !exact;
+    wanted.reassociation = exact ? schedule::Reassociation::kOff : schedule::Reassociation::kDeterministic;
     wanted.out = directory_ / std::to_string(++count_);
     fs::create_directories(wanted.out);
     const auto result = compile(wanted);
     EXPECT_TRUE(result) << result.error().message;
     if (!result) return "";
     devices_ = result->devices;
+    whyNot_ = std::set<std::string>();
+    for (const KernelEvidence& kernel : result->schedule.kernels)
+      if (kernel.device) {
+        EXPECT_TRUE(kernel.device->mayDiffer) << kernel.symbol;
+        whyNot_->insert(kernel.device->mayDiffer->begin(), kernel.device->mayDiffer->end());
+      }
     CompileSpec spec;
     spec.files = {{"model.onnx", digestOf("model")}};
     spec.toolchainDigest = digestOf("toolchain");
     spec.target = wanted.target.name;
     spec.features = wanted.target.features;
     spec.profiles = {{"default", {}}};
-    spec.numerics.contraction = "off";
-    spec.numerics.reassociation = "off";
+    spec.numerics.contraction = exact ? "off" : "on";
+    spec.numerics.reassociation = exact ? "off" : "deterministic";
     const Status written = writeDocuments(spec, *result, wanted.out);
     EXPECT_TRUE(written) << written.error().message;
     return wanted.out;
@@ -97,6 +107,7 @@ class VulkanModel : public ::testing::Test {
 
   TempDirectory directory_;
   std::vector<DeviceEvidence> devices_;
+  std::optional<std::set<std::string>> whyNot_;  // of all kernels
   std::string why_;
   int count_ = 0;
 };
@@ -150,6 +161,93 @@ TEST_F(VulkanModel, ResultsHaveTheProcessorsBits) {
       EXPECT_TRUE((*device)[i].tensor.data == (*processor)[i].tensor.data)
           << model << ", " << (*device)[i].name;
   }
+}
+
+// What the manifest calls exact has the processor's bits, whatever the numerics; the rest stays near.
+TEST_F(VulkanModel, KernelsSayWhetherTheyHaveTheProcessorsBits) {
+  using Why = std::set<std::string>;
+  const auto unary = [](const char* op) {
+    OnnxBuilder model(17);
+    model.input("x", {12, 64}).output("y");
+    model.node(op, {"x"}, {"y"});
+    return model;
+  };
+  const auto binary = [](const char* op) {
+    OnnxBuilder model(17);
+    model.input("x", {12, 64}).output("y");
+    model.initializer(onnxTensor("w", {64, 64}, numbers(64 * 64, 1)));
+    model.initializer(onnxTensor("row", {1, 64}, numbers(64, 2)));
+    model.node(op, {"x", std::string(op) == "MatMul" ? "w" : "row"}, {"y"});
+    return model;
+  };
+  const struct {
+    std::string name;
+    OnnxBuilder model;
+    Why usual;  // with the command line's numerics
+    Why exact;  // with nothing fused and one order of sums
+  } cases[] = {
+      {"Mul", binary("Mul"), {}, {}},
+      {"Max", binary("Max"), {}, {}},
+      {"Div", binary("Div"), {}, {}},
+      {"Relu", unary("Relu"), {}, {}},
+      {"Floor", unary("Floor"), {}, {}},
+      {"Add", binary("Add"), {"contraction", "order"}, {}},
+      {"MatMul", binary("MatMul"), {"contraction", "order"}, {}},
+      {"ReduceSum", unary("ReduceSum"), {"contraction", "order"}, {}},
+      {"ReduceProd", unary("ReduceProd"), {"order"}, {}},
+      {"ReduceMax", unary("ReduceMax"), {}, {}},
+      {"Softmax", unary("Softmax"), {"contraction", "order"}, {}},
+      {"Tanh", unary("Tanh"), {"contraction"}, {}},
+      {"Sin", unary("Sin"), {"contraction", "f64"}, {"f64"}},  // large arguments are reduced in f64
+      {"Exp", unary("Exp"), {"contraction"}, {}},
+  };
+  const auto x = numbers(12 * 64, 7);
+  std::vector<std::uint8_t> bytes(x.size() * sizeof(float));
+  std::memcpy(bytes.data(), x.data(), bytes.size());
+  const runtime::NamedTensor input{"x", {DType::kF32, {12, 64}, bytes}};
+  for (const auto& [name, model, usual, exact] : cases)
+    for (const bool isExact : {false, true}) {
+      SCOPED_TRACE(name + (isExact ? ", exact" : ", usual"));
+      const std::string path = save(model);
+      const auto processor = run(compiled(path, "cpu:x86-64-v3", isExact), input);
+      ASSERT_TRUE(processor) << why_;
+      const std::string artifact = compiled(path, kVulkan, isExact);
+      const Why why = *whyNot_;
+      EXPECT_EQ(why, isExact ? exact : usual);
+      const auto device = run(artifact, input);
+      if (!device && why_.find("libvulkan") != std::string::npos) GTEST_SKIP() << why_;
+      ASSERT_TRUE(device) << why_;
+      const auto &mine = (*device)[0].tensor.data, &other = (*processor)[0].tensor.data;
+      if (why.empty()) EXPECT_TRUE(mine == other);
+      ASSERT_EQ(mine.size(), other.size());
+      for (std::size_t at = 0; at + sizeof(float) <= mine.size(); at += sizeof(float)) {
+        float a = 0, b = 0;
+        std::memcpy(&a, mine.data() + at, sizeof a);
+        std::memcpy(&b, other.data() + at, sizeof b);
+        ASSERT_LE(std::abs(a - b), 1e-5f + 1e-3f * std::abs(b)) << at / sizeof(float);
+      }
+    }
+}
+
+TEST_F(VulkanModel, TheManifestSaysWhichKernelsHaveTheProcessorsBits) {
+  const auto kernels = [&](bool exact) {
+    const std::string artifact = compiled(KILN_MODELS "/digits_cnn.onnx", kVulkan, exact);
+    std::ifstream file(artifact + "/manifest.json");
+    const Json manifest = Json::parse(file);
+    return manifest["stages"]["schedule"]["kernels"];
+  };
+  std::size_t same = 0, other = 0;
+  for (const Json& kernel : kernels(false)) {
+    const Json& device = kernel.at("device");
+    ++(device.at("cpuBits").get<bool>() ? same : other);
+    EXPECT_EQ(device.contains("mayDiffer"), !device.at("cpuBits").get<bool>());
+  }
+  EXPECT_GE(same, 2u) << "copies and pooling";
+  EXPECT_GE(other, 4u) << "convolutions and the product";
+  for (const Json& kernel : kernels(true)) EXPECT_TRUE(kernel.at("device").at("cpuBits").get<bool>());
+  std::ifstream file(compiled(KILN_MODELS "/digits_cnn.onnx", "cpu:x86-64-v3") + "/manifest.json");
+  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  EXPECT_EQ(text.find("cpuBits"), std::string::npos) << "processors have nothing to say";
 }
 
 }  // namespace

@@ -51,6 +51,17 @@ TEST(DeviceView, KernelsOfDevicesWithTheirFigures) {
                             {"device", device}}}}};
   EXPECT_EQ(deviceKernelLines(portable).at(0),
             "kiln_k0_a [row] 12 x 256 threads, 1024 bytes shared, moves 4096 bytes");
+  const auto said = [&](const Json& more) {
+    Json saying = portable;
+    saying["kernels"][0]["device"].update(more);
+    const std::string line = deviceKernelLines(saying).at(0);
+    return line.substr(line.find("bytes", line.find("moves")) + 5);
+  };
+  EXPECT_EQ(said({{"cpuBits", true}}), ", bits of the CPU");
+  EXPECT_EQ(said({{"cpuBits", false}, {"mayDiffer", {"contraction", "order"}}}),
+            ", CPU's bits but for contraction, order");
+  EXPECT_EQ(said({{"cpuBits", "odd"}}), "");
+  EXPECT_EQ(said({{"cpuBits", false}, {"mayDiffer", 3}}), ", CPU's bits but for what it does not say");
 }
 
 TEST(DeviceView, AnythingElseIsLeftOut) {
