@@ -3,6 +3,8 @@
 was worth, and tunes on it. Without a driver all of this is skipped in words."""
 import array
 import json
+import os
+import pathlib
 import shutil
 import subprocess
 import unittest
@@ -13,6 +15,8 @@ from load import restarted, serving
 CPU, VULKAN = "cpu:x86-64-v3", "vulkan:1.3"
 CNN = MODELS / "digits_cnn.onnx"
 WORKER = ROOT / "build/release/bin/kiln-worker"
+# A Vulkan loader in front of the real one that does as KILN_EMULATED_VULKAN_FAULT says (tests/compiler_core/runtime/vulkan).
+FAULTY = pathlib.Path(os.environ.get("KILN_FAULTY_VULKAN", ROOT / "build/release/tests/compiler_core/runtime/libkiln-faulty-vulkan.so"))
 
 
 def devices():
@@ -203,6 +207,47 @@ class VulkanTest(FarmCase):
         self.assertIn("no worker has a healthy device for the check for cuda:sm_90a", refused.stderr)
         emulated = self.farm.build(CNN, "--check-emulated", target=VULKAN)
         self.assertEqual(emulated.returncode, 2, "a real driver needs no emulated device: " + emulated.stderr)
+
+
+class FaultyDriverTest(FarmCase):
+    """A driver that says that it ran kernels, and did not."""
+
+    @classmethod
+    def setUpClass(cls):
+        found, missing = devices()
+        if not found or not FAULTY.exists():
+            raise unittest.SkipTest("no Vulkan device here, or no faulty driver: " + (missing or str(FAULTY)))
+        super().setUpClass()
+        listed = cls.farm.dir / "run/services.json"
+        services = json.loads(listed.read_text())
+        worker = next(service for service in services["services"] if service["name"] == "worker-1")
+        worker["environment"]["KILN_EMULATED_VULKAN_FAULT"] = "wrong"
+        worker["command"] += ["--gpu-driver", str(FAULTY)]
+        listed.write_text(json.dumps(services))
+        subprocess.run([ROOT / "infra/lib/supervisor.py", "reload", cls.farm.dir], check=True)
+        before = cls.farm.pid("worker-1")
+        cls.farm.kill("worker-1", 15)
+        wait_for(lambda: restarted(cls.farm, "worker-1", before), 60, "worker-1 is another process")
+
+        def drives():
+            answer = cls.farm.kiln("workers", "--json")
+            about = json_of(answer)["workers"] if answer.returncode == 0 else []
+            return [device for worker in about if worker["state"] == "live" for device in worker["devices"] if VULKAN in device["runs"]]
+        wait_for(drives, 60, f"the worker has a Vulkan device again: see {cls.farm.dir}/logs/worker-1.log")
+
+    def test_its_check_fails_and_nothing_is_promoted(self):
+        built = self.farm.build(CNN, "--check", target=VULKAN)
+        self.assertNotEqual(built.returncode, 0, built.stdout)
+        artifact = artifact_of(built) or artifact_of(self.farm.build(CNN, target=VULKAN))
+        self.assertIsNotNone(artifact, built.stdout + built.stderr)
+        checks = json_of(self.kiln("show", artifact, "--json"))["checks"]
+        self.assertFalse(checks[-1]["report"]["passed"], built.stderr)
+        policy = json.loads((ROOT / "signing/policy/development.json").read_text()) | {
+            "requireCheck": True, "checkDevices": ["hardware", "software"]}
+        path = self.farm.home / "checked.json"
+        path.write_text(json.dumps(policy))
+        refused = self.kiln("fetch", artifact, "--out", self.farm.home / "out", "--policy", path, code=5)
+        self.assertIn("requireCheck", refused.stdout + refused.stderr)
 
 
 if __name__ == "__main__":

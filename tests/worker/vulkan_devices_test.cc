@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cstdlib>
+#include <utility>
 
 #include "compiler_core/runtime/device/vulkan_driver.h"
 #include "manifest/spec/target_device.h"
@@ -68,6 +70,63 @@ TEST_F(VulkanDevices, AreHeldBySoftwareOrHardwareAsTheyAre) {
   const auto about = std::ranges::find(devices, "gpu0", &v1::Device::id);
   ASSERT_NE(about, devices.end());
   EXPECT_EQ(hold->gpu()->software, about->type() == "software");
+}
+
+// A loader in front of the real one that does wrong what KILN_EMULATED_VULKAN_FAULT names, in the probe's
+// process.
+class FaultyVulkan : public VulkanDevices {
+ protected:
+  void TearDown() override { ::unsetenv("KILN_EMULATED_VULKAN_FAULT"); }
+  static void fault(const char* name) { ::setenv("KILN_EMULATED_VULKAN_FAULT", name, 1); }
+  static v1::Device gpuOf(const Registry& registry) {
+    for (const v1::Device& device : registry.devices())
+      if (device.kind() == "gpu") return device;
+    return {};
+  }
+};
+
+TEST_F(FaultyVulkan, IsDrainedWithTheReasonAndComesBack) {
+  const std::pair<const char*, const char*> faults[] = {
+      {"abort", "crashed"},
+      {"lost", "VK_ERROR_DEVICE_LOST"},
+      {"memory", "VK_ERROR_OUT_OF_DEVICE_MEMORY"},
+      {"address", "an address that cannot be"},
+  };
+  for (const auto& [name, said] : faults) {
+    SCOPED_TRACE(name);
+    testing_support::ManualClock clock;
+    Registry registry(probe_, clock);
+    registry.discover({KILN_FAULTY_VULKAN});
+    ASSERT_TRUE(gpuOf(registry).healthy()) << registry.missing();
+    const sandbox::Cancel cancel;
+    fault(name);
+    const auto refused = registry.hold({"gpu0"}, cancel);
+    ASSERT_FALSE(refused) << "no action gets it";
+    EXPECT_EQ(refused.error().code, Code::kUnavailable);
+    EXPECT_FALSE(gpuOf(registry).healthy());
+    EXPECT_NE(gpuOf(registry).reason().find(said), std::string::npos) << gpuOf(registry).reason();
+    ::unsetenv("KILN_EMULATED_VULKAN_FAULT");
+    ASSERT_TRUE(registry.nextRetry());
+    clock.advance(std::chrono::hours(1));
+    registry.retry();
+    EXPECT_TRUE(gpuOf(registry).healthy()) << gpuOf(registry).reason();
+  }
+}
+
+TEST_F(FaultyVulkan, OneThatLiesIsNoDeviceAndSaysWhatCannotBe) {
+  const std::pair<const char*, const char*> lies[] = {
+      {"threads", "says that a block may have 0 threads"},
+      {"types", "more kinds of memory than Vulkan knows"},
+      {"heap", "a heap that there is not"},
+      {"old", "serves Vulkan 1.1; kernels need 1.3"},
+      {"none", "there is no Vulkan device"},
+  };
+  for (const auto& [lie, said] : lies) {
+    fault(lie);
+    const auto found = probe_.list(KILN_FAULTY_VULKAN);
+    ASSERT_FALSE(found) << lie;
+    EXPECT_NE(found.error().message.find(said), std::string::npos) << found.error().message;
+  }
 }
 
 TEST(VulkanLoader, OneThatIsNotThereSaysWhatToInstall) {

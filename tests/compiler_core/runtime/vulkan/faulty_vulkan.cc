@@ -1,5 +1,5 @@
 // A Vulkan loader for tests, in front of the real one: with the validation layer on where it is installed,
-// and with what KILN_VULKAN_FAULT names done instead of what is asked. Read at each call:
+// and with what KILN_EMULATED_VULKAN_FAULT names done instead of what is asked. Read at each call:
 //   lost            the device is lost when work is handed over
 //   hang            work that was handed over never ends
 //   memory          no allocation succeeds
@@ -27,7 +27,7 @@
 namespace {
 
 bool faulty(const char* fault) {
-  const char* const named = std::getenv("KILN_VULKAN_FAULT");
+  const char* const named = std::getenv("KILN_EMULATED_VULKAN_FAULT");
   return named != nullptr && std::strcmp(named, fault) == 0;
 }
 

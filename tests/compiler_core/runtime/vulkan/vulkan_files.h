@@ -55,14 +55,14 @@ class VulkanTest : public testing::Test {
  protected:
   void SetUp() override {
     if (std::string(KILN_SPIRV_AS).empty()) GTEST_SKIP() << "no spirv-as here: install spirv-tools";
-    ::unsetenv("KILN_VULKAN_FAULT");
+    ::unsetenv("KILN_EMULATED_VULKAN_FAULT");
     const auto devices = listVulkanDevices(KILN_FAULTY_VULKAN);
     if (!devices) GTEST_SKIP() << "no Vulkan device here: " << devices.error().message;
     device_ = devices->front();
     (void)messages();
   }
   void TearDown() override {
-    ::unsetenv("KILN_VULKAN_FAULT");
+    ::unsetenv("KILN_EMULATED_VULKAN_FAULT");
     std::string first;
     EXPECT_EQ(messages(&first), 0u) << first;
   }
@@ -77,7 +77,7 @@ class VulkanTest : public testing::Test {
   static bool validates() {
     return function<decltype(&kiln_faulty_vulkan_validates)>("kiln_faulty_vulkan_validates")() != 0;
   }
-  static void fault(const char* name) { ::setenv("KILN_VULKAN_FAULT", name, 1); }
+  static void fault(const char* name) { ::setenv("KILN_EMULATED_VULKAN_FAULT", name, 1); }
 
   DeviceInfo device_;
 
