@@ -196,8 +196,12 @@ Status KernelCompiler::State::describe() {
     standard = kernel.standard;
   };
   KILN_TRY(codegen::lowerToLlvm(*copy, wanted));
-  // A kernel of a program need not be one by itself: a fill may become part of what reads it.
-  if (kernels != 1 || again != signature)
+  // A kernel of a program need not be one by itself: a fill may become part of what reads it. On a device all
+  // do that can, and an entry of one would be of no kernel of the program: what reads nothing is not measured
+  // there.
+  auto isolated = module->lookupSymbol<func::FuncOp>("main");
+  const bool isFill = !target.device.empty() && isolated && isolated.getNumArguments() == 0;
+  if (kernels != 1 || again != signature || isFill)
     return fail(Code::kUnimplemented, "the planned kernel is not one kernel of the target " + target.name +
                                           " by itself, so it keeps its default");
   return {};

@@ -168,7 +168,9 @@ class VulkanTest(FarmCase):
     def test_a_search_tunes_on_the_device_and_the_artifact_is_rebuilt_bit_for_bit(self):
         # Of numerics of its own: a search that finds nothing better is not the artifact that two workers have built already.
         own = ("--reassociation", "off")
-        tuned = artifact_of(self.farm.build(CNN, *own, "--tune", "search", "--budget", "15s", target=VULKAN))
+        searched = self.farm.build(CNN, *own, "--tune", "search", "--budget", "15s", target=VULKAN)
+        self.assertEqual(searched.returncode, 0, searched.stdout + searched.stderr)
+        tuned = artifact_of(searched)
         manifest = json_of(self.kiln("show", tuned, "--json"))["manifest"]
         entries = {kernel["tuned"] for kernel in manifest["stages"]["schedule"]["kernels"] if "tuned" in kernel}
         self.assertEqual("tuning" in manifest["spec"], bool(entries))

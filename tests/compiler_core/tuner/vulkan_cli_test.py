@@ -90,6 +90,18 @@ class VulkanTuning(unittest.TestCase):
         self.assertEqual({k["signature"]: k["schedule"] for k in kernels if "tuned" in k},
                          {e["signature"]: e["schedule"] for e in decided["entries"]})
 
+    def test_a_fill_that_the_program_has_in_another_kernel_is_not_measured(self):
+        """Pooling begins with a fill, which the plan has as a kernel and the device's program has not."""
+        model, spec, plan, record, out = MODELS / "digits_cnn.onnx", *(self.folder / f"cnn-{name}" for name in ("spec", "plan", "record", "out"))
+        self.good("spec", "--model", model, "--target", TARGET, "--out", spec)
+        self.good("plan", "--model", model, "--spec", spec, "--out", plan)
+        self.good("tune", "--plan", plan, "--spec", spec, "--out", record, "--budget", "8s", "--device-driver", LOADER)
+        self.good("compile", "--model", model, "--spec", spec, "--out", out)
+        measured = {k["signature"] for k in json.loads(record.read_text())["kernels"] if any(c["state"] == "finalist" for c in k["candidates"])}
+        kernels = json.loads((out / "manifest.json").read_text())["stages"]["schedule"]["kernels"]
+        self.assertTrue(measured)
+        self.assertLessEqual(measured, {kernel["signature"] for kernel in kernels})
+
     def test_what_cannot_measure_them_is_refused(self):
         for options, code, said in ((("--device-driver", "libvulkan-none.so.1"), 4, "no Vulkan loader"),
                                     (("--device-driver", LOADER, "--device", "63"), 4, "there is no device 63"),

@@ -227,7 +227,7 @@ class Cli(unittest.TestCase):
         self.expect_error(run("disassemble", module, "kiln_k9_none"), 6, "NOT_FOUND", "has no function kiln_k9_none")
         cut = self.folder / "cut.spv"
         cut.write_bytes(module.read_bytes()[:-4])
-        self.expect_error(run("disassemble", cut, "kiln_k1_blocks"), 3, "INVALID_ARGUMENT", "a function without an end")
+        self.expect_error(run("disassemble", cut, "kiln_k1_blocks"), 2, "INVALID_ARGUMENT", "a function without an end")
 
     def test_files_beside_the_model_that_are_not_there(self):
         """Parameters and external data are exit 6 as a missing model is, with the path and the next step."""
