@@ -19,11 +19,12 @@ namespace {
 
 // Every command, in the order of `kiln --help`.
 constexpr void (*kCommands[])(CLI::App&, Context&) = {
-    addBuild,     addInit,      addInspect, addFetch,   addVerify, addShow,   addProvenance, addAffected,
-    addAudit,     addExport,    addPush,    addRebuild, addDiff,   addWarmup, addCheck,      addRun,
-    addArtifacts, addJobs,      addWatch,   addCancel,  addLogs,   addOpen,   addWorkers,    addTop,
-    addConsole,   addToolchain, addAttest,  addTrust,   addLog,    addRecall, addMirror,     addGc,
-    addBackup,    addRestore,   addDoctor,  addConfig};
+    addBuild,        addInit,    addInspect,   addFetch,   addVerify,    addShow,   addProvenance,
+    addAffected,     addAudit,   addExport,    addPush,    addRebuild,   addDiff,   addWarmup,
+    addCheck,        addRun,     addArtifacts, addJobs,    addWatch,     addCancel, addLogs,
+    addOpen,         addWorkers, addTop,       addConsole, addToolchain, addAttest, addTrust,
+    addModelSigning, addLog,     addRecall,    addMirror,  addGc,        addBackup, addRestore,
+    addDoctor,       addConfig};
 
 bool anyCommand(const CLI::App* command) {
   return !command->get_name().empty();

@@ -6,6 +6,7 @@
 namespace kiln::cli {
 
 void addAttest(CLI::App& app, Context& context);
+void addModelSigning(CLI::App& app, Context& context);
 void addRecall(CLI::App& app, Context& context);
 void addTrust(CLI::App& app, Context& context);
 

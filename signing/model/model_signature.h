@@ -1,0 +1,47 @@
+// Model signatures: a model's manifest, signed, in a file beside it or in its folder. The file is a Sigstore
+// bundle v0.3 with a public key's hint. Source: OpenSSF Model Signing 1.0, sections 4, 6 and 8.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "signing/dsse/dsse.h"
+#include "signing/model/model_key.h"
+#include "signing/model/model_manifest.h"
+
+namespace kiln::signing {
+
+inline constexpr std::size_t kMaxModelSignatureBytes = 12u << 20;
+
+// A signature that holds. What it says of files is not yet compared with any.
+struct SignedModel {
+  ModelManifest manifest;
+  std::string keyId;  // whose it is (ModelKey::id)
+  Envelope envelope;  // as it was signed
+};
+
+// Reads a signature from outside and finds which of `keys` made it. kDataLoss if none of them did, or if it
+// is malformed; kUnimplemented for signatures by certificate, and as ModelManifest::fromStatement.
+Result<SignedModel> openModelSignature(std::string_view text, std::span<const ModelKey> keys);
+
+struct ModelScope {
+  std::string signature;  // where the signature lies or will lie: no part of the model; "" for none
+  std::vector<std::string> ignored;  // relative paths, left out beside those that the signature names
+  bool allowUnsigned = false;        // when a model is checked: files that nobody signed are passed over
+};
+
+// Compares a model, a folder or a file, with what was signed. kDataLoss names what was changed, is missing or
+// was added. Only files that the signature names are read.
+Status checkModel(const std::string& path, const ModelManifest& said, const ModelScope& scope = {});
+
+// Signs a model by whole files, SHA-256, without links. The text of a signature; nothing is written.
+// kInvalidArgument for a model without files; otherwise as ModelFiles::open.
+Result<std::string> signModel(const std::string& path, const PrivateKey& key, const ModelScope& scope = {});
+
+// Where the signature of the model at `path` is looked for and put: "model.sig" in a folder, the file's name
+// and ".sig" beside a file.
+std::string modelSignaturePath(const std::string& path);
+
+}  // namespace kiln::signing

@@ -1,0 +1,228 @@
+#include "signing/model/model_signature.h"
+
+#include <gtest/gtest.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "manifest/base/file.h"
+#include "manifest/statement/statement.h"
+#include "signing/keys/files.h"
+#include "tests/support/temp_directory.h"
+
+namespace kiln::signing {
+namespace {
+
+namespace fs = std::filesystem;
+using testing_support::TempDirectory;
+
+std::string peer(const std::string& name) {
+  return readRegular(std::string(KILN_SOURCE_DIR) + "/tests/signing/model/peer/" + name, 1 << 20).value();
+}
+
+std::vector<ModelKey> peerKey(const std::string& name) {
+  return {ModelKey::fromPem(peer(name + ".pem")).value()};
+}
+
+void put(const std::string& path, std::string_view content) {
+  fs::create_directories(fs::path(path).parent_path());
+  std::ofstream(path, std::ios::binary) << content;
+}
+
+// What peer/make.sh signs.
+class ModelSignature : public ::testing::Test {
+ protected:
+  ModelSignature() {
+    put(model_ + "/signme-1", "signme-1\n");
+    put(model_ + "/signme-2", "signme-2");
+    put(model_ + "/ignore-me", "");
+    put(model_ + "/subdir/ein Gewicht \xc3\xa4.bin", "adapter");
+    put(model_ + "/.git/HEAD", "x");
+  }
+
+  // Signs, then checks.
+  Status again(const ModelScope& scope = {}) {
+    KILN_ASSIGN(const std::string text, signModel(model_, key_, scope));
+    KILN_ASSIGN(const SignedModel opened, openModelSignature(text, keys()));
+    return checkModel(model_, opened.manifest, scope);
+  }
+  Result<SignedModel> opened(const std::string& text) { return openModelSignature(text, keys()); }
+  std::vector<ModelKey> keys() { return {ModelKey::fromPem(key_.publicKey().pem()).value()}; }
+  // What is wrong with the model; "" for nothing.
+  std::string wrong(const ModelManifest& said, const ModelScope& scope = {}) {
+    const Status good = checkModel(model_, said, scope);
+    if (good) return {};
+    EXPECT_EQ(good.error().code, Code::kDataLoss);
+    return good.error().message;
+  }
+  ModelManifest said() { return opened(signModel(model_, key_).value())->manifest; }
+  // A signature of this statement, whatever it says.
+  std::string signedText(const std::string& statement) {
+    const Envelope envelope = signEnvelope(kInTotoPayload, statement, key_).value();
+    return Json{{"mediaType", "application/vnd.dev.sigstore.bundle.v0.3+json"},
+                {"verificationMaterial", {{"publicKey", {{"hint", "any"}}}}},
+                {"dsseEnvelope", envelope.toJson()}}
+        .dump();
+  }
+
+  TempDirectory home_;
+  const std::string model_ = home_ / "model";
+  const PrivateKey key_ = PrivateKey::create().value();
+};
+
+TEST_F(ModelSignature, OfAnotherImplementationHoldsOnEveryCurve) {
+  for (const char* curve : {"p256", "p384", "p521"}) {
+    const auto signedModel = openModelSignature(peer(std::string(curve) + ".sig"), peerKey(curve));
+    ASSERT_TRUE(signedModel) << curve << ": " << signedModel.error().message;
+    EXPECT_EQ(signedModel->keyId, peerKey(curve)[0].id());
+    EXPECT_EQ(signedModel->manifest.resources.size(), 3u);
+    EXPECT_TRUE(checkModel(model_, signedModel->manifest)) << curve;
+  }
+  EXPECT_EQ(openModelSignature(peer("p256.sig"), peerKey("p384")).error().code, Code::kDataLoss);
+}
+
+TEST_F(ModelSignature, OfAnotherImplementationOverLinksAndOneFile) {
+  put(home_ / "links/real", "data");
+  fs::create_symlink("real", home_ / "links/link");
+  const auto links = openModelSignature(peer("links.sig"), peerKey("p256")).value();
+  EXPECT_TRUE(checkModel(home_ / "links", links.manifest));
+  fs::remove(home_ / "links/link");
+  fs::create_symlink("/dev/null", home_ / "links/link");
+  EXPECT_FALSE(checkModel(home_ / "links", links.manifest));
+
+  const auto file = openModelSignature(peer("file.sig"), peerKey("p256")).value();
+  EXPECT_TRUE(checkModel(model_ + "/signme-1", file.manifest));
+  EXPECT_FALSE(checkModel(model_ + "/signme-2", file.manifest));
+  EXPECT_FALSE(checkModel(model_, file.manifest));
+}
+
+TEST_F(ModelSignature, NamesWhatWasChangedIsMissingOrWasAdded) {
+  const ModelManifest manifest = said();
+  EXPECT_EQ(wrong(manifest), "");
+  put(model_ + "/signme-1", "other");
+  EXPECT_NE(wrong(manifest).find("changed is \"signme-1\""), std::string::npos) << wrong(manifest);
+  put(model_ + "/signme-1", "signme-1\n");
+  put(model_ + "/new", "");
+  EXPECT_NE(wrong(manifest).find("not signed is \"new\""), std::string::npos);
+  EXPECT_EQ(wrong(manifest, {"", {}, true}), "");
+  EXPECT_EQ(wrong(manifest, {"", {"./new"}, false}), "");
+  fs::remove(model_ + "/signme-2");
+  EXPECT_NE(wrong(manifest, {"", {}, true}).find("missing is \"signme-2\""), std::string::npos);
+}
+
+TEST_F(ModelSignature, LeavesOutWhatGitKeepsAtTheTopAlone) {
+  put(model_ + "/subdir/.gitignore", "x");
+  const ModelManifest manifest = said();
+  std::vector<std::string> names;
+  for (const ModelResource& resource : manifest.resources) names.push_back(resource.name);
+  EXPECT_EQ(names, (std::vector<std::string>{"ignore-me", "signme-1", "signme-2", "subdir/.gitignore",
+                                             "subdir/ein Gewicht \xc3\xa4.bin"}));
+  put(model_ + "/.git/HEAD", "another");
+  EXPECT_EQ(wrong(manifest), "");
+}
+
+TEST_F(ModelSignature, AnIgnoredPathIsExactAndTakesAllBelowIt) {
+  const std::string text =
+      signModel(model_, key_, {"", {"subdir//", "signme-1", "../model/signme-2"}}).value();
+  const ModelManifest manifest = opened(text)->manifest;
+  EXPECT_EQ(manifest.resources.size(), 2u);  // ignore-me, signme-2
+  EXPECT_EQ(manifest.ignorePaths, (std::vector<std::string>{".git", ".gitattributes", ".github", ".gitignore",
+                                                            "signme-1", "subdir"}));
+}
+
+TEST_F(ModelSignature, LiesInTheFolderAndIsNoPartOfTheModel) {
+  const std::string path = modelSignaturePath(model_);
+  EXPECT_EQ(path, model_ + "/model.sig");
+  put(path, "an earlier one");
+  EXPECT_TRUE(again({path}));
+  EXPECT_EQ(opened(signModel(model_, key_, {path}).value())->manifest.resources.size(), 4u);
+}
+
+TEST_F(ModelSignature, RefusesLinksSpecialFilesAndCircles) {
+  const ModelManifest manifest = said();
+  fs::create_symlink("signme-1", model_ + "/link");
+  EXPECT_NE(wrong(manifest).find("symbolic link"), std::string::npos);
+  EXPECT_NE(wrong(manifest, {"", {}, true}).find("symbolic link"), std::string::npos);
+  EXPECT_EQ(signModel(model_, key_).error().code, Code::kDataLoss);
+  fs::remove(model_ + "/link");
+  ASSERT_EQ(::mkfifo((model_ + "/fifo").c_str(), 0600), 0);
+  EXPECT_NE(wrong(manifest).find("neither a file nor a folder"), std::string::npos);
+  fs::remove(model_ + "/fifo");
+  fs::create_symlink(".", model_ + "/circle");
+  ModelManifest followed = manifest;
+  followed.allowSymlinks = true;
+  EXPECT_NE(wrong(followed).find("circle"), std::string::npos) << wrong(followed);
+}
+
+TEST_F(ModelSignature, AModelWithoutFilesIsNotSigned) {
+  fs::create_directories(home_ / "empty/.git");
+  put(home_ / "empty/.gitignore", "x");
+  EXPECT_EQ(signModel(home_ / "empty", key_).error().code, Code::kInvalidArgument);
+  EXPECT_EQ(signModel(home_ / "nothing", key_).error().code, Code::kNotFound);
+}
+
+TEST_F(ModelSignature, EveryFlippedBitOfTheEnvelopeIsRefused) {
+  const std::string text = signModel(model_, key_).value();
+  const std::size_t begin = text.find("dsseEnvelope");
+  for (std::size_t i = begin; i < text.find("verificationMaterial"); ++i) {
+    std::string bad = text;
+    bad[i] = static_cast<char>(bad[i] ^ 1);
+    EXPECT_FALSE(opened(bad)) << i;
+  }
+}
+
+TEST_F(ModelSignature, RefusesStatementsOfOtherForms) {
+  const std::string good = said().statement().value();
+  EXPECT_TRUE(opened(signedText(good)));
+  const auto refused = [&](auto change) {
+    Json json = Json::parse(good);
+    change(json);
+    const auto got = opened(signedText(json.dump()));
+    return got ? Code{} : got.error().code;
+  };
+  EXPECT_EQ(refused([](Json& json) { json["_type"] = "https://in-toto.io/Statement/v0.1"; }),
+            Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicateType"] = "https://example.com/x"; }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"] = Json::array(); }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"].erase("serialization"); }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"][0]["name"] = "../x"; }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"][0]["name"] = "/x"; }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"][0]["name"] = "."; }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"][1]["name"] = "ignore-me"; }),
+            Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"].erase(0); }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"][0]["algorithm"] = "blake3"; }),
+            Code::kUnimplemented);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["serialization"]["method"] = "shards"; }),
+            Code::kUnimplemented);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["more"] = 1.5; }), Code{});  // is not read
+}
+
+TEST_F(ModelSignature, RefusesBundlesOfOtherForms) {
+  const std::string good = signModel(model_, key_).value();
+  const auto refused = [&](auto change) {
+    Json json = Json::parse(good);
+    change(json);
+    const auto got = opened(json.dump());
+    return got ? Code{} : got.error().code;
+  };
+  EXPECT_EQ(refused([](Json& json) { json["mediaType"] = "application/json"; }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json.erase("dsseEnvelope"); }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["dsseEnvelope"]["signatures"] = Json::array(); }), Code::kDataLoss);
+  EXPECT_EQ(refused([](Json& json) { json["dsseEnvelope"]["payloadType"] = "text/plain"; }), Code::kDataLoss);
+  EXPECT_EQ(
+      refused([](Json& json) { json["verificationMaterial"] = {{"x509CertificateChain", Json::object()}}; }),
+      Code::kUnimplemented);
+  // As earlier releases of the peer wrote them.
+  EXPECT_EQ(refused([](Json& json) { json["dsseEnvelope"]["signatures"][0]["keyid"] = nullptr; }), Code{});
+  EXPECT_EQ(refused([](Json& json) { json["verificationMaterial"]["publicKey"] = {{"rawBytes", "AA=="}}; }),
+            Code{});
+  EXPECT_EQ(opened("").error().code, Code::kDataLoss);
+  EXPECT_EQ(opened(good.substr(0, 100)).error().code, Code::kDataLoss);
+  EXPECT_EQ(opened(R"({"garbage": true})").error().code, Code::kDataLoss);
+  EXPECT_EQ(opened(std::string(1 << 20, '[')).error().code, Code::kDataLoss);
+}
+
+}  // namespace
+}  // namespace kiln::signing
