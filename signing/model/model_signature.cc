@@ -5,55 +5,13 @@
 #include <map>
 
 #include "manifest/base/printable.h"
-#include "manifest/json/reader.h"
+#include "signing/bundle/bundle.h"
 #include "signing/model/model_files.h"
+#include "signing/model/signed_envelope.h"
 
 namespace kiln::signing {
 namespace fs = std::filesystem;
 namespace {
-
-constexpr char kMediaType[] = "application/vnd.dev.sigstore.bundle.v0.3+json";
-
-// A bundle is a few long strings; with many values it is none, and costs much memory to be read.
-Status checkValues(std::string_view text) {
-  constexpr std::ptrdiff_t kMaxValues = 4096;
-  const auto separates = [](char c) { return c == '[' || c == '{' || c == ','; };
-  if (std::ranges::count_if(text, separates) <= kMaxValues) return {};
-  return fail(Code::kInvalidArgument, "bundle: holds more than " + std::to_string(kMaxValues) + " values");
-}
-
-// The key's hint is not read: it says which key to try, and those to try are named by whoever checks.
-Status checkMaterial(ObjectReader& reader) {
-  KILN_ASSIGN(ObjectReader material, reader.object("verificationMaterial"));
-  for (const char* other : {"x509CertificateChain", "certificate"})
-    if (material.has(other))
-      return fail(Code::kUnimplemented,
-                  material.path(other) + ": signatures by certificate are not served; have it signed by key");
-  return material.object("publicKey").map([](const ObjectReader&) {});
-}
-
-// Early signers wrote "keyid": null where others leave it out.
-Json withoutKeyIds(Json envelope) {
-  const auto signatures = envelope.find("signatures");
-  if (signatures == envelope.end() || !signatures->is_array()) return envelope;
-  for (Json& signature : *signatures)
-    if (signature.is_object()) signature.erase("keyid");
-  return envelope;
-}
-
-Result<Envelope> parseSignature(std::string_view text) {
-  KILN_TRY(checkValues(text));
-  KILN_ASSIGN(const Json json, parseJson(text, {.bytes = kMaxModelSignatureBytes, .depth = 16}));
-  KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "bundle"));
-  KILN_TRY(reader.expect("mediaType", kMediaType));
-  KILN_TRY(checkMaterial(reader));
-  KILN_TRY(reader.object("dsseEnvelope"));
-  KILN_ASSIGN(const Json* envelope, reader.any("dsseEnvelope"));
-  KILN_ASSIGN(Envelope out, readEnvelope(withoutKeyIds(*envelope), kInTotoPayload));
-  if (out.signatures.size() != 1)
-    return badMember("bundle.dsseEnvelope.signatures", "must hold exactly one signature");
-  return out;
-}
 
 // The signature's own path, as the model's files are called; "" if it lies elsewhere.
 std::string ownPath(const std::string& model, const std::string& signature) {
@@ -98,17 +56,11 @@ Status differ(const std::string& path, const std::vector<std::string>& changed,
 
 Result<SignedModel> openModelSignature(std::string_view text, std::span<const ModelKey> keys) {
   const auto evidence = [](const Error& error) { return error.asEvidence("model signature"); };
-  KILN_ASSIGN(Envelope envelope, parseSignature(text).map_error(evidence));
-  const std::string message = preAuthenticationEncoding(envelope.payloadType, envelope.payload);
-  const auto signer = std::ranges::find_if(keys, [&](const ModelKey& key) {
-    return key.verifies(asBytes(message), asBytes(envelope.signatures[0]));
-  });
-  if (signer == keys.end())
-    return fail(Code::kDataLoss, keys.size() == 1
-                                     ? "model signature: it was not made by the key that is named"
-                                     : "model signature: it was made by none of the keys that are named");
-  KILN_ASSIGN(ModelManifest manifest, ModelManifest::fromStatement(envelope.payload).map_error(evidence));
-  return SignedModel{std::move(manifest), signer->id(), std::move(envelope)};
+  KILN_ASSIGN(SignedEnvelope opened,
+              openSignedEnvelope(text, keys, EnvelopeForm::kBundle).map_error(evidence));
+  KILN_ASSIGN(ModelManifest manifest,
+              ModelManifest::fromStatement(opened.envelope.payload).map_error(evidence));
+  return SignedModel{std::move(manifest), std::move(opened.keyId)};
 }
 
 Status checkModel(const std::string& path, const ModelManifest& said, const ModelScope& scope) {
@@ -144,8 +96,9 @@ Result<std::string> signModel(const std::string& path, const PrivateKey& key, co
   KILN_ASSIGN(const Envelope envelope, signEnvelope(kInTotoPayload, statement, key));
   const Json material{{"publicKey", {{"hint", modelKeyHint(key.publicKey().pem())}}},
                       {"tlogEntries", Json::array()}};
-  return toCanonicalJson(
-      {{"mediaType", kMediaType}, {"verificationMaterial", material}, {"dsseEnvelope", envelope.toJson()}});
+  return toCanonicalJson({{"mediaType", kBundleMediaType},
+                          {"verificationMaterial", material},
+                          {"dsseEnvelope", envelope.toJson()}});
 }
 
 std::string modelSignaturePath(const std::string& path) {

@@ -7,19 +7,15 @@
 #include <string_view>
 #include <vector>
 
-#include "signing/dsse/dsse.h"
 #include "signing/model/model_key.h"
 #include "signing/model/model_manifest.h"
 
 namespace kiln::signing {
 
-inline constexpr std::size_t kMaxModelSignatureBytes = 12u << 20;
-
 // A signature that holds. What it says of files is not yet compared with any.
 struct SignedModel {
   ModelManifest manifest;
   std::string keyId;  // whose it is (ModelKey::id)
-  Envelope envelope;  // as it was signed
 };
 
 // Reads a signature from outside and finds which of `keys` made it. kDataLoss if none of them did, or if it

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What a farm says of an artifact: every kind of statement in its published form, a third party's among them."""
 import base64
+import hashlib
 import json
 import pathlib
 import shutil
@@ -8,12 +9,13 @@ import subprocess
 import sys
 import unittest
 
-from farm import MODELS, ROOT, FarmCase, json_of, wait_for
+from farm import MODELS, ROOT, TARGET, FarmCase, artifact_of, json_of, wait_for
 
 sys.path.insert(0, str(ROOT / "tests" / "golden"))
 from schema_check import Draft202012Validator, load_schemas  # noqa: E402  (ends with 77 without jsonschema)
 
 LICENCES = "https://example.com/licences/v1"
+INPUTS = "urn:kiln:predicate:input-statement:v1"
 SCHEMAS = {"https://slsa.dev/provenance/v1": "provenance", "https://slsa.dev/verification_summary/v1": "vsa",
            **{f"urn:kiln:predicate:{name}:v1": name for name in ("check", "compile", "image", "reproduction")}}
 
@@ -34,7 +36,7 @@ class StatementsTest(FarmCase):
         for statement in self.statements(self.fetched("published")):
             name = SCHEMAS.get(statement["predicateType"])
             if name is None:
-                self.assertEqual(statement["predicateType"], LICENCES)
+                self.assertIn(statement["predicateType"], (LICENCES, INPUTS))
                 continue
             seen.add(name)
             errors = Draft202012Validator(schemas[name], registry=registry).iter_errors(statement["predicate"])
@@ -70,6 +72,78 @@ class StatementsTest(FarmCase):
         self.kiln("verify", after, "--policy", strict)
         self.assertIn(LICENCES, self.kiln("provenance", self.artifact).stdout)
         self.assertEqual(json_of(self.kiln("audit", "--json"))["findings"], [])
+
+    def made_key(self, name):
+        key, pem = self.farm.home / f"{name}.key", self.farm.home / f"{name}.pem"
+        signer = ROOT / "build/release/bin/kiln-signer"
+        subprocess.run([signer, "make-key", "--out", key], check=True, capture_output=True)
+        pem.write_bytes(subprocess.run([signer, "public-key", "--key", key], check=True, capture_output=True).stdout)
+        return key, pem
+
+    def test_a_model_is_built_only_if_its_signature_holds_and_a_policy_can_ask_for_that(self):
+        home = self.farm.home
+        vendor, vendor_pem = self.made_key("vendor")
+        _, stranger_pem = self.made_key("stranger")
+        model = home / "delivered"
+        model.mkdir()
+        shutil.copy(MODELS / "digits_cnn.onnx", model)
+        (model / "README.md").write_text("a model card")
+        self.kiln("model", "sign", model, "--key", vendor)
+        # With another card the model is not what was signed, though the build would not look at it.
+        build = ("build", model, "--target", TARGET, "--model-signed-by")
+        (model / "README.md").write_text("another card")
+        self.assertIn('changed is "README.md"', self.kiln(*build, vendor_pem, code=5).stderr)
+        (model / "README.md").write_text("a model card")
+        self.assertIn("not signed by the key", self.kiln(*build, stranger_pem, code=5).stderr)
+        outside = home / "not_covered.sig"
+        self.kiln("model", "sign", model, "--key", vendor, "--ignore", "digits_cnn.onnx", "--ignore", "model.sig", "--out", outside)
+        self.assertIn("does not cover it", self.kiln(*build, vendor_pem, "--model-signature", outside, code=5).stderr)
+        # Named by nobody it is told of, and not believed.
+        built = self.kiln("build", model, "--target", TARGET)
+        self.assertIn("was not looked at", built.stderr)
+        built = self.kiln(*build, stranger_pem, "--model-signed-by", vendor_pem)
+        self.assertIn("2 files signed by key", built.stderr)
+        artifact = artifact_of(built)
+        self.assertEqual(json_of(self.kiln(*build, vendor_pem, "--json"))["modelSignedBy"],
+                         json_of(self.kiln("model", "verify", model, "--signed-by", vendor_pem, "--json"))["key"])
+
+        # Whom the farm's root lets speak says so of the artifact, and a policy asks for it.
+        intake, intake_pem = self.made_key("intake")
+        root = pathlib.Path(self.farm.env["KILN_TRUST_ROOT"])
+        self.kiln("trust", "add-key", root, "--id", "urn:example:intake", "--public", intake_pem, "--out", home / "with_intake.json")
+        shutil.copy(home / "with_intake.json", root)
+        policy = json.loads(pathlib.Path(self.farm.env["KILN_POLICY"]).read_text())
+        policy["statements"] = [{"predicateType": INPUTS, "authors": ["urn:example:intake"]}]
+        (home / "signed_inputs.json").write_text(json.dumps(policy))
+        fetch = ("fetch", artifact, "--policy", home / "signed_inputs.json", "--out")
+        self.assertIn(INPUTS, self.kiln(*fetch, home / "refused", code=5).stderr)
+        say = ("attest", artifact, "--key", intake, "--input-statement")
+        self.kiln(*say, model / "model.sig", "--signed-by", stranger_pem, code=5)
+        self.kiln(*say, model / "model.sig", "--signed-by", vendor_pem)
+        # Provenance of the model, as Tekton Chains signs it.
+        self.kiln(*say, self.tekton(model / "digits_cnn.onnx", vendor), "--signed-by", vendor_pem)
+        self.kiln(*say, self.tekton(model / "README.md", vendor), "--signed-by", vendor_pem, code=5)
+        self.kiln(*fetch, home / "accepted")
+        said = [s["predicate"] for s in self.statements(home / "accepted") if s["predicateType"] == INPUTS]
+        self.assertEqual({one["predicateType"] for one in said},
+                         {"https://model_signing/signature/v1.0", "https://slsa.dev/provenance/v0.2"})
+        # What was fetched is signed for those who know of no farm.
+        self.kiln("model", "sign", home / "accepted", "--key", intake)
+        self.kiln("model", "verify", home / "accepted", "--signed-by", intake_pem)
+        self.kiln("verify", home / "accepted")
+
+    def tekton(self, file, key):
+        """A provenance of the file in an envelope by itself."""
+        payload = json.dumps({"_type": "https://in-toto.io/Statement/v0.1", "predicateType": "https://slsa.dev/provenance/v0.2",
+                              "subject": [{"name": file.name, "digest": {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}}],
+                              "predicate": {"buildType": "tekton.dev/v1/TaskRun"}}).encode()
+        kind = b"application/vnd.in-toto+json"
+        signed = b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)
+        signature = subprocess.run(["openssl", "dgst", "-sha256", "-sign", key], input=signed, check=True, capture_output=True).stdout
+        out = self.farm.home / f"{file.name}.dsse.json"
+        out.write_text(json.dumps({"payloadType": kind.decode(), "payload": base64.b64encode(payload).decode(),
+                                   "signatures": [{"keyid": "SHA256:chains", "sig": base64.b64encode(signature).decode()}]}))
+        return out
 
 
 if __name__ == "__main__":

@@ -32,9 +32,10 @@ Status runProject(const Context& context, bool locked, const CLI::App& command) 
   return buildProject(context, {".", locked});
 }
 
-// Who needs no grant is told of none.
-Json withGrant(Json json, const std::string& grant) {
-  if (!grant.empty()) json["grant"] = grant;
+// Who needs no grant is told of none, and who asked for no signature of none.
+Json withGrant(Json json, const BuiltJob& built) {
+  if (!built.grant.empty()) json["grant"] = built.grant;
+  if (!built.modelSignedBy.empty()) json["modelSignedBy"] = built.modelSignedBy;
   return json;
 }
 
@@ -46,13 +47,13 @@ Status run(const Context& context, const BuildOptions& options) {
   const v1::Job& job = built.job;
   if (options.detach) {
     if (context.json)
-      printJson(withGrant({{"job", job.id()}}, built.grant));
+      printJson(withGrant({{"job", job.id()}}, built));
     else
       printLine("job " + job.id());
     return {};
   }
   if (context.json) {
-    printJson(withGrant(jobJson(job), built.grant));
+    printJson(withGrant(jobJson(job), built));
     return {};
   }
   for (const auto& artifact : job.artifacts()) {
@@ -83,6 +84,20 @@ void addPartitionOptions(CLI::App& command, PartitionOptionTexts& texts) {
       ->allow_extra_args(false);
   command.add_option("--fallback-permille", texts.fallbackPermille,
                      "Most of the nodes that may fall back, in thousandths");
+}
+
+void addSignatureOptions(CLI::App& command, BuildOptions& options) {
+  const auto keys =
+      command
+          .add_option(
+              "--model-signed-by", options.modelSignedBy,
+              "A public key, PEM: build only if the model's files carry an OpenSSF model signature by "
+              "it, or by another that is named (repeatable); exit 5 otherwise")
+          ->allow_extra_args(false);
+  command
+      .add_option("--model-signature", options.modelSignature,
+                  "Where that signature is (default: model.sig in the folder, FILE.sig beside a file)")
+      ->needs(keys);
 }
 
 void addBuilderOptions(CLI::App& command, DeliverySpec& delivery) {
@@ -154,6 +169,7 @@ void addBuild(CLI::App& app, Context& context) {
           "multiples of the fourth number, which lets models of many strides compile; DIM=SIZE is one size, "
           "where 0 is an empty dimension, such as a cache before its first run (repeatable)")
       ->allow_extra_args(false);
+  addSignatureOptions(command, *options);
   addBuilderOptions(command, options->delivery);
   command
       .add_option(

@@ -4,7 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <map>
+#include <optional>
 
 #include "api/cli/base/print.h"
 #include "api/cli/base/progress.h"
@@ -15,12 +17,14 @@
 #include "api/cli/build/given_names.h"
 #include "api/cli/build/interrupt.h"
 #include "api/cli/build/model_source.h"
+#include "api/cli/build/signed_inputs.h"
 #include "api/cli/view/job_view.h"
 #include "api/client/built_artifact.h"
 #include "api/client/trusted_artifact.h"
 #include "compiler_core/frontend/folder/model_folder.h"
 #include "compiler_core/frontend/format/format.h"
 #include "compiler_core/frontend/parameters/expand.h"
+#include "manifest/base/counted.h"
 #include "manifest/base/mapped_file.h"
 #include "manifest/spec/target.h"
 #include "storage/source/git_reference.h"
@@ -86,6 +90,26 @@ Status locateModel(const Context& context, BuildOptions& options) {
   return {};
 }
 
+// What is signed, if a signature is asked for. One that nobody asked about is told of: it was not looked at.
+Result<std::optional<SignedInputs>> signedInputs(const Context& context, const BuildOptions& given) {
+  if (given.modelSignedBy.empty()) {
+    const std::string path = signing::modelSignaturePath(given.model);
+    std::error_code error;
+    if (!context.json && !source::isGitReference(given.model) && std::filesystem::exists(path, error))
+      note(path + " was not looked at: --model-signed-by names the keys that may have made it");
+    return std::optional<SignedInputs>();
+  }
+  if (source::isGitReference(given.model))
+    return fail(Code::kInvalidArgument,
+                "--model-signed-by goes with a model on this disk; a commit is named by its hash");
+  KILN_ASSIGN(SignedInputs inputs,
+              SignedInputs::open(given.model, given.modelSignature, given.modelSignedBy));
+  if (!context.json)
+    note(fmt::format("model {}: {} signed by key {}", given.model, counted(inputs.files(), "file"),
+                     inputs.keyId()));
+  return std::optional(std::move(inputs));
+}
+
 // By what the farm calls them.
 std::map<std::string, std::string> givenNames(const BuildOptions& options,
                                               const std::vector<parameters::TensorFile>& parameters) {
@@ -103,6 +127,8 @@ void noteGrant(const Context& context, const client::Submission& made) {
 Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, const BeforeSubmit& before) {
   BuildOptions options = given;
   KILN_TRY(locateModel(context, options));
+  KILN_ASSIGN(const auto inputs, signedInputs(context, given));
+  const std::string signedBy = inputs ? inputs->keyId() : "";
   KILN_ASSIGN(const auto parameters, findParameters(options.parameters));
   KILN_TRY(makeRequest(options, parameters, {}));  // a mistake is told before anything is uploaded
   KILN_ASSIGN(const auto trace, BuildTrace::begin(options.traces));
@@ -121,8 +147,12 @@ Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, c
     check->emulated = options.checkEmulated;
   }
   KILN_ASSIGN(auto request, makeRequest(options, parameters, std::move(check)));
-  KILN_TRY(
-      addModel(*client, {options.model, options.data, parameters, !context.json, context.terminal}, request));
+  ModelOptions model{options.model, options.data, parameters, !context.json, context.terminal};
+  if (inputs)
+    model.inspect = [&](const std::string& file, const Digest& digest) {
+      return inputs->check(file, digest);
+    };
+  KILN_TRY(addModel(*client, model, request));
   if (before) KILN_TRY(before(request, toolchain));
   interrupt.submits();
   KILN_ASSIGN(client::Submission made, client->submit(request, trace->submits()));
@@ -130,7 +160,7 @@ Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, c
   noteGrant(context, made);
   v1::Job job = std::move(made.job);
   interrupt.follows(job.id());
-  if (options.detach) return BuiltJob{std::move(request), std::move(job), std::move(made.grant)};
+  if (options.detach) return BuiltJob{std::move(request), std::move(job), std::move(made.grant), signedBy};
   if (client::hasEnded(job)) {
     progress.show(job);
   } else {
@@ -152,7 +182,7 @@ Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, c
   }
   KILN_TRY(client::checkBuilt(*client, request, job));
   if (trust) KILN_TRY(client::checkTrusted(*client, request.toolchain(), job, *trust, SystemClock()));
-  return BuiltJob{std::move(request), std::move(job), std::move(made.grant)};
+  return BuiltJob{std::move(request), std::move(job), std::move(made.grant), signedBy};
 }
 
 }  // namespace kiln::cli

@@ -24,15 +24,18 @@ struct BuildOptions {
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
   std::string checkPlan, deadline;
+  std::vector<std::string> modelSignedBy;  // files of public keys
+  std::string modelSignature;
   std::uint32_t maxWorkerSeconds = 0;
   bool check = false, checkEmulated = false, detach = false;
   std::string traces;
 };
 
 struct BuiltJob {
-  v1::SubmitJobRequest request;  // as it was submitted
-  v1::Job job;                   // as it ended, or as it began with `detach`
-  std::string grant;             // as of client::Submission
+  v1::SubmitJobRequest request;    // as it was submitted
+  v1::Job job;                     // as it ended, or as it began with `detach`
+  std::string grant;               // as of client::Submission
+  std::string modelSignedBy = {};  // the id of the key, where a signature was asked for
 };
 
 // Looks at a request once its inputs are known and sent, and before it is submitted; its error ends the

@@ -67,12 +67,12 @@ std::string nameOf(const std::string& path) {
   return path.substr(path.rfind('/') + 1);
 }
 
-Status addFiles(const std::string& model, const std::vector<std::string>& data, const CompileSpec& spec,
-                Sources& sources) {
-  KILN_ASSIGN(const auto files, client::findModelFiles(model, data));
-  KILN_TRY(client::checkModelFile(model, spec, client::externalSizes(files)));
+Status addFiles(const ModelOptions& options, const CompileSpec& spec, Sources& sources) {
+  KILN_ASSIGN(const auto files, client::findModelFiles(options.model, options.data));
+  KILN_TRY(client::checkModelFile(options.model, spec, client::externalSizes(files)));
   for (const auto& file : files) {
     KILN_ASSIGN(const Digest digest, digestOfFile(file.path));
+    if (options.inspect) KILN_TRY(options.inspect(file.path, digest));
     sources.add(file.name, {digest, file.path, {}}, nullptr);
   }
   return {};
@@ -95,13 +95,14 @@ Status addCommittedParameters(const parameters::TensorFile& file, Sources& sourc
 }
 
 // The spec of the request names them so.
-Status addParameters(const std::vector<parameters::TensorFile>& files, Sources& sources) {
-  for (const parameters::TensorFile& file : files) {
+Status addParameters(const ModelOptions& options, Sources& sources) {
+  for (const parameters::TensorFile& file : options.parameters) {
     if (source::isGitReference(file.file)) {
       KILN_TRY(addCommittedParameters(file, sources));
       continue;
     }
     KILN_ASSIGN(const Digest digest, digestOfFile(file.file));
+    if (options.inspect) KILN_TRY(options.inspect(file.file, digest));
     sources.add(file.path, {digest, file.file, {}}, nullptr);
   }
   return {};
@@ -160,8 +161,8 @@ Status addModel(client::Client& client, const ModelOptions& options, v1::SubmitJ
   KILN_ASSIGN(const Json given, parseJson(request.spec_json()));
   KILN_TRY(applySubmitted(given, spec));
   if (!source::isGitReference(model)) {
-    KILN_TRY(addFiles(model, options.data, spec, sources));
-    KILN_TRY(addParameters(options.parameters, sources));
+    KILN_TRY(addFiles(options, spec, sources));
+    KILN_TRY(addParameters(options, sources));
     return sources.upload(client, options);
   }
   if (!options.data.empty()) {
@@ -172,11 +173,11 @@ Status addModel(client::Client& client, const ModelOptions& options, v1::SubmitJ
   KILN_ASSIGN(const auto url, source::parseGitUrl(reference.url));
   if (url.scheme == "file") {
     KILN_TRY(addLocalCommit(url.path, reference, spec, sources));
-    KILN_TRY(addParameters(options.parameters, sources));
+    KILN_TRY(addParameters(options, sources));
     return sources.upload(client, options);
   }
   sources.addGit(nameOf(reference.path), reference);
-  KILN_TRY(addParameters(options.parameters, sources));
+  KILN_TRY(addParameters(options, sources));
   return sources.upload(client, options);
 }
 

@@ -2,6 +2,7 @@
 // fetches.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,8 @@ struct ModelOptions {
   std::vector<parameters::TensorFile> parameters;  // as findParameters() has them
   bool verbose = false;                            // what was sent is told on stderr
   bool terminal = false;                           // which is a terminal: how far it is is shown too
+  // Looks at each file that the model consists of, before any is sent; its error ends it. Not of a commit.
+  std::function<Status(const std::string& file, const Digest& digest)> inspect = {};
 };
 
 // Each of `given`, as --params has them: files as expandParameters() has them, and behind these files of

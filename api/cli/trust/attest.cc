@@ -17,6 +17,7 @@
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
 #include "signing/keys/files.h"
+#include "signing/model/input_statement.h"
 #include "signing/token/key_location.h"
 #include "signing/verify/summary.h"
 #include "storage/oci/oci_export.h"
@@ -27,7 +28,8 @@ namespace {
 constexpr std::size_t kMaxPredicateBytes = 4u << 20;
 
 struct Options {
-  std::string directory, type, predicate, key, out, id, policyUri;
+  std::string directory, type, predicate, key, out, id, policyUri, input;
+  std::vector<std::string> signedBy;
   bool vsa = false;
 };
 
@@ -112,7 +114,7 @@ void adviseOfKey(const Context& context, const std::string& keyId) {
 
 Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
   if (options.type.empty() || options.predicate.empty())
-    return fail(Code::kInvalidArgument, "give --type and --predicate, or --vsa");
+    return fail(Code::kInvalidArgument, "give --type and --predicate, or --input-statement, or --vsa");
   KILN_TRY(checkUri("--type", options.type, "https://spdx.dev/Document/v2.3"));
   KILN_ASSIGN(const std::string text, signing::readTextFile(options.predicate, kMaxPredicateBytes));
   auto json = parseStrictJson(text);
@@ -127,6 +129,24 @@ Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
     if (options.type == kVsaType) error.message += "; --vsa makes a summary of what it verifies";
     return fail(std::move(error));
   }
+  return toCanonicalJson(statement.toJson());
+}
+
+// What somebody else has signed of the model that the artifact was made of, as verified here and now.
+Result<std::string> aboutInputs(const Context& context, const Options& options) {
+  if (options.signedBy.empty())
+    return fail(Code::kInvalidArgument, "--input-statement needs --signed-by: whose signature it must bear");
+  std::vector<signing::ModelKey> keys;
+  for (const std::string& file : options.signedBy) {
+    KILN_ASSIGN(signing::ModelKey key, signing::ModelKey::load(file));
+    keys.push_back(std::move(key));
+  }
+  KILN_ASSIGN(const std::string text, signing::readTextFile(options.input, signing::kMaxForeignBytes));
+  KILN_ASSIGN(const auto opened, openArtifact(context, options.directory));
+  auto predicate = signing::inputStatement(text, keys, opened.verdict.manifest.spec);
+  if (!predicate) return fail(predicate.error().asEvidence(options.input));
+  const Statement statement{
+      {{"artifact.json", opened.verdict.artifact.hash}}, signing::kInputStatementType, std::move(*predicate)};
   return toCanonicalJson(statement.toJson());
 }
 
@@ -148,8 +168,10 @@ Result<std::string> summary(const Context& context, const Options& options) {
 Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const Place place, find(context, options.directory));
   KILN_ASSIGN(const signing::PrivateKey key, signing::loadKey(options.key));
-  KILN_ASSIGN(const std::string statement,
-              options.vsa ? summary(context, options) : thirdParty(options, place.artifact));
+  const bool ofInputs = !options.input.empty();
+  KILN_ASSIGN(const std::string statement, options.vsa ? summary(context, options)
+                                           : ofInputs  ? aboutInputs(context, options)
+                                                       : thirdParty(options, place.artifact));
   KILN_ASSIGN(const auto envelope, signing::signEnvelope(signing::kInTotoPayload, statement, key));
   KILN_ASSIGN(const std::string bundle, signing::makeBundle(envelope, key.publicKey()));
   KILN_TRY(add(context, place, bundle, options.out));
@@ -160,7 +182,10 @@ Status run(const Context& context, const Options& options) {
                {"statement", digestOf(statement).text()},
                {"key", key.publicKey().id()}});
   else
-    printLine(fmt::format("signed {} about {}", options.vsa ? kVsaType : printable(options.type),
+    printLine(fmt::format("signed {} about {}",
+                          options.vsa ? kVsaType
+                          : ofInputs  ? signing::kInputStatementType
+                                      : printable(options.type),
                           place.artifact.text()));
   return {};
 }
@@ -183,6 +208,20 @@ void addAttest(CLI::App& app, Context& context) {
   command.add_option("--predicate", options->predicate, "A JSON file with the predicate")
       ->excludes(vsa)
       ->needs(type);
+  const auto input =
+      command
+          .add_option("--input-statement", options->input,
+                      "What somebody has signed of the artifact's model: an OpenSSF model signature, or an "
+                      "in-toto statement in a Sigstore bundle or DSSE envelope, such as of Tekton Chains; it "
+                      "is verified, and so is the artifact, and kept in a statement about it")
+          ->excludes(vsa)
+          ->excludes(type);
+  command
+      .add_option(
+          "--signed-by", options->signedBy,
+          "With --input-statement: the public key that signed it, PEM, or one of several (repeatable)")
+      ->needs(input)
+      ->allow_extra_args(false);
   command.add_option("--id", options->id, "With --vsa: the verifier's URI, as a trust root lists it")
       ->needs(vsa);
   command.add_option("--policy-uri", options->policyUri, "With --vsa: where the policy can be read")
@@ -192,7 +231,7 @@ void addAttest(CLI::App& app, Context& context) {
                      "Write the bundle there, instead of beside the artifact or to the farm");
   addFarmOptions(command, context);
   addTrustOptions(command, context);
-  for (const char* verifying : {"--policy", "--recalls"}) command.get_option(verifying)->needs(vsa);
+  for (const char* verifying : {"--policy", "--recalls"}) command.get_option(verifying)->excludes(type);
 }
 
 }  // namespace kiln::cli

@@ -8,6 +8,7 @@
 #include "manifest/base/printable.h"
 #include "signing/keys/files.h"
 #include "signing/model/model_signature.h"
+#include "signing/model/signed_envelope.h"
 #include "signing/token/key_location.h"
 
 namespace kiln::cli {
@@ -51,7 +52,7 @@ Status verify(const Context& context, const Options& options) {
     KILN_ASSIGN(signing::ModelKey key, signing::ModelKey::load(file));
     keys.push_back(std::move(key));
   }
-  KILN_ASSIGN(const std::string text, signing::readTextFile(path, signing::kMaxModelSignatureBytes));
+  KILN_ASSIGN(const std::string text, signing::readTextFile(path, signing::kMaxForeignBytes));
   const auto opened = signing::openModelSignature(text, keys);
   if (!opened) return fail(opened.error().in(path));
   KILN_TRY(

@@ -8,7 +8,7 @@
 
 #include "manifest/base/file.h"
 #include "manifest/statement/statement.h"
-#include "signing/keys/files.h"
+#include "signing/dsse/dsse.h"
 #include "tests/support/temp_directory.h"
 
 namespace kiln::signing {
@@ -95,6 +95,29 @@ TEST_F(ModelSignature, OfAnotherImplementationOverLinksAndOneFile) {
   EXPECT_TRUE(checkModel(model_ + "/signme-1", file.manifest));
   EXPECT_FALSE(checkModel(model_ + "/signme-2", file.manifest));
   EXPECT_FALSE(checkModel(model_, file.manifest));
+}
+
+TEST_F(ModelSignature, OfEarlierReleasesAndOfGoHolds) {
+  const std::string folder = std::string(KILN_SOURCE_DIR) + "/tests/signing/model/historical/";
+  const std::vector<ModelKey> keys{
+      ModelKey::fromPem(readRegular(folder + "key.pem", 1 << 10).value()).value()};
+  EXPECT_EQ(modelKeyHint(keys[0].pem()), "e8450dec4eb99dae995da9af1bc2cc9f76ed669ee2e744f57abba763df3e3f8e");
+  put(home_ / "simple/signme-1", "signme-1\n");
+  put(home_ / "simple/signme-2", "signme-2");
+  put(home_ / "simple/ignore-me", "");
+  for (const char* name : {"v0.3.1-elliptic-key", "v1.0.0-elliptic-key", "v1.0.1-elliptic-key",
+                           "v1.1.0-elliptic-key", "key-simple-go"}) {
+    const auto signedModel = openModelSignature(readRegular(folder + name + ".sig", 1 << 20).value(), keys);
+    ASSERT_TRUE(signedModel) << name << ": " << signedModel.error().message;
+    const bool whole = signedModel->manifest.resources[0].name == kWholeModel;
+    EXPECT_TRUE(checkModel(home_ / (whole ? "simple/signme-1" : "simple"), signedModel->manifest,
+                           {"", {"ignore-me"}, false}))
+        << name;
+    put(home_ / "simple/signme-1", "changed");
+    EXPECT_FALSE(checkModel(home_ / (whole ? "simple/signme-1" : "simple"), signedModel->manifest,
+                            {"", {"ignore-me"}, false}));
+    put(home_ / "simple/signme-1", "signme-1\n");
+  }
 }
 
 TEST_F(ModelSignature, NamesWhatWasChangedIsMissingOrWasAdded) {

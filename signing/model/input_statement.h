@@ -1,0 +1,23 @@
+// What others have signed of an artifact's inputs: a model signature, or any in-toto statement, such as the
+// provenance that Tekton Chains makes. Whoever has seen that it holds and is about this artifact's inputs
+// says so in a statement about the artifact, with the envelope inside, so that anyone can see it again.
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "manifest/spec/compile_spec.h"
+#include "signing/model/signed_envelope.h"
+
+namespace kiln::signing {
+
+inline constexpr char kInputStatementType[] = "urn:kiln:predicate:input-statement:v1";
+
+// The predicate: `inputs` (path and digest), `predicateType` of the statement, `payload` (its digest),
+// `keyId` and `publicKey` of its signer, and its `envelope`. A model signature must cover every file of the
+// model, under one folder; any other statement must have one as subject. kDataLoss if it is about other
+// files; otherwise as openSignedEnvelope() and ModelManifest::fromStatement().
+Result<Json> inputStatement(std::string_view text, std::span<const ModelKey> keys, const CompileSpec& spec);
+
+}  // namespace kiln::signing

@@ -1,0 +1,213 @@
+#!/usr/bin/env python3
+"""`kiln model` by the cases of the conformance suite of OpenSSF Model Signing that are about keys, by their names there, and
+against the Python package model-signing, which signs for Kiln and checks what Kiln signed."""
+import base64
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+import fetched  # noqa: E402
+
+BIN = pathlib.Path(os.environ["KILN_TEST_BIN"])
+BYTES = bytes(range(256)) * 4
+# The suite's models: path -> bytes.
+SIMPLE = {"signme-1": b"signme-1\n", "signme-2": b"signme-2", "ignore-me": b""}
+MULTI = {"config.json": b'{"model": "test", "version": "1.0"}', "weights.bin": b"\xab" * 1024, "subdir/adapter.bin": b"\xcd" * 512}
+# Case -> model, paths to ignore, names that are signed.
+ROUNDTRIPS = {
+    "key-simple": (SIMPLE, ["ignore-me"], ["signme-1", "signme-2"]),
+    "key-multi-file": (MULTI, [], ["config.json", "subdir/adapter.bin", "weights.bin"]),
+    "key-binary-content": ({"header.bin": bytes.fromhex("0001fffe000089504e47"), "weights.bin": BYTES}, [],
+                           ["header.bin", "weights.bin"]),
+    "key-deeply-nested": ({"a/very/deep/directory/tree/weights.bin": b"deep weights"}, [],
+                          ["a/very/deep/directory/tree/weights.bin"]),
+    "key-default-ignores": ({".gitattributes": b"", ".gitignore": b"", "model.bin": b"model data", ".git/HEAD": b"git object",
+                             ".github/ci.yml": b"workflow"}, [], ["model.bin"]),
+    "key-dotfile-included": ({".config": b"config data", ".env.example": b"env example", "model.bin": b"model"}, [],
+                             [".config", ".env.example", "model.bin"]),
+    "key-empty-file": ({"empty.bin": b"", "signme-1": b"signme-1"}, [], ["empty.bin", "signme-1"]),
+    "key-files-in-hidden-dir": ({"model.bin": b"main model", ".cache/weights.bin": b"cached weights",
+                                 ".local/share/data.bin": b"local data"}, [],
+                                [".cache/weights.bin", ".local/share/data.bin", "model.bin"]),
+    "key-ignore-paths-exact-match": ({"ignore-me": b"top-level ignore\n", "signme-1": b"signme content\n",
+                                      "subdir/ignore-me": b"nested ignore\n"}, ["ignore-me"], ["signme-1", "subdir/ignore-me"]),
+    "key-nested-git-not-excluded": ({"model.bin": b"model content\n", "subdir/.gitignore": b"nested gitignore\n"}, [],
+                                    ["model.bin", "subdir/.gitignore"]),
+    "key-unicode-filename": ({"weights.bin": b"weights", "模型.bin": b"model data"}, [], ["weights.bin", "模型.bin"]),
+    "key-special-chars-path": ({"file (copy).bin": b"file1", "normal.bin": b"file3", "path with spaces/model.bin": b"file2"}, [],
+                               ["file (copy).bin", "normal.bin", "path with spaces/model.bin"]),
+}
+
+
+def with_payload(change):
+    """Changes what was signed, and not the signature."""
+    def changed(bundle):
+        envelope = bundle["dsseEnvelope"]
+        payload = json.loads(base64.b64decode(envelope["payload"]))
+        change(payload)
+        envelope["payload"] = base64.b64encode(json.dumps(payload).encode()).decode()
+    return changed
+
+
+# Case -> how the bundle of key-simple is changed.
+MUTATIONS = {
+    "key-simple-wrong-mediatype_fail": lambda b: b.update(mediaType="application/json"),
+    "key-simple-wrong-payload-type_fail": lambda b: b["dsseEnvelope"].update(payloadType="application/octet-stream"),
+    "key-simple-no-signature_fail": lambda b: b["dsseEnvelope"].update(signatures=[]),
+    "malformed-missing-envelope_fail": lambda b: b.pop("dsseEnvelope"),
+    "key-simple-wrong-statement-type_fail": with_payload(lambda p: p.update(_type="https://in-toto.io/Statement/v0.1")),
+    "malformed-wrong-predicate_fail": with_payload(lambda p: p.update(predicateType="https://example.com/wrong-predicate/v1.0")),
+    "key-simple-empty-resources_fail": with_payload(lambda p: p["predicate"].update(resources=[])),
+    "key-simple-missing-serialization_fail": with_payload(lambda p: p["predicate"].pop("serialization")),
+}
+# Case -> what becomes of the model after it was signed, more options, whether it verifies then.
+CHANGES = {
+    "key-simple-extra-file_fail": (lambda m: (m / "injected.bin").write_bytes(b"injected"), [], False),
+    "key-simple-missing-file_fail": (lambda m: (m / "signme-2").unlink(), [], False),
+    "key-simple-tampered-content_fail": (lambda m: (m / "signme-1").write_bytes(b"TAMPERED"), [], False),
+    "key-simple-ignore-unsigned-files": (lambda m: (m / "extra.bin").write_bytes(b"extra"), ["--allow-unsigned"], True),
+    "key-missing-file-with-ignore-unsigned_fail": (lambda m: (m / "signme-2").unlink(), ["--allow-unsigned"], False),
+    "key-tampered-with-ignore-unsigned_fail": (lambda m: (m / "signme-1").write_bytes(b"TAMPERED"), ["--allow-unsigned"], False),
+}
+LINKS = {"key-symlink-cycle": ("cycle-link", "."), "key-symlink-default-rejected": ("link-to-signme", "signme-1"),
+         "key-symlink-outside-root": ("outside-link", "/nonexistent-target")}
+
+
+class ModelSigningTest(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.home = pathlib.Path(folder.name)
+        self.key, self.pem = self.made_key("release")
+
+    def made_key(self, name):
+        key, pem = self.home / f"{name}.key", self.home / f"{name}.pem"
+        subprocess.run([BIN / "kiln-signer", "make-key", "--out", key], check=True, capture_output=True)
+        pem.write_bytes(subprocess.run([BIN / "kiln-signer", "public-key", "--key", key], check=True, capture_output=True).stdout)
+        return key, pem
+
+    def made(self, files, name="model"):
+        model = self.home / name
+        shutil.rmtree(model, ignore_errors=True)
+        for path, content in files.items():
+            (model / path).parent.mkdir(parents=True, exist_ok=True)
+            (model / path).write_bytes(content)
+        return model
+
+    def kiln(self, *words):
+        return subprocess.run([str(w) for w in (BIN / "kiln", "model", *words)], capture_output=True, text=True)
+
+    def sign(self, model, ignored=(), out=None):
+        out = out or self.home / "bundle.sig"
+        out.unlink(missing_ok=True)
+        done = self.kiln("sign", model, "--key", self.key, "--out", out, *(w for path in ignored for w in ("--ignore", path)))
+        return done, out
+
+    def verify(self, model, bundle, *more, pem=None):
+        return self.kiln("verify", model, "--signed-by", pem or self.pem, "--signature", bundle, *more)
+
+    def names(self, bundle):
+        envelope = json.loads(bundle.read_text())["dsseEnvelope"]
+        return [one["name"] for one in json.loads(base64.b64decode(envelope["payload"]))["predicate"]["resources"]]
+
+    def test_roundtrips(self):
+        for case, (files, ignored, names) in ROUNDTRIPS.items():
+            with self.subTest(case):
+                model = self.made(files)
+                done, bundle = self.sign(model, ignored)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.names(bundle), names)
+                self.assertEqual(self.verify(model, bundle).returncode, 0)
+
+    def test_where_the_signature_lies_and_what_one_file_is_called(self):
+        model = self.made({**SIMPLE, "model.bin": b"\xef" * 256})
+        done, bundle = self.sign(model, out=model / "model.sig")  # key-sig-inside-model
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotIn("model.sig", self.names(bundle))
+        self.assertEqual(self.verify(model, bundle).returncode, 0)
+        done, bundle = self.sign(model / "model.bin")  # key-single-file
+        self.assertEqual(self.names(bundle), ["model.bin"])
+        self.assertEqual(self.verify(model / "model.bin", bundle).returncode, 0)
+        bundle.rename(self.home / "first.sig")  # key-simple-deterministic
+        _, bundle = self.sign(model / "model.bin")
+        first, second = (json.loads(one.read_text())["dsseEnvelope"]["payload"] for one in (self.home / "first.sig", bundle))
+        self.assertEqual(first, second)
+
+    def test_what_cannot_be_signed(self):
+        self.assertNotEqual(self.sign(self.made({".gitignore": b".gitkeep\n"}))[0].returncode, 0)  # key-empty-model-rejected
+        for case, (name, target) in LINKS.items():
+            with self.subTest(case):
+                model = self.made(SIMPLE)
+                (model / name).symlink_to(target)
+                done, bundle = self.sign(model)
+                self.assertEqual(done.returncode, 5, done.stderr)
+                self.assertFalse(bundle.exists())
+
+    def test_bundles_that_are_refused(self):
+        model = self.made(SIMPLE)
+        _, good = self.sign(model, ["ignore-me"])
+        bad = self.home / "bad.sig"
+        for case, change in MUTATIONS.items():
+            with self.subTest(case):
+                bundle = json.loads(good.read_text())
+                change(bundle)
+                bad.write_text(json.dumps(bundle))
+                self.assertEqual(self.verify(model, bad).returncode, 5)
+        for case, text in {"malformed-empty-bundle_fail": "", "key-simple-corrupted-bundle_fail": '{"garbage": true}',
+                           "key-simple-truncated-bundle_fail": good.read_text()[:100]}.items():
+            with self.subTest(case):
+                bad.write_text(text)
+                self.assertEqual(self.verify(model, bad).returncode, 5)
+        with self.subTest("key-simple-wrong-key_fail"):
+            self.assertEqual(self.verify(model, good, pem=self.made_key("wrong")[1]).returncode, 5)
+        with self.subTest("certificate-verify-as-key_fail"):  # and sigstore-verify-as-key_fail
+            for material in ({"x509CertificateChain": {"certificates": []}}, {"certificate": {"rawBytes": ""}}):
+                bundle = json.loads(good.read_text())
+                bundle["verificationMaterial"] = material
+                bad.write_text(json.dumps(bundle))
+                self.assertEqual(self.verify(model, bad).returncode, 4)
+
+    def test_models_that_changed(self):
+        for case, (change, more, holds) in CHANGES.items():
+            with self.subTest(case):
+                model = self.made(SIMPLE)
+                _, bundle = self.sign(model, ["ignore-me"])
+                change(model)
+                self.assertEqual(self.verify(model, bundle, *more).returncode, 0 if holds else 5)
+
+    def test_another_implementation(self):
+        try:
+            python = fetched.python_environment("requirements-model-signing.txt")
+        except fetched.Skip as why:
+            self.skipTest(f"no model-signing: {why}")
+
+        def peer(*words):
+            return subprocess.run([str(w) for w in (python, "-m", "model_signing", *words)], capture_output=True, text=True)
+
+        model = self.made(MULTI)
+        _, bundle = self.sign(model, out=model / "model.sig")
+        done = peer("verify", "key", model, "--signature", bundle, "--public_key", self.pem)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (model / "weights.bin").write_bytes(b"other")
+        self.assertNotEqual(peer("verify", "key", model, "--signature", bundle, "--public_key", self.pem).returncode, 0)
+
+        model = self.made(MULTI)
+        for curve in ("prime256v1", "secp384r1", "secp521r1"):
+            with self.subTest(curve):
+                key, pem, bundle = (self.home / f"{curve}.{suffix}" for suffix in ("key", "pem", "sig"))
+                subprocess.run(["openssl", "ecparam", "-name", curve, "-genkey", "-noout", "-out", key], check=True)
+                subprocess.run(["openssl", "ec", "-in", key, "-pubout", "-out", pem], check=True, capture_output=True)
+                done = peer("sign", "key", model, "--signature", bundle, "--private_key", key)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.verify(model, bundle, pem=pem).returncode, 0)
+                self.assertEqual(self.verify(model, bundle).returncode, 5)
+
+
+if __name__ == "__main__":
+    unittest.main()

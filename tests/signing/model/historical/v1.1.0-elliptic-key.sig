@@ -1,0 +1,19 @@
+{
+ "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
+ "verificationMaterial": {
+  "publicKey": {
+   "hint": "e8450dec4eb99dae995da9af1bc2cc9f76ed669ee2e744f57abba763df3e3f8e"
+  },
+  "tlogEntries": []
+ },
+ "dsseEnvelope": {
+  "payload": "ewogICJfdHlwZSI6ICJodHRwczovL2luLXRvdG8uaW8vU3RhdGVtZW50L3YxIiwKICAic3ViamVjdCI6IFsKICAgIHsKICAgICAgIm5hbWUiOiAidjEuMS4wLWVsbGlwdGljLWtleSIsCiAgICAgICJkaWdlc3QiOiB7CiAgICAgICAgInNoYTI1NiI6ICI5Mjc0NTExMGIxYWI0MzY4NDcxY2JlMzE2NjRlMTAxNzRlOTU0YjExM2EzZGYzMzNkYjg2MDMxN2IyYzZkZWM0IgogICAgICB9CiAgICB9CiAgXSwKICAicHJlZGljYXRlVHlwZSI6ICJodHRwczovL21vZGVsX3NpZ25pbmcvc2lnbmF0dXJlL3YxLjAiLAogICJwcmVkaWNhdGUiOiB7CiAgICAicmVzb3VyY2VzIjogWwogICAgICB7CiAgICAgICAgImFsZ29yaXRobSI6ICJzaGEyNTYiLAogICAgICAgICJuYW1lIjogInNpZ25tZS0xIiwKICAgICAgICAiZGlnZXN0IjogImJjOWE3MTdkYjYwNjRhMzJjYmU5ZWFlNmZjNDA2NTFkZDZkMzZlZjE3NTcxODNmNTkwZWZmMmIxNzY1ZDdlYmMiCiAgICAgIH0sCiAgICAgIHsKICAgICAgICAiYWxnb3JpdGhtIjogInNoYTI1NiIsCiAgICAgICAgIm5hbWUiOiAic2lnbm1lLTIiLAogICAgICAgICJkaWdlc3QiOiAiMzJkY2IxZjhlMWFlNTJkNTk2M2U1NmE2YmEwNmFiNThiNDI0YzE1ZWQyYTZiNzBkMmZlY2ExZDA4OTM3MDAyOCIKICAgICAgfQogICAgXSwKICAgICJzZXJpYWxpemF0aW9uIjogewogICAgICAiYWxsb3dfc3ltbGlua3MiOiBmYWxzZSwKICAgICAgIm1ldGhvZCI6ICJmaWxlcyIsCiAgICAgICJoYXNoX3R5cGUiOiAic2hhMjU2IiwKICAgICAgImlnbm9yZV9wYXRocyI6IFsKICAgICAgICAiLmdpdCIsCiAgICAgICAgIm1vZGVsLnNpZyIsCiAgICAgICAgImlnbm9yZS1tZSIsCiAgICAgICAgIi5naXRhdHRyaWJ1dGVzIiwKICAgICAgICAiLmdpdGlnbm9yZSIsCiAgICAgICAgIi5naXRodWIiCiAgICAgIF0KICAgIH0KICB9Cn0=",
+  "payloadType": "application/vnd.in-toto+json",
+  "signatures": [
+   {
+    "sig": "MGUCMQCVqSw64cBnPHqbyadq+OIgwQSg7WW8Mztp3dJ++atQsxzbtwafJJ164u7WEXmx5hECMBSiShuN7OTLec6wLXpHUjFIQA/hhiBCjSzM9Q2cIUZpDmv+tWs1AkNxstJDbNl0lQ==",
+    "keyid": ""
+   }
+  ]
+ }
+}
