@@ -134,8 +134,6 @@ Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
 
 // What somebody else has signed of the model that the artifact was made of, as verified here and now.
 Result<std::string> aboutInputs(const Context& context, const Options& options) {
-  if (options.signedBy.empty())
-    return fail(Code::kInvalidArgument, "--input-statement needs --signed-by: whose signature it must bear");
   std::vector<signing::ModelKey> keys;
   for (const std::string& file : options.signedBy) {
     KILN_ASSIGN(signing::ModelKey key, signing::ModelKey::load(file));
@@ -216,12 +214,14 @@ void addAttest(CLI::App& app, Context& context) {
                       "is verified, and so is the artifact, and kept in a statement about it")
           ->excludes(vsa)
           ->excludes(type);
-  command
-      .add_option(
-          "--signed-by", options->signedBy,
-          "With --input-statement: the public key that signed it, PEM, or one of several (repeatable)")
-      ->needs(input)
-      ->allow_extra_args(false);
+  const auto signers =
+      command
+          .add_option(
+              "--signed-by", options->signedBy,
+              "With --input-statement: the public key that signed it, PEM, or one of several (repeatable)")
+          ->needs(input)
+          ->allow_extra_args(false);
+  input->needs(signers);
   command.add_option("--id", options->id, "With --vsa: the verifier's URI, as a trust root lists it")
       ->needs(vsa);
   command.add_option("--policy-uri", options->policyUri, "With --vsa: where the policy can be read")
