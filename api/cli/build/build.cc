@@ -145,8 +145,7 @@ void addBuild(CLI::App& app, Context& context) {
   command
       .add_option("--params", options->parameters,
                   "Tensors that take the place of inputs, by name or position: a safetensors, npz, npy or "
-                  "GGUF file, or "
-                  "a folder with model.safetensors, or such a file as git+URL@COMMIT#path (repeatable)")
+                  "GGUF file, a folder with model.safetensors, or git+URL@COMMIT#path of a file (repeatable)")
       ->allow_extra_args(false);
   command
       .add_option(
