@@ -200,7 +200,7 @@ class FarmProcesses {
     grpc::ClientContext context;
     v1::Artifact out;
     EXPECT_TRUE(v1::ArtifactService::NewStub(channel_)->GetArtifact(&context, request, &out).ok());
-    EXPECT_EQ(out.bundles_size(), 2);
+    EXPECT_EQ(out.bundles_size(), 3);
     const Digest digest = fromProto(out.bundles(0)).value();
     return signing::parseBundle(storage::getBlob(*blobs_, "default", digest, 1 << 20).value()).value();
   }

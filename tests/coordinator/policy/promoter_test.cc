@@ -90,7 +90,7 @@ TEST_F(Promotion, APublishedArtifactIsJudgedOnceAndSaysHonestlyByWhom) {
   EXPECT_EQ(verdicts[0].builders, std::vector<std::string>{"w1 (op)"});
   EXPECT_EQ(verdicts[0].operators, std::vector<std::string>{"op"})
       << "one operator: not reproduced by others";
-  EXPECT_EQ(verdicts[0].from.size(), 2u) << "provenance and compile statement";
+  EXPECT_EQ(verdicts[0].from.size(), 3u) << "provenance, compile and image statement";
   const std::string text = toCanonicalJson(policy().toJson()).value();
   EXPECT_EQ(verdicts[0].policy.hash, digestOf(text).hash);
   EXPECT_EQ(storage::getBlob(*blobs_, "default", digestOf(text), 1 << 20).value(), text)
