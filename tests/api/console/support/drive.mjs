@@ -12,7 +12,8 @@ const door = spawn("kiln", ["console"], { stdio: ["ignore", "pipe", "ignore"] })
 const links = readline.createInterface({ input: door.stdout })[Symbol.asyncIterator]();
 const nextLink = async () => (await links.next()).value;
 
-const tables = "return Array.from(document.querySelectorAll('main table'), (table) => Array.from(table.rows, (row) => Array.from(row.cells, (cell) => cell.innerText)))";
+// What lies in a closed part of the page has no innerText.
+const tables = "return Array.from(document.querySelectorAll('main table'), (table) => Array.from(table.rows, (row) => Array.from(row.cells, (cell) => cell.innerText || cell.textContent)))";
 const red = "return Array.from(document.querySelectorAll('.notice.bad, .mark.bad'), (one) => one.innerText)";
 
 async function look(browser) {
