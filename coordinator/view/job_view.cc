@@ -91,7 +91,7 @@ void addAttempts(const index::JobSnapshot& snapshot, const index::ActionRecord& 
       running.emplace_back(since->second, &run);
   }
   out.set_ended_attempts(ended);
-  std::ranges::stable_sort(running, {}, &std::pair<TimePoint, const RunRecord*>::first);
+  std::ranges::sort(running);  // of the same time, as the snapshot has them
   for (const auto& [since, run] : running) {
     v1::JobAction::Run& added = *out.add_running();
     added.set_worker(run->worker);
