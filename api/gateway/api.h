@@ -1,11 +1,14 @@
 // What the gateway asks for whatever it serves below /api/: an interface to the farm's services.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
+#include "manifest/base/digest.h"
 #include "manifest/base/result.h"
 
 namespace kiln::gateway {
@@ -20,9 +23,22 @@ struct Caller {
   std::string address = {};                 // of the other end, numeric; "" over a Unix socket
 };
 
+// A body of any length, read as it comes by the thread that answers. A client that waits for leave to send it
+// (RFC 9110 10.1.1) gets that with the first call of next().
+class ApiBody {
+ public:
+  virtual ~ApiBody() = default;
+  // As the header declares it; nothing for one in chunks.
+  virtual std::optional<std::uint64_t> size() const = 0;
+  // Some more of it, which stays until the next call; empty behind its end. kUnavailable when the client is
+  // gone or too slow, or sends less than it declared.
+  virtual Result<Bytes> next() = 0;
+};
+
 struct ApiRequest {
-  std::string verb, target;  // "GET", "/api/v1/..." with the query
-  std::string body;
+  std::string verb, target;   // "GET", "/api/v1/..." with the query
+  std::string body;           // of a PUT ""
+  ApiBody* upload = nullptr;  // of a PUT, until it is answered; what is not read of it is thrown away
   std::string contentType, lastEventId, host, origin;  // the fields of these names; "" for none
   Caller caller;
 };

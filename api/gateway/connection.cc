@@ -23,6 +23,8 @@ namespace {
 
 // RFC 9112 2.2 wants one empty line before a request to be passed over.
 constexpr std::size_t kMaxEmptyBytes = 16;
+// For a client that still sends to see its answer.
+constexpr std::chrono::seconds kDrainTime{2};
 
 std::string pemOf(SSL* ssl) {
   const std::unique_ptr<X509, void (*)(X509*)> certificate(SSL_get1_peer_certificate(ssl), X509_free);
@@ -34,10 +36,14 @@ std::string pemOf(SSL* ssl) {
   return std::string(text, static_cast<std::size_t>(size));
 }
 
-std::uint64_t mostBody(const RequestHeader& request, const GatewayOptions& options) {
+bool isOfApi(const RequestHeader& request, http::verb verb) {
   const std::string target = originForm({request.target().data(), request.target().size()});
-  const bool api = request.method() == http::verb::post && target.starts_with(kApiPath);
-  return api ? options.maxApiBodyBytes : options.maxBodyBytes;
+  return request.method() == verb && target.starts_with(kApiPath);
+}
+
+std::uint64_t mostBody(const RequestHeader& request, const GatewayOptions& options) {
+  if (isOfApi(request, http::verb::put)) return options.maxUploadBytes;
+  return isOfApi(request, http::verb::post) ? options.maxApiBodyBytes : options.maxBodyBytes;
 }
 
 }  // namespace
@@ -69,8 +75,16 @@ void Connection::start() {
   });
 }
 
+void Connection::answer() {
+  if (handler_(request_, peer_, upload_ ? this : nullptr, *this)) {
+    goOn();
+  } else {
+    finish();
+  }
+}
+
 // Between requests a client may take its time; once it begins with one, it is to be quick.
-void Connection::next() {
+void Connection::goOn() {
   asio::post(socket().get_executor(), [self = shared_from_this()] {
     self->host_.waits(self->id_);
     if (self->buffer_.size() > 0) return self->readHeader();
@@ -91,11 +105,18 @@ void Connection::close() {
 
 // The client learns that nothing was cut off (RFC 8446 6.1).
 void Connection::finish() {
-  if (!tls_) return close();
-  asio::post(socket().get_executor(), [self = shared_from_this()] {
+  const bool more = upload_ && !upload_->is_done();
+  if (!tls_ && !more) return close();
+  asio::post(socket().get_executor(), [self = shared_from_this(), more] {
     self->host_.waits(self->id_);
-    self->socket().expires_after(std::chrono::seconds(1));
-    self->tls_->async_shutdown([self](beast::error_code) { self->socket().close(); });
+    self->socket().expires_after(more ? kDrainTime : std::chrono::seconds(1));
+    if (!self->tls_) return self->beginDrain();
+    self->tls_->async_shutdown([self, more](beast::error_code) {
+      if (more)
+        self->beginDrain();
+      else
+        self->socket().close();
+    });
   });
 }
 
@@ -112,7 +133,8 @@ void Connection::handshake() {
 void Connection::readHeader() {
   parser_.emplace();
   parser_->header_limit(options_.maxHeaderBytes);
-  parser_->body_limit(std::max(options_.maxBodyBytes, options_.maxApiBodyBytes));  // the header says which
+  // The header says which.
+  parser_->body_limit(std::max({options_.maxBodyBytes, options_.maxApiBodyBytes, options_.maxUploadBytes}));
   socket().expires_after(options_.headerTimeout);
   passedOver_ = 0;
   readLine();
@@ -158,12 +180,15 @@ void Connection::readFields() {
 
 // Before a body is waited for: whoever is refused need not send one.
 void Connection::onHeader() {
-  if (const auto told = refusalOf(parser_->get(), options_.tls ? Names::kAny : Names::kLoopback))
+  const bool upload =
+      options_.maxUploadBytes > options_.maxBodyBytes && isOfApi(parser_->get(), http::verb::put);
+  if (const auto told = refusalOf(parser_->get(), options_.tls ? Names::kAny : Names::kLoopback, upload))
     return refuse(*told);
-  if (parser_->is_done()) return onRead({});
   const std::uint64_t most = mostBody(parser_->get(), options_);
   if (parser_->content_length().value_or(0) > most) return onRead(http::error::body_limit);
   parser_->body_limit(most);
+  if (upload) return beginUpload();
+  if (parser_->is_done()) return onRead({});
   readBody();
 }
 
@@ -187,7 +212,8 @@ void Connection::onRead(beast::error_code error) {
   if (error == http::error::header_limit || error == http::error::buffer_overflow) {
     told = httpError(431, "UNSUPPORTED", "the request header is too large");
   } else if (error == http::error::body_limit) {
-    told = httpError(413, "UNSUPPORTED", "the request's body is too large: only a POST below /api/ has one");
+    told = httpError(413, "UNSUPPORTED",
+                     "the request's body is too large: only a POST or a PUT below /api/ has one");
   } else if (error.category() == http::make_error_code(http::error::bad_method).category() &&
              error != http::error::end_of_stream && error != http::error::partial_message) {
     told = httpError(400, "UNSUPPORTED", "not a well-formed HTTP/1.1 request");
@@ -211,17 +237,9 @@ void Connection::reply(std::string bytes, bool keep) {
     asio::async_write(stream, asio::buffer(*kept),
                       [self = shared_from_this(), kept, keep](beast::error_code error, std::size_t) {
                         if (error || !keep) return self->finish();
-                        self->next();
+                        self->goOn();
                       });
   });
-}
-
-void Connection::answer() {
-  if (handler_(request_, peer_, *this)) {
-    next();
-  } else {
-    finish();
-  }
 }
 
 Status Connection::writeHead(const http::response_header<>& head) {

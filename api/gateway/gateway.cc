@@ -52,7 +52,7 @@ struct Gateway::Server final : ConnectionHost {
 
   // Nobody sends a large body to what takes none.
   static GatewayOptions withBodies(GatewayOptions options, bool api) {
-    if (!api) options.maxApiBodyBytes = options.maxBodyBytes;
+    if (!api) options.maxApiBodyBytes = options.maxUploadBytes = options.maxBodyBytes;
     return options;
   }
 
@@ -123,8 +123,8 @@ struct Gateway::Server final : ConnectionHost {
     const auto tls = options.tls ? options.tls->context() : nullptr;
     auto connection = std::make_shared<Connection>(
         std::move(accepted), tls.get(), options,
-        [this](const Request& request, const Peer& peer, ResponseWriter& writer) {
-          return responder.respond(request, peer, writer);
+        [this](const Request& request, const Peer& peer, ApiBody* upload, ResponseWriter& writer) {
+          return responder.respond(request, peer, upload, writer);
         },
         entry->id, *this);
     connections[entry->id] = connection;

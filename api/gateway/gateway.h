@@ -113,8 +113,10 @@ struct GatewayOptions {
   std::uint32_t maxHeaderBytes = 16 << 10;
   std::uint64_t maxBodyBytes = 4 << 10;            // of a request that needs none
   std::uint64_t maxApiBodyBytes = 1 << 20;         // of a POST below /api/, where there is an api
+  std::uint64_t maxUploadBytes = 1ull << 40;       // of a PUT there, which is read as it comes
   std::chrono::milliseconds headerTimeout{10000};  // for a handshake, and for a whole request header
-  std::chrono::milliseconds bodyTimeout{5000};     // for a whole body
+  std::chrono::milliseconds bodyTimeout{5000};     // for a whole body, but that of an upload
+  std::chrono::milliseconds uploadTimeout{30000};  // for each piece of that, of 64 KiB
   std::chrono::milliseconds idleTimeout{15000};    // between requests
   std::chrono::milliseconds writeTimeout{30000};   // for each chunk of an answer
   std::chrono::milliseconds healthTimeout{2000};   // for what `health` says; then it counts as an error

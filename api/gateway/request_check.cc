@@ -100,7 +100,11 @@ std::string listOf(const RequestHeader& request, http::field name) {
   return out;
 }
 
-std::optional<HttpError> refusalOf(const RequestHeader& request, Names names) {
+bool waitsForLeave(const RequestHeader& request) {
+  return request.version() >= 11 && equalNames(listOf(request, http::field::expect), "100-continue");
+}
+
+std::optional<HttpError> refusalOf(const RequestHeader& request, Names names, bool isUpload) {
   const auto hosts = request.count(http::field::host);
   if (hosts > 1) return malformed("the request has more than one Host");
   if (hosts == 0 && request.version() >= 11) return malformed("the request has no Host");
@@ -114,7 +118,8 @@ std::optional<HttpError> refusalOf(const RequestHeader& request, Names names) {
         421, "UNSUPPORTED",
         "plain HTTP is for this machine alone: ask for localhost, 127.0.0.1 or [::1]; a proxy sets "
         "Host to one of them");
-  if (request.version() >= 11 && request.count(http::field::expect) != 0)
+  if (request.version() >= 11 && request.count(http::field::expect) != 0 &&
+      !(isUpload && waitsForLeave(request)))
     return httpError(417, "UNSUPPORTED", "this side takes no body: send none, and expect nothing");
   return std::nullopt;
 }

@@ -18,8 +18,12 @@ enum class Names { kAny, kLoopback };
 
 // Nothing if the request may be answered; else the refusal, after which the connection closes: 400 for a Host
 // that is missing, there twice or none, and for a body whose end a proxy could see elsewhere; 421 for a name
-// that is not this machine's own: a page in a browser reaches loopback under any name of its choosing.
-std::optional<HttpError> refusalOf(const RequestHeader& request, Names names);
+// that is not this machine's own: a page in a browser reaches loopback under any name of its choosing; 417
+// for an expectation, but for an upload that waits for leave to send its body.
+std::optional<HttpError> refusalOf(const RequestHeader& request, Names names, bool isUpload);
+
+// Whether the client waits for leave to send its body (RFC 9110 10.1.1).
+bool waitsForLeave(const RequestHeader& request);
 
 // Whether the connection goes on after the answer. With HTTP/1.0 it never does.
 bool keepsConnection(const boost::beast::http::request<boost::beast::http::string_body>& request);

@@ -35,11 +35,12 @@ Caller callerOf(const Request& request, const Peer& peer) {
   return caller;
 }
 
-ApiRequest apiRequest(const Request& request, const Peer& peer) {
+ApiRequest apiRequest(const Request& request, const Peer& peer, ApiBody* upload) {
   const auto verb = request.method_string();
   return {.verb = std::string(verb.data(), verb.size()),
           .target = std::string(request.target().data(), request.target().size()),
           .body = request.body(),
+          .upload = upload,
           .contentType = fieldOf(request, "Content-Type"),
           .lastEventId = fieldOf(request, "Last-Event-ID"),
           .host = fieldOf(request, "Host"),
@@ -99,13 +100,14 @@ bool Responder::asksApi(const Request& request) const {
   return backend_.api && (target.starts_with(kApiPath) || target == kOpenApiPath);
 }
 
-bool Responder::respond(const Request& request, const Peer& peer, ResponseWriter& writer) {
-  Answer answer{request, writer, {}, keepsConnection(request)};
+bool Responder::respond(const Request& request, const Peer& peer, ApiBody* upload, ResponseWriter& writer) {
+  // Of an upload there may be more to come, which is no request.
+  Answer answer{request, writer, {}, keepsConnection(request) && !upload};
   answer.head.set(http::field::date, httpDate(clock_->now()));
   const auto target = request.target();
   if (asksApi(request)) {
     ApiAnswer out(answer);
-    backend_.api->answer(apiRequest(request, peer), out);
+    backend_.api->answer(apiRequest(request, peer, upload), out);
   } else if (request.method() != http::verb::get && request.method() != http::verb::head) {
     const auto told = httpError(405, "UNSUPPORTED", "this side is read-only: GET and HEAD are served");
     answer.head.set(http::field::allow, "GET, HEAD");

@@ -15,8 +15,8 @@ namespace kiln::gateway {
 class Responder {
  public:
   Responder(GatewayBackend backend, std::shared_ptr<const Clock> clock);
-  // Answers one request; true if the connection may be used again.
-  bool respond(const Request& request, const Peer& peer, ResponseWriter& writer);
+  // Answers one request; true if the connection may be used again. `upload` is the body of one that has such.
+  bool respond(const Request& request, const Peer& peer, ApiBody* upload, ResponseWriter& writer);
   // Whether the request asks for health where that is served: such a one goes to health() instead.
   bool asksForHealth(const Request& request) const;
   // The whole answer to it.

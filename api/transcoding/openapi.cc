@@ -5,6 +5,8 @@
 #include "api/transcoding/event_stream.h"
 #include "api/transcoding/field_path.h"
 #include "api/transcoding/openapi_schemas.h"
+#include "api/transcoding/upload_path.h"
+#include "build/bazel/remote/execution/v2/remote_execution.pb.h"
 #include "google/rpc/status.pb.h"
 #include "kiln/v1/job.pb.h"
 
@@ -101,6 +103,36 @@ Json operationOf(const Route& route, const Needed& needed) {
   return out;
 }
 
+Json uploadOperation(const pb::MethodDescriptor& rpc, const Needed& needed) {
+  const auto field = [](const char* name, const char* description) {
+    return Json{{"name", name},
+                {"in", "path"},
+                {"required", true},
+                {"schema", {{"type", "string"}}},
+                {"description", description}};
+  };
+  return {
+      {"operationId", "PutBlob"},
+      {"tags", Json::array({"Blobs"})},
+      {"description",
+       "Stores the body, which is held against the digest while it comes: what is another one, or ends too "
+       "early, leaves nothing. It wants Content-Length, and is answered once the blob is durable."},
+      {"parameters",
+       {field("instance", "Where the blob is to be seen."),
+        field("digest", "\"sha256:\" and the SHA-256 of the body in 64 lowercase hex digits.")}},
+      {"requestBody",
+       {{"required", true}, {"content", contentOf("application/octet-stream", Json::object())}}},
+      {"responses",
+       {{"200",
+         {{"description", "The blob's digest, as other requests name it."},
+          {"content", contentOf("application/json",
+                                referenceTo(*build::bazel::remote::execution::v2::Digest::descriptor()))}}},
+        {"default", {{"$ref", "#/components/responses/Error"}}}}},
+      {"x-kiln-rpc", rpc.service()->full_name() + "/" + rpc.name()},
+      {"x-kiln-roles", needed.roles},
+      {"x-kiln-roles-in", needed.place}};
+}
+
 Json errorAnswer() {
   return {{"description",
            "A google.rpc.Status. 429 says in Retry-After when to come again; 401 asks for a bearer token."},
@@ -109,7 +141,8 @@ Json errorAnswer() {
 
 }  // namespace
 
-Json openApi(const RouteTable& routes, const std::function<Needed(const pb::MethodDescriptor&)>& needed) {
+Json openApi(const RouteTable& routes, const std::function<Needed(const pb::MethodDescriptor&)>& needed,
+             const pb::MethodDescriptor* upload) {
   Json paths = Json::object(), schemas = Json::object();
   for (const Route& route : routes.routes()) {
     std::string verb(verbName(route.verb));
@@ -117,6 +150,10 @@ Json openApi(const RouteTable& routes, const std::function<Needed(const pb::Meth
     paths[route.path.text()][verb] = operationOf(route, needed(*route.method));
     if (route.body) addSchema(*route.method->input_type(), schemas);
     addSchema(*route.method->output_type(), schemas);
+  }
+  if (upload) {
+    paths[std::string(kUploadPath)]["put"] = uploadOperation(*upload, needed(*upload));
+    addSchema(*build::bazel::remote::execution::v2::Digest::descriptor(), schemas);
   }
   addSchema(*google::rpc::Status::descriptor(), schemas);
   addSchema(*v1::JobError::descriptor(), schemas);

@@ -17,9 +17,12 @@ struct Needed {
   std::string place;  // "in the instance"
 };
 
-// The same for the same routes, byte for byte once it is written. Descriptions are the protos' comments,
-// where their pool has them. The order of members is that of their names.
+// Of the routes, and of the path where blobs are put (upload_path.h) if `upload` is there: the RPC that such
+// a request is, whose roles it wants. The same for the same routes, byte for byte once it is written.
+// Descriptions are the protos' comments, where their pool has them. The order of members is that of their
+// names.
 Json openApi(const RouteTable& routes,
-             const std::function<Needed(const google::protobuf::MethodDescriptor&)>& needed);
+             const std::function<Needed(const google::protobuf::MethodDescriptor&)>& needed,
+             const google::protobuf::MethodDescriptor* upload);
 
 }  // namespace kiln::transcoding

@@ -38,17 +38,17 @@ class AskingStore final : public storage::BlobStore {
   const Ask ask_;
 };
 
-AskingStore storeFor(const access::Gate& gate, const ServerContext& context, storage::BlobStore& base,
+AskingStore storeFor(const Door& door, const ServerContext& context, storage::BlobStore& base,
                      std::string_view rpc) {
-  return AskingStore(base, [&gate, &context, rpc](const std::string& instance) {
-    return logged(gate.admit(access::credentialsOf(context), rpc, instance), context, rpc);
+  return AskingStore(base, [&door, &context, rpc](const std::string& instance) {
+    return logged(door.gate.admit(door.credentials(context), rpc, instance), context, rpc);
   });
 }
 
 }  // namespace
 
-quota::Uploader uploaderOf(const access::Gate& gate, const ServerContext& context) {
-  const auto who = gate.identify(access::credentialsOf(context));
+quota::Uploader uploaderOf(const Door& door, const ServerContext& context) {
+  const auto who = door.gate.identify(door.credentials(context));
   const bool isClient = who && (std::holds_alternative<access::CertificateHolder>(*who) ||
                                 std::holds_alternative<access::TokenHolder>(*who) ||
                                 std::holds_alternative<access::LoopbackCaller>(*who));
@@ -58,7 +58,7 @@ quota::Uploader uploaderOf(const access::Gate& gate, const ServerContext& contex
 grpc::Status GuardedStreams::Read(ServerContext* context, const bytestream::ReadRequest* request,
                                   grpc::ServerWriter<bytestream::ReadResponse>* stream) {
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
-  AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/Read");
+  AskingStore store = storeFor(door_, *context, store_, "google.bytestream.ByteStream/Read");
   return storage::ByteStreamService(store, state_).Read(context, request, stream);
 }
 grpc::Status GuardedStreams::Write(ServerContext* context,
@@ -69,19 +69,19 @@ grpc::Status GuardedStreams::Write(ServerContext* context,
   access::RpcRule anywhere = *access::findRule(kRpc);
   anywhere.scope = access::Scope::kAnywhere;
   if (const Status may =
-          logged(door_.gate.admit(access::credentialsOf(*context), &anywhere, kRpc, ""), *context, kRpc);
+          logged(door_.gate.admit(door_.credentials(*context), &anywhere, kRpc, ""), *context, kRpc);
       !may)
     return toGrpc(may);
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
-  quota::CountedStore counted(store_, books_, uploaderOf(door_.gate, *context));
-  AskingStore store = storeFor(door_.gate, *context, counted, kRpc);
+  quota::CountedStore counted(store_, books_, uploaderOf(door_, *context));
+  AskingStore store = storeFor(door_, *context, counted, kRpc);
   return storage::ByteStreamService(store, state_).Write(context, stream, response);
 }
 grpc::Status GuardedStreams::QueryWriteStatus(ServerContext* context,
                                               const bytestream::QueryWriteStatusRequest* request,
                                               bytestream::QueryWriteStatusResponse* response) {
   if (const Status permit = door_.takePermit(*context); !permit) return toGrpc(permit);
-  AskingStore store = storeFor(door_.gate, *context, store_, "google.bytestream.ByteStream/QueryWriteStatus");
+  AskingStore store = storeFor(door_, *context, store_, "google.bytestream.ByteStream/QueryWriteStatus");
   return storage::ByteStreamService(store, state_).QueryWriteStatus(context, request, response);
 }
 
@@ -90,7 +90,7 @@ grpc::Status GuardedCas::BatchUpdateBlobs(ServerContext* context,
                                           reapi::BatchUpdateBlobsResponse* response) {
   if (const Status status = admit(*context, "BatchUpdateBlobs", instanceOf(*request)); !status)
     return toGrpc(status);
-  quota::CountedStore counted(store_, books_, uploaderOf(door_.gate, *context));
+  quota::CountedStore counted(store_, books_, uploaderOf(door_, *context));
   return storage::CasService(counted).BatchUpdateBlobs(context, request, response);
 }
 
@@ -98,7 +98,7 @@ grpc::Status GuardedTransfers::BeginUpload(ServerContext* context, const v1::Beg
                                            v1::BlobRoute* response) {
   if (const Status status = admit(*context, "BeginUpload", request->instance()); !status)
     return toGrpc(status);
-  quota::CountedTransfers counted(transfers_, store_, books_, uploaderOf(door_.gate, *context));
+  quota::CountedTransfers counted(transfers_, store_, books_, uploaderOf(door_, *context));
   return storage::TransferService(counted).BeginUpload(context, request, response);
 }
 
@@ -106,7 +106,7 @@ grpc::Status GuardedTransfers::FinishUpload(ServerContext* context, const v1::Fi
                                             v1::FinishUploadResponse* response) {
   if (const Status status = admit(*context, "FinishUpload", request->instance()); !status)
     return toGrpc(status);
-  quota::CountedTransfers counted(transfers_, store_, books_, uploaderOf(door_.gate, *context));
+  quota::CountedTransfers counted(transfers_, store_, books_, uploaderOf(door_, *context));
   return storage::TransferService(counted).FinishUpload(context, request, response);
 }
 

@@ -14,7 +14,7 @@ namespace kiln::server {
 
 // Whose uploads these are. Over the private socket nobody tells workers from the farm's own user, who has no
 // limit.
-quota::Uploader uploaderOf(const access::Gate& gate, const grpc::ServerContext& context);
+quota::Uploader uploaderOf(const Door& door, const grpc::ServerContext& context);
 
 // Thread safe. What it is given must outlive it. The instance stands inside the resource name, and that of an
 // upload in its first message: so each call goes to a service of its own, over a store that asks the gate

@@ -13,7 +13,7 @@ grpc::Status GuardedResults::UpdateActionResult(ServerContext* context,
     return toGrpc(status);
   const auto who = door_.gate.identify(access::credentialsOf(*context));
   if (!who) return toGrpc(who.error());
-  return results_.update(*request, {access::describe(*who), uploaderOf(door_.gate, *context)}, *response);
+  return results_.update(*request, {access::describe(*who), uploaderOf(door_, *context)}, *response);
 }
 
 grpc::Status GuardedFacts::GetCapabilities(ServerContext* context,

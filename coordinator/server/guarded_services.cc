@@ -69,7 +69,7 @@ std::vector<grpc::Service*> GuardedServices::all() {
 }
 
 std::vector<grpc::Service*> GuardedServices::overHttp() {
-  return {&jobs_, &fleet_, &artifacts_, &toolchains_, &audits_, &recalls_, &cas_};
+  return {&jobs_, &fleet_, &artifacts_, &toolchains_, &audits_, &recalls_, &cas_, &streams_};
 }
 
 std::vector<grpc::Service*> GuardedServices::reapi() {

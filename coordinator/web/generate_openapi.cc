@@ -49,7 +49,8 @@ kiln::Status generate(const std::string& descriptors, const std::string& json, c
     if (!pool.BuildFile(proto))
       return fail(Code::kInvalidArgument, proto.name() + " does not stand on its own");
   KILN_ASSIGN(const auto routes, kiln::transcoding::RouteTable::of(kiln::server::servedMethods(pool)));
-  const std::string text = kiln::transcoding::openApi(routes, kiln::server::neededFor).dump(1) + "\n";
+  const auto* upload = pool.FindMethodByName("google.bytestream.ByteStream.Write");
+  const std::string text = kiln::transcoding::openApi(routes, kiln::server::neededFor, upload).dump(1) + "\n";
   KILN_TRY(write(json, text));
   return write(source, sourceOf(text));
 }

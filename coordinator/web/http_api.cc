@@ -3,11 +3,14 @@
 #include "api/transcoding/event_stream.h"
 #include "api/transcoding/message_json.h"
 #include "api/transcoding/request_reader.h"
+#include "api/transcoding/upload_path.h"
 #include "coordinator/access/peer_address.h"
+#include "coordinator/web/blob_upload.h"
 #include "coordinator/web/relayed_call.h"
 #include "coordinator/web/served_methods.h"
 #include "kiln/v1/job.pb.h"
 #include "manifest/json/json.h"
+#include "storage/tree/digest_proto.h"
 
 namespace kiln::server {
 namespace {
@@ -102,6 +105,7 @@ Result<access::Sharer> HttpApi::admit(const access::Credentials& shown) {
 Status HttpApi::call(const ApiRequest& request, ApiWriter& writer) {
   const std::string_view target = request.target;
   const auto question = target.find('?');
+  if (transcoding::isUploadPath(target.substr(0, question))) return upload(request, writer);
   const auto match = routes_.find(request.verb, target.substr(0, question));
   if (!match && match.error().code == Code::kUnimplemented) {
     const Error error{Code::kUnimplemented, match.error().message, ""};
@@ -123,6 +127,37 @@ Status HttpApi::call(const ApiRequest& request, ApiWriter& writer) {
   KILN_ASSIGN(const std::uint64_t seen, transcoding::placeFrom(request.lastEventId));
   KILN_ASSIGN(const access::CallLimiter::Permit permit, watches_.acquire(sharer));
   return stream(*match->route, *message, shown, seen, writer);
+}
+
+Status HttpApi::upload(const ApiRequest& request, ApiWriter& writer) {
+  if (!request.upload) {
+    const Error error{Code::kUnimplemented, "a blob is only put here: PUT is served", ""};
+    tell(transcoding::errorOf(error), writer, {{"Allow", "PUT"}}, 405);
+    return {};
+  }
+  const access::Credentials shown = credentialsOf(request.caller);
+  KILN_ASSIGN(const access::Sharer sharer, admit(shown));
+  if (request.target.find('?') != std::string::npos)
+    return fail(Code::kInvalidArgument, "query: a blob is put without parameters");
+  KILN_ASSIGN(auto name, transcoding::parseUploadPath(request.target));
+  const auto size = request.upload->size();
+  if (!size) {
+    const Error error{Code::kInvalidArgument, "a blob is put with Content-Length, as curl -T FILE sends it",
+                      ""};
+    tell(transcoding::errorOf(error), writer, {}, 411);
+    return {};
+  }
+  name.digest.size = *size;
+  KILN_ASSIGN(const access::CallLimiter::Permit permit, uploads_.acquire(sharer));
+  const grpc::Status status =
+      uploadBlob(channel_, name.instance, name.digest, *request.upload, shown, limits_.upload);
+  if (!status.ok()) {
+    tell(transcoding::errorOf(status), writer);
+    return {};
+  }
+  KILN_ASSIGN(const std::string json, transcoding::toJson(toProto(name.digest)));
+  writer.whole(200, {}, kJsonType, json + "\n");
+  return {};
 }
 
 Status HttpApi::callOnce(const transcoding::Route& route, const pb::Message& request,

@@ -1,6 +1,6 @@
 // The services of kiln.v1 over HTTP with JSON. No second implementation: what a request asks for is read from
 // the protos' annotations (api/transcoding), and goes on as an RPC within this process, through the same
-// guards.
+// guards. Blobs are put beside them (blob_upload.h).
 #pragma once
 
 #include <grpcpp/channel.h>
@@ -22,6 +22,8 @@ struct HttpApiLimits {
   Duration watch = std::chrono::hours(2);         // of a stream, as of a connection of gRPC
   Duration heartbeat = std::chrono::seconds(15);  // of a stream that is quiet
   std::size_t watches = 48;                       // streams at once: each holds a thread of the gateway
+  Duration upload = std::chrono::hours(2);        // of one blob
+  std::size_t uploads = 32;                       // at once: each holds a thread of the gateway
 };
 
 // Thread safe.
@@ -44,11 +46,13 @@ class HttpApi final : public gateway::Api {
         limits_(limits),
         routes_(std::move(routes)),
         rate_(clock, limits.rate),
-        watches_(limits.watches) {}
+        watches_(limits.watches),
+        uploads_(limits.uploads) {}
 
   // Who calls, once it is known that they may call something now.
   Result<access::Sharer> admit(const access::Credentials& shown);
   Status call(const gateway::ApiRequest& request, gateway::ApiWriter& writer);
+  Status upload(const gateway::ApiRequest& request, gateway::ApiWriter& writer);
   Status callOnce(const transcoding::Route& route, const google::protobuf::Message& request,
                   const access::Credentials& shown, gateway::ApiWriter& writer);
   Status stream(const transcoding::Route& route, const google::protobuf::Message& request,
@@ -60,7 +64,7 @@ class HttpApi final : public gateway::Api {
   const HttpApiLimits limits_;
   const transcoding::RouteTable routes_;
   access::RateLimiter rate_;
-  access::CallLimiter watches_;
+  access::CallLimiter watches_, uploads_;
 };
 
 }  // namespace kiln::server

@@ -11,12 +11,13 @@ import os
 import pathlib
 import socket
 import subprocess
+import tempfile
 import threading
 import time
 import unittest
 import urllib.parse
 
-from farm import TARGET, FarmCase, json_of, wait_for
+from farm import TARGET, FarmCase, artifact_of, json_of, wait_for
 
 I = "/api/v1/instances/default"
 JSON = ("-H", "Content-Type: application/json")
@@ -182,6 +183,41 @@ class HttpApiTest(FarmCase):
         self.assertEqual(self.curl(f"{I}/jobs/{job['id']}:watch", "-H", f"Last-Event-ID: {ids[-1]}", code=204), "")
         self.error(f"{I}/jobs/{job['id']}:watch", "-H", "Last-Event-ID: x", code=400)
         self.error(f"{I}/jobs/none:watch", code=404)
+
+    def put(self, data, digest=None, instance="default", code=200):
+        digest = digest or "sha256:" + hashlib.sha256(data).hexdigest()
+        with tempfile.NamedTemporaryFile() as file:
+            file.write(data)
+            file.flush()
+            return json.loads(self.curl(f"/api/v1/instances/{instance}/blobs/{digest}", "-T", file.name, code=code))
+
+    def test_uploads_a_model_and_has_it_built_without_the_command(self):
+        model = self.farm.home / "put.onnx"
+        model.write_bytes(pathlib.Path(self.BUILD[0]).read_bytes() + b"\x32\x03put")  # with another doc_string: the farm does not have it
+        blob = self.put(model.read_bytes())
+        self.assertEqual(blob, {"hash": hashlib.sha256(model.read_bytes()).hexdigest(), "sizeBytes": str(model.stat().st_size)})
+        self.assertEqual(self.put(model.read_bytes()), blob, "it is there already")
+        job = self.post(f"{I}/jobs", {"idempotencyKey": "put", "targets": [TARGET], "sources": [{"path": model.name, "blob": blob}]})
+        self.curl(f"{I}/jobs/{job['id']}:watch", "-N", "-m", "240")
+        job = self.get(f"{I}/jobs/{job['id']}")
+        self.assertEqual(job["state"], "JOB_SUCCEEDED", json.dumps(job))
+        self.assertEqual(job["artifacts"][0]["digest"], artifact_of(self.farm.build(model, target=TARGET)), "as the command has it built")
+
+    def test_uploads_are_what_their_digest_says(self):
+        other = "sha256:" + hashlib.sha256(b"wanted").hexdigest()
+        for data in (b"another", os.urandom(3_000_000)):
+            error = self.put(data, other, code=400)
+            self.assertIn(hashlib.sha256(data).hexdigest(), error["message"])
+            self.assertEqual(error["details"][0]["exitCode"], 2)
+        head = f"PUT {I}/blobs/{other} HTTP/1.1\r\nHost: localhost\r\n"
+        self.assertIn(b" 411 ", self.raw(f"{head}Transfer-Encoding: chunked\r\n\r\n6\r\nwanted\r\n0\r\n\r\n".encode()))
+        self.assertIn(b" 413 ", self.raw(f"{head}Content-Length: {(1 << 40) + 1}\r\n\r\n".encode()))
+        self.put(b"wanted", instance="default%2Fblobs", code=400)
+        self.curl(f"{I}/blobs/{other}", code=405)
+        self.curl(f"{I}/blobs/{other}", "-X", "PUT", "-d", "wanted", plain=True, code=401)
+        missing = self.submission("not-put")
+        missing["sources"][0]["blob"] = {"hash": other[7:], "sizeBytes": 6}
+        self.curl(f"{I}/jobs", *JSON, "-d", json.dumps(missing), code=400)
 
     def test_cancel(self):
         self.farm.kill("worker-1", 19)  # stopped: nothing is built meanwhile

@@ -6,6 +6,10 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <algorithm>
+#include <atomic>
+#include <thread>
+
 #include "api/gateway/gateway.h"
 #include "tests/api/gateway/http.h"
 #include "tests/api/gateway/raw_socket.h"
@@ -14,7 +18,7 @@
 namespace kiln::gateway {
 namespace {
 
-// Tells what it was asked; "/api/stream" gets two pieces.
+// Tells what it was asked; "/api/stream" gets two pieces. Of an upload it takes all but to "/api/refused".
 class Echo final : public Api {
  public:
   void answer(const ApiRequest& request, ApiWriter& writer) override {
@@ -25,20 +29,44 @@ class Echo final : public Api {
       return;
     }
     if (request.target == "/api/nothing") return void(writer.whole(204, {}, "", ""));
+    if (request.target == "/api/refused") return void(writer.whole(403, {}, "text/plain", "no"));
+    if (request.upload) return takeAll(*request.upload, writer);
     writer.whole(201, {{"X-Own", "yes"}}, "text/plain",
                  request.verb + " " + request.target + " " + std::to_string(request.body.size()) + " " +
                      (request.caller.local ? "local" : request.caller.address) + " " + request.contentType +
                      "|" + request.lastEventId + "|" + request.origin + "|" +
                      std::to_string(request.caller.authorizations.size()));
   }
+  std::atomic<int> cut = 0;
+
+ private:
+  void takeAll(ApiBody& body, ApiWriter& writer) {
+    std::size_t bytes = 0;
+    for (;;) {
+      const auto piece = body.next();
+      if (!piece) {
+        EXPECT_EQ(piece.error().code, Code::kUnavailable);
+        ++cut;
+        return;
+      }
+      if (piece->empty()) break;
+      bytes += static_cast<std::size_t>(std::ranges::count(*piece, 'x'));
+    }
+    EXPECT_TRUE(body.next()->empty()) << "the end is the end";
+    const std::string size = body.size() ? std::to_string(*body.size()) : "unknown";
+    writer.whole(200, {}, "text/plain", std::to_string(bytes) + " of " + size);
+  }
 };
 
 class ApiTest : public ::testing::Test {
  protected:
   std::unique_ptr<Gateway> start(bool api, const std::string& socket = "") {
-    return Gateway::start({.socket = socket}, {.metrics = std::make_shared<prometheus::Registry>(),
-                                               .health = [] { return Status(); },
-                                               .api = api ? std::make_shared<Echo>() : nullptr})
+    return start(api, GatewayOptions{.socket = socket});
+  }
+  std::unique_ptr<Gateway> start(bool api, const GatewayOptions& options) {
+    return Gateway::start(options, {.metrics = std::make_shared<prometheus::Registry>(),
+                                    .health = [] { return Status(); },
+                                    .api = api ? echo_ : nullptr})
         .value();
   }
   static std::string ask(int fd, const std::string& request) {
@@ -66,6 +94,11 @@ class ApiTest : public ::testing::Test {
     ::close(fd);
     return -1;
   }
+  static std::string put(const std::string& path, std::size_t bytes, const std::string& more = "") {
+    return "PUT " + path + " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(bytes) +
+           "\r\n" + more + "\r\n";
+  }
+  const std::shared_ptr<Echo> echo_ = std::make_shared<Echo>();
   testing_support::TempDirectory directory_;
 };
 
@@ -109,11 +142,68 @@ TEST_F(ApiTest, OnlyAPostThereHasALargeBody) {
   const std::string chunked =
       "POST /api/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n100001\r\n";
   EXPECT_EQ(status(*with, chunked + std::string(1 << 20, 'x')), "413");
-  EXPECT_EQ(status(*with, "PUT /api/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4097\r\n\r\n"), "413");
+  EXPECT_EQ(status(*with, put("/apis/x", 4097)), "413");
+  EXPECT_EQ(status(*without, put("/api/x", 4097)), "413");
+  EXPECT_EQ(status(*with, put("/api/x", (1ull << 40) + 1)), "413");
   EXPECT_EQ(status(*with, "POST /v2/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4097\r\n\r\n"), "413");
   EXPECT_EQ(status(*without, "POST /api/x HTTP/1.1\r\nHost: localhost\r\nContent-Length: 4097\r\n\r\n"),
             "413");
   EXPECT_EQ(status(*without, post("/api/x", 10)), "405");
+}
+
+TEST_F(ApiTest, AnUploadIsReadAsItComes) {
+  const auto gateway = start(true);
+  const auto told = [&](const std::string& request) {
+    return ask(testing_support::connectTo(gateway->port()), request);
+  };
+  constexpr std::size_t kSize = 5'000'000;  // far more than any other body may have
+  const std::string whole = told(put("/api/x", kSize) + std::string(kSize, 'x'));
+  EXPECT_TRUE(whole.ends_with("\r\n\r\n5000000 of 5000000")) << whole;
+  EXPECT_NE(whole.find("Connection: close"), std::string::npos) << whole;
+  EXPECT_TRUE(told(put("/api/x", 0)).ends_with("0 of 0"));
+  EXPECT_TRUE(told("PUT /api/x HTTP/1.1\r\nHost: localhost\r\nTransfer-Encoding: chunked\r\n\r\n3\r\nxxx\r\n"
+                   "2\r\nxx\r\n0\r\n\r\n")
+                  .ends_with("5 of unknown"));
+}
+
+TEST_F(ApiTest, AnUploadThatIsRefusedIsAnsweredWhateverStillComes) {
+  const auto gateway = start(true);
+  for (int i = 0; i < 5; ++i) {
+    const std::string told = ask(testing_support::connectTo(gateway->port()),
+                                 put("/api/refused", 3'000'000) + std::string(3'000'000, 'x'));
+    EXPECT_TRUE(told.starts_with("HTTP/1.1 403")) << told;
+    EXPECT_TRUE(told.ends_with("no")) << told;
+  }
+}
+
+TEST_F(ApiTest, WhoWaitsForLeaveToSendGetsItOnceTheBodyIsWanted) {
+  const auto gateway = start(true);
+  const int fd = testing_support::connectTo(gateway->port());
+  const std::string head = put("/api/x", 3, "Expect: 100-continue\r\n");
+  ASSERT_EQ(::send(fd, head.data(), head.size(), MSG_NOSIGNAL), static_cast<ssize_t>(head.size()));
+  std::string leave(25, ' ');
+  ASSERT_EQ(::recv(fd, leave.data(), leave.size(), MSG_WAITALL), 25);
+  EXPECT_EQ(leave, "HTTP/1.1 100 Continue\r\n\r\n");
+  EXPECT_TRUE(ask(fd, "xxx").ends_with("3 of 3"));
+  const std::string refused =
+      ask(testing_support::connectTo(gateway->port()), put("/api/refused", 3, "Expect: 100-continue\r\n"));
+  EXPECT_TRUE(refused.starts_with("HTTP/1.1 403")) << refused;
+  for (const std::string& other :
+       {put("/api/x", 3, "Expect: something\r\n"), put("/x", 3, "Expect: 100-continue\r\n")})
+    EXPECT_TRUE(ask(testing_support::connectTo(gateway->port()), other).starts_with("HTTP/1.1 417")) << other;
+}
+
+TEST_F(ApiTest, AnUploadThatEndsEarlyOrDawdlesIsTold) {
+  const auto gateway = start(true, GatewayOptions{.uploadTimeout = std::chrono::milliseconds(100)});
+  const int cut = testing_support::connectTo(gateway->port());
+  const std::string part = put("/api/x", 100'000) + std::string(70'000, 'x');
+  ASSERT_EQ(::send(cut, part.data(), part.size(), MSG_NOSIGNAL), static_cast<ssize_t>(part.size()));
+  ::shutdown(cut, SHUT_WR);
+  EXPECT_EQ(ask(cut, ""), "");
+  EXPECT_EQ(ask(testing_support::connectTo(gateway->port()), part), "") << "nothing more comes in its time";
+  // A client may see its connection end before the handler does.
+  for (int i = 0; i < 1000 && echo_->cut < 2; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+  EXPECT_EQ(echo_->cut, 2);
 }
 
 TEST_F(ApiTest, ThePrivateSocketIsItsUsersAlone) {

@@ -22,7 +22,8 @@ struct HttpTls {
 };
 
 inline HttpReply httpGet(const std::string& url, const std::vector<std::string>& headers,
-                         const char* method = "GET", const HttpTls& tls = {}) {
+                         const char* method = "GET", const HttpTls& tls = {},
+                         const std::string* body = nullptr) {
   HttpReply reply;
   CURL* curl = curl_easy_init();
   curl_slist* list = nullptr;
@@ -40,6 +41,10 @@ inline HttpReply httpGet(const std::string& url, const std::vector<std::string>&
     curl_easy_setopt(curl, CURLOPT_NOBODY, 1L);
   else
     curl_easy_setopt(curl, CURLOPT_CUSTOMREQUEST, method);
+  if (body) {
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDSIZE_LARGE, static_cast<curl_off_t>(body->size()));
+    curl_easy_setopt(curl, CURLOPT_POSTFIELDS, body->data());
+  }
   curl_easy_setopt(curl, CURLOPT_WRITEDATA, &reply);
   const auto onBody = +[](char* data, size_t size, size_t count, void* to) {
     static_cast<HttpReply*>(to)->body.append(data, size * count);

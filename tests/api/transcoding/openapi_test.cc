@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include "google/bytestream/bytestream.pb.h"
 #include "kiln/v1/job.pb.h"
 
 namespace kiln::transcoding {
@@ -13,8 +14,10 @@ Json document() {
   const auto& service = *v1::Job::descriptor()->file()->service(0);
   std::vector<const google::protobuf::MethodDescriptor*> methods;
   for (int m = 0; m < service.method_count(); ++m) methods.push_back(service.method(m));
-  return openApi(RouteTable::of(methods).value(),
-                 [](const auto& method) { return Needed{{"role of " + method.name()}, "the instance"}; });
+  return openApi(
+      RouteTable::of(methods).value(),
+      [](const auto& method) { return Needed{{"role of " + method.name()}, "the instance"}; },
+      google::bytestream::WriteRequest::descriptor()->file()->service(0)->FindMethodByName("Write"));
 }
 
 void expectReferences(const Json& value, const Json& schemas) {
@@ -45,6 +48,15 @@ TEST(OpenApi, HasEveryRouteWithItsParameters) {
   const Json& watch = all["paths"]["/api/v1/instances/{instance}/jobs/{id}:watch"]["get"];
   EXPECT_TRUE(watch["responses"]["200"]["content"].contains("text/event-stream"));
   expectReferences(all, all["components"]["schemas"]);
+}
+
+TEST(OpenApi, HasWhereBlobsArePut) {
+  const Json all = document();
+  const Json& put = all["paths"]["/api/v1/instances/{instance}/blobs/{digest}"]["put"];
+  EXPECT_EQ(put["x-kiln-rpc"], "google.bytestream.ByteStream/Write");
+  EXPECT_EQ(put["x-kiln-roles"], Json::array({"role of Write"}));
+  EXPECT_TRUE(put["requestBody"]["content"].contains("application/octet-stream"));
+  EXPECT_EQ(put["parameters"].size(), 2u);
 }
 
 TEST(OpenApi, SchemasAreThoseOfTheJsonMapping) {

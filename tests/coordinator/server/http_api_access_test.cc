@@ -3,6 +3,7 @@
 
 #include "api/transcoding/message_json.h"
 #include "api/transcoding/request_reader.h"
+#include "api/transcoding/upload_path.h"
 #include "coordinator/access/relayed_caller.h"
 #include "coordinator/web/http_api.h"
 #include "coordinator/web/http_gate.h"
@@ -170,6 +171,7 @@ TEST_F(HttpApiAccessTest, TheDescriptionIsForEverybody) {
   EXPECT_EQ(bodyOf(reply)["paths"].size(), [&] {
     std::set<std::string> paths;
     for (const auto& route : routes_.routes()) paths.insert(route.path.text());
+    paths.emplace(transcoding::kUploadPath);
     return paths.size();
   }());
   EXPECT_EQ(ask("/openapi.json", "", "POST").status, 405);
