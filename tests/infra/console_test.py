@@ -111,17 +111,13 @@ class ConsoleTest(FarmCase):
             self.assertTrue(any(stage.startswith(name) for stage in stages), (name, stages))
 
     def test_a_kernel_names_where_its_schedule_is_from(self):
-        """As kiln show says it: the default, the toolchain's catalogue, or what a search found."""
-        said = {}
+        """As kiln show says it: the default, the toolchain's catalogue, or what a search found, which may be none that is better."""
         for artifact in (self.artifact, self.tuned):
             kernels = json_of(self.kiln("show", artifact, "--json"))["manifest"]["stages"]["schedule"]["kernels"]
             wanted = [(one["symbol"], f"tuning entry {one['tuned']}" if one.get("tuned") else
                        f"entry {one['catalogue']} of the toolchain's catalogue" if one.get("catalogue") else "the default" if one.get("schedule") else "") for one in kernels]
             table = next(table for table in self.view(f"#/artifacts/{quoted(artifact)}")["checks"] if "From" in table[0] and table[0][0] == "Kernel")
             self.assertEqual([(row[0], row[table[0].index("From")]) for row in table[1:]], wanted)
-            said[artifact] = {origin.split(" ")[0] for _, origin in wanted}
-        self.assertIn("tuning", said[self.tuned])
-        self.assertNotIn("tuning", said[self.artifact])
 
     def test_an_open_job_is_followed_by_who_has_what(self):
         """Before anything of it has ended there are no logs; a search then holds its worker for a while."""
