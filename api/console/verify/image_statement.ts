@@ -15,6 +15,7 @@ const mostBundles = 64;
 function architectureOf(target: string): string | null {
   const host = targetNames(target)[0];
   if (host.startsWith("cpu:aarch64")) return "arm64";
+  if (host.startsWith("cpu:riscv64")) return "riscv64";
   return /^(cpu:x86-64|cuda:|vulkan:)/.test(host) ? "amd64" : null;
 }
 
