@@ -72,6 +72,12 @@ for (const [what, change, passes] of [
     bundles: bundles([provenance(plain, { builder, now }), image(plain, change)], key),
   }), passes));
 }
+for (const [target, architecture] of [["cpu:aarch64", "arm64"], ["cpu:riscv64-rva22+v", "riscv64"]]) {
+  const there = changed(plain, (one) => { one.spec.target = { ...one.spec.target, name: target }; });
+  test(`an image statement for ${target}`, () => agree(target, place({
+    artifact: there, bundles: bundles([provenance(there, { builder, now }), image(there, () => {}, architecture)], key),
+  }), true));
+}
 test("an image statement for another processor", () => agree("another processor", place({
   bundles: bundles([provenance(plain, { builder, now }), image(plain, () => {}, "arm64")], key),
 }), false));
