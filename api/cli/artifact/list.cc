@@ -1,3 +1,6 @@
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
 #include <cctype>
 
@@ -24,20 +27,12 @@ std::string lower(std::string text) {
   return text;
 }
 
-template <class Names>
-std::string joined(const Names& names, const char* between) {
-  std::string out;
-  for (const std::string& name : names) out += (out.empty() ? "" : between) + name;
-  return out;
-}
-
 // Whether each of the words, in lower case, stands somewhere in what a list shows of it.
 bool matches(const v1::Artifact& artifact, const std::vector<std::string>& words) {
   const std::string text =
-      lower(joined(std::vector{artifact.digest(), artifact.target(), artifact.toolchain_label(),
-                               joined(artifact.models(), " "), joined(artifact.builders(), " "),
-                               joined(artifact.jobs(), " ")},
-                   " "));
+      lower(fmt::format("{} {} {} {} {} {}", artifact.digest(), artifact.target(), artifact.toolchain_label(),
+                        fmt::join(artifact.models(), " "), fmt::join(artifact.builders(), " "),
+                        fmt::join(artifact.jobs(), " ")));
   return std::ranges::all_of(words,
                              [&](const std::string& word) { return text.find(word) != std::string::npos; });
 }
@@ -94,9 +89,9 @@ Status run(const Context& context, const Options& options) {
   std::vector<std::vector<std::string>> rows{
       {"ARTIFACT", "MODEL", "TARGET", "TOOLCHAIN", "BUILDERS", "PUBLISHED"}};
   for (const auto& artifact : found.artifacts)
-    rows.push_back({shortDigest(artifact.digest()), joined(artifact.models(), ", "), artifact.target(),
-                    artifact.toolchain_label(), joined(artifact.builders(), ", "),
-                    timeText(artifact.published())});
+    rows.push_back({shortDigest(artifact.digest()), fmt::format("{}", fmt::join(artifact.models(), ", ")),
+                    artifact.target(), artifact.toolchain_label(),
+                    fmt::format("{}", fmt::join(artifact.builders(), ", ")), timeText(artifact.published())});
   printTable(rows);
   return {};
 }
