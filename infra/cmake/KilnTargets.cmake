@@ -6,7 +6,7 @@
 #   RPC: most of its sources include gRPC, so that it takes the precompiled headers with gRPC among them (tests/support)
 #   OPTIMIZED: its own sources compute for long; those of other tests are compiled without optimization, which takes a third
 #   of the time
-#   WHOLE: as one test, for programs whose tests share something expensive such as a database server
+#   WHOLE: as one test with the label "servers", for programs whose tests share something expensive such as a database server
 #   LABELS tsan: also part of the target tsan-tests, which is what the tsan preset builds
 # Includes are written from the repository root: #include "storage/blob/blob_store.h".
 # MLIR: compiled without RTTI and exceptions, links kiln::mlir.
@@ -68,7 +68,7 @@ function(kiln_test name)
   endif()
   if(arg_WHOLE)
     add_test(NAME ${name} COMMAND ${name})
-    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "${arg_LABELS}")
+    set_tests_properties(${name} PROPERTIES TIMEOUT 900 LABELS "servers;${arg_LABELS}")
   else()
     gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST PROPERTIES TIMEOUT 300 LABELS "${arg_LABELS}")
   endif()
