@@ -73,8 +73,6 @@ Status readResources(const Json& list, const std::string& place, ModelManifest& 
     KILN_ASSIGN(const std::string algorithm, reader.string("algorithm"));
     KILN_TRY(checkHash(reader.path("algorithm"), algorithm));
     KILN_ASSIGN(resource.digest, readDigest(reader, "digest"));
-    if (!out.resources.empty() && out.resources.back().name >= resource.name)
-      return badMember(reader.path("name"), inQuotes(resource.name) + " is not sorted, or there twice");
     out.resources.push_back(std::move(resource));
   }
   return {};
@@ -126,8 +124,14 @@ Result<ModelManifest> ModelManifest::fromStatement(std::string_view payload) {
   KILN_TRY(readSerialization(serialization, out));
   KILN_ASSIGN(const Json* resources, predicate.array("resources"));
   KILN_TRY(readResources(*resources, predicate.path("resources"), out));
+  // Over the digests in the order of the statement, which is its producer's: the reference implementation
+  // puts model/w.bin before model.onnx, as it compares paths part by part.
   if (rootOf(out.resources).hash != root.hash)
     return badMember("statement.subject[0].digest", "is not the digest over those of the files");
+  std::ranges::sort(out.resources, {}, &ModelResource::name);
+  const auto twice = std::ranges::adjacent_find(out.resources, {}, &ModelResource::name);
+  if (twice != out.resources.end())
+    return badMember(predicate.path("resources"), inQuotes(twice->name) + " is there twice");
   return out;
 }
 

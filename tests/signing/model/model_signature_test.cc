@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 
@@ -193,6 +194,25 @@ TEST_F(ModelSignature, EveryFlippedBitOfTheEnvelopeIsRefused) {
     bad[i] = static_cast<char>(bad[i] ^ 1);
     EXPECT_FALSE(opened(bad)) << i;
   }
+}
+
+// The reference implementation compares paths part by part, others byte by byte.
+TEST_F(ModelSignature, TheOrderOfTheFilesIsItsProducers) {
+  put(model_ + "/subdir.json", "{}");
+  put(model_ + "/subdir-2.bin", "more");
+  ModelManifest other = said();
+  ASSERT_TRUE(std::ranges::is_sorted(other.resources, {}, &ModelResource::name));
+  std::ranges::reverse(other.resources);
+  const auto signedModel = opened(signedText(other.statement().value()));
+  ASSERT_TRUE(signedModel) << signedModel.error().message;
+  EXPECT_TRUE(checkModel(model_, signedModel->manifest));
+  EXPECT_TRUE(std::ranges::is_sorted(signedModel->manifest.resources, {}, &ModelResource::name));
+
+  std::ranges::sort(other.resources, {}, &ModelResource::name);
+  other.resources.push_back(other.resources.front());
+  const auto twice = opened(signedText(other.statement().value()));
+  ASSERT_FALSE(twice);
+  EXPECT_NE(twice.error().message.find("there twice"), std::string::npos) << twice.error().message;
 }
 
 TEST_F(ModelSignature, RefusesStatementsOfOtherForms) {
