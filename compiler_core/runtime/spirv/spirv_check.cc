@@ -188,6 +188,7 @@ class Checker {
         return {};
       case kOpFunctionCall:
         if (!isId(word(3))) return bad("a call of nothing");
+        if (entryOf_.contains(word(3))) return bad("a call of a kernel");
         calls_[function_].insert(word(3));
         return {};
       default:
@@ -244,6 +245,9 @@ class Checker {
     KILN_ASSIGN(const auto name, text(3));
     if (name.first.empty() || !names_.insert(name.first).second)
       return bad("a kernel's name is empty or there twice");
+    // Names go to people and into texts of lines.
+    if (!std::ranges::all_of(name.first, [](char c) { return c > ' ' && c <= '~'; }))
+      return bad("a kernel's name holds what is no visible ASCII");
     Entry entry{word(2), {}, {}};
     if (!isId(entry.function) || !entryOf_.emplace(entry.function, entries_.size()).second)
       return bad("a kernel without a function of its own");

@@ -126,6 +126,8 @@ TEST_F(SpirvCheck, WhatBreaksTheFormatIsRefused) {
               HasSubstr("does not say how many"));
   EXPECT_THAT(refusal("LocalSize 32 1 1", "LocalSize 32 0 1").message, HasSubstr("is 0"));
   EXPECT_THAT(refusal("\"kiln_k1_blocks\"", "\"kiln_k0_scale\"").message, HasSubstr("there twice"));
+  for (const char* name : {"\"k\x1b]0;\"", "\"two words\"", "\"k\n0x0 Return\"", "\"k\xc3\xa4\""})
+    EXPECT_THAT(refusal("\"kiln_k1_blocks\"", name).message, HasSubstr("visible ASCII")) << name;
   EXPECT_THAT(refusal("OpTypeArray %float %n64", "OpTypeArray %float %float").message,
               HasSubstr("no constant"));
   EXPECT_THAT(
@@ -145,6 +147,10 @@ TEST_F(SpirvCheck, FunctionsThatCallThemselvesAreRefused) {
       "OpFunctionEnd\n%b = OpFunction %void None %function\n%lb = OpLabel\n%cb = OpFunctionCall %void %a\n"
       "OpReturn\nOpFunctionEnd\n";
   EXPECT_THAT(refusal(assemble(kernelText() + circle)).message, HasSubstr("in a circle"));
+  const std::string kernel =
+      "%a = OpFunction %void None %function\n%la = OpLabel\n%ca = OpFunctionCall %void %blocks\nOpReturn\n"
+      "OpFunctionEnd\n";
+  EXPECT_THAT(refusal(assemble(kernelText() + kernel)).message, HasSubstr("a call of a kernel"));
   const std::string straight =
       "%a = OpFunction %void None %function\n%la = OpLabel\n%ca = OpFunctionCall %void %b\nOpReturn\n"
       "OpFunctionEnd\n%b = OpFunction %void None %function\n%lb = OpLabel\nOpReturn\nOpFunctionEnd\n";
