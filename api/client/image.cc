@@ -10,6 +10,7 @@
 #include "api/node/staging.h"
 #include "manifest/artifact/oci_image.h"
 #include "manifest/artifact/oci_layout.h"
+#include "manifest/base/printable.h"
 #include "storage/oci/image_layer.h"
 
 namespace kiln::client {
@@ -35,6 +36,19 @@ storage::ImageLayer::Reader readerOf(const std::string& directory) {
                       const storage::ByteSink& sink) {
     return node::streamFile(directory + "/" + file.path, sink);
   };
+}
+
+// A folder that is read whole shows nothing that the image has not.
+Status checkNothingElse(const std::string& directory, const ArtifactPaths& contents) {
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(directory, error), end; !error && it != end; it.increment(error)) {
+    const std::string path = it->path().lexically_relative(directory).generic_string();
+    const bool folder = it->is_directory(error) && !it->is_symlink(error);
+    if (error || folder || contents.own.contains(path) || contents.evidence.contains(path)) continue;
+    return fail(Code::kDataLoss,
+                printable(path) + " lies in the directory and is in no image of the artifact");
+  }
+  return error ? Status(fail(errnoError(error.value(), directory))) : Status();
 }
 
 using Layers = std::array<storage::ImageLayer, 2>;
@@ -118,6 +132,8 @@ Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const s
 }
 
 Result<Digest> imageOf(const node::VerifiedArtifact& artifact) {
+  KILN_ASSIGN(const ArtifactPaths contents, pathsOf(artifact));
+  KILN_TRY(checkNothingElse(artifact.directory, contents));
   KILN_ASSIGN(const Layers layers, layersOf(artifact));
   std::vector<Digest> digests;
   for (const storage::ImageLayer& layer : layers) {

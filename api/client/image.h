@@ -31,7 +31,7 @@ Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const s
                                  ImageContents contents = ImageContents::kAllThatIsSaid);
 
 // The digest that exportImage() would give, with nothing written: of a mounted image, its own. Reads all of
-// the directory once more.
+// the directory once more. kDataLoss if anything lies there that the image has not.
 Result<Digest> imageOf(const node::VerifiedArtifact& artifact);
 
 }  // namespace kiln::client

