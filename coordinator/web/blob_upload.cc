@@ -24,10 +24,10 @@ Result<std::string> nameOf(const std::string& instance, const Digest& digest) {
   return name;
 }
 
-// To the end of the body, or of what its client sends.
-void throwAway(gateway::ApiBody& body) {
-  for (auto piece = body.next(); piece && !piece->empty(); piece = body.next()) {
-  }
+// To the end of the body, or of what its client sends until then.
+void throwAway(gateway::ApiBody& body, std::chrono::steady_clock::time_point until) {
+  while (std::chrono::steady_clock::now() < until)
+    if (const auto piece = body.next(); !piece || piece->empty()) return;
 }
 
 grpc::Status send(grpc::ClientWriter<bytestream::WriteRequest>& stream, const std::string& name,
@@ -66,6 +66,7 @@ grpc::Status send(grpc::ClientWriter<bytestream::WriteRequest>& stream, const st
 grpc::Status uploadBlob(const std::shared_ptr<grpc::Channel>& channel, const std::string& instance,
                         const Digest& digest, gateway::ApiBody& body, const access::Credentials& caller,
                         Duration limit) {
+  const auto until = std::chrono::steady_clock::now() + limit;
   const auto name = nameOf(instance, digest);
   if (!name) return toGrpc(name.error());
   const auto stub = bytestream::ByteStream::NewStub(channel);
@@ -82,7 +83,7 @@ grpc::Status uploadBlob(const std::shared_ptr<grpc::Channel>& channel, const std
     const auto stream = stub->Write(&context, &response);
     if (const grpc::Status done = send(*stream, *name, digest, body); !done.ok()) return done;
   }
-  throwAway(body);
+  throwAway(body, until);
   return grpc::Status::OK;
 }
 

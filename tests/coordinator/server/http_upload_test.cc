@@ -25,12 +25,15 @@ class HttpUpload : public AccessFixture {
  protected:
   HttpUpload() {
     relay_ = serveInProcess(relayed_.overHttp(), calls_);
+    open({});
+  }
+  void open(const HttpApiLimits& limits) {
     gateway::GatewayBackend backend{
         .artifacts = std::make_shared<PublishedBlobs>(pool_),
         .blobs = std::shared_ptr<storage::BlobStore>(blobs_.get(), [](auto*) {}),
         .metrics = registry_,
         .health = [] { return Status(); },
-        .api = HttpApi::create(relay_->InProcessChannel({}), gate_, clock_, "{}").value()};
+        .api = HttpApi::create(relay_->InProcessChannel({}), gate_, clock_, "{}", limits).value()};
     private_ = gateway::Gateway::start({.socket = directory_ / "http.sock"}, backend).value();
     backend.gate = std::make_shared<HttpGate>(gate_, false);
     secure_ = gateway::Gateway::start({.tls = liveTls_->https()}, backend).value();
@@ -61,6 +64,25 @@ class HttpUpload : public AccessFixture {
     for (const auto& entry : std::filesystem::recursive_directory_iterator(directory_ / "store/tmp"))
       files += entry.is_regular_file() ? 1 : 0;
     return files;
+  }
+  // A connection over which so much of the body has been sent.
+  int begun(const std::string& body, std::size_t bytes) {
+    const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    (directory_ / "http.sock").copy(address.sun_path, sizeof address.sun_path - 1);
+    EXPECT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+    const std::string part =
+        "PUT " + pathOf(kGranted, digestOf(body)) +
+        " HTTP/1.1\r\nHost: localhost\r\nContent-Length: " + std::to_string(body.size()) + "\r\n\r\n" +
+        body.substr(0, bytes);
+    for (std::string_view left = part; !left.empty();) {
+      const ssize_t sent = ::send(fd, left.data(), left.size(), MSG_NOSIGNAL);
+      EXPECT_GT(sent, 0);
+      if (sent <= 0) break;
+      left.remove_prefix(static_cast<std::size_t>(sent));
+    }
+    return fd;
   }
   static Json bodyOf(const HttpReply& reply) { return parseJson(reply.body).value_or(Json()); }
 
@@ -122,18 +144,7 @@ TEST_F(HttpUpload, WhatIsAnotherBlobLeavesNothing) {
 
 TEST_F(HttpUpload, ABodyThatIsCutLeavesNothing) {
   const std::string body(3'000'000, 'z');  // more than what is kept of an upload that goes on elsewhere
-  const int fd = ::socket(AF_UNIX, SOCK_STREAM, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  (directory_ / "http.sock").copy(address.sun_path, sizeof address.sun_path - 1);
-  ASSERT_EQ(::connect(fd, reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
-  const std::string part = "PUT " + pathOf(kGranted, digestOf(body)) +
-                           " HTTP/1.1\r\nHost: localhost\r\nContent-Length: 3000000\r\n\r\n" + body.substr(1);
-  for (std::string_view left = part; !left.empty();) {
-    const ssize_t sent = ::send(fd, left.data(), left.size(), MSG_NOSIGNAL);
-    ASSERT_GT(sent, 0);
-    left.remove_prefix(static_cast<std::size_t>(sent));
-  }
+  const int fd = begun(body, body.size() - 1);
   const auto wait = [&](auto holds) {
     for (int i = 0; i < 3000 && !holds(); ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
     return holds();
@@ -143,6 +154,26 @@ TEST_F(HttpUpload, ABodyThatIsCutLeavesNothing) {
   EXPECT_TRUE(wait([&] { return unfinished() == 0; })) << "nobody can go on with it";
   EXPECT_FALSE(has(kGranted, body));
   EXPECT_EQ(put("submitter", body).status, 200);
+}
+
+// Slow enough, it would hold its place among the uploads for days.
+TEST_F(HttpUpload, WhatIsThereAlreadyIsNotReadForLongerThanAnUploadMayTake) {
+  const std::string body(3'000'000, 'z');
+  ASSERT_EQ(put("submitter", body).status, 200);
+  for (auto* side : {secure_.get(), private_.get()}) side->stop();
+  open({.upload = std::chrono::seconds(2)});
+  const int fd = begun(body, 100'000);
+  std::string answer(1 << 12, '\0');
+  ssize_t got = -1;
+  const std::string little(1000, 'z');
+  for (int sent = 0; sent < 2'000 && got <= 0; ++sent) {  // all of it would take two minutes
+    std::this_thread::sleep_for(std::chrono::milliseconds(60));
+    ::send(fd, little.data(), little.size(), MSG_NOSIGNAL);
+    got = ::recv(fd, answer.data(), answer.size(), MSG_DONTWAIT);
+  }
+  ::close(fd);
+  ASSERT_GT(got, 0) << "it reads on";
+  EXPECT_EQ(answer.substr(0, 12), "HTTP/1.1 200");
 }
 
 TEST_F(HttpUpload, WhatIsNoUploadIsRefusedByName) {
