@@ -1,11 +1,15 @@
 // Published artifacts with what belongs to them, read back: each kind of rows by one statement, however many
 // artifacts are asked for.
+#include <fmt/format.h>
+
 #include "storage/index/artifacts/artifact_codec.h"
 #include "storage/index/artifacts/artifact_repository.h"
 #include "storage/index/rows/codec.h"
 
 namespace kiln::index {
 namespace {
+
+constexpr int kMaxJobs = 1000;  // of an artifact alone
 
 using postgres::Connection;
 using postgres::Row;
@@ -23,7 +27,7 @@ class Records {
   // Rows of `sql`, whose $1 and $2 are the instance and the hashes, each handed on with the record of its
   // artifact_hash.
   template <class Take>
-  Status each(Connection& connection, const char* sql, Take take) const {
+  Status each(Connection& connection, const std::string& sql, Take take) const {
     KILN_ASSIGN(Rows rows, connection.execute(sql, {instance_, hashesParam(hashes_)}));
     for (int i = 0; i < rows.size(); ++i)
       if (const auto owner = of_.find(hashAt(rows[i], "artifact_hash").hash); owner != of_.end())
@@ -70,15 +74,17 @@ Status readBuilders(Connection& connection, const Records& records) {
       });
 }
 
-// Ids begin with the time of submission, so the index has them in order.
-Status readJobs(Connection& connection, const Records& records) {
-  return records.each(connection,
-                      "SELECT a.artifact_hash, j.job_id FROM unnest($2::bytea[]) a(artifact_hash), LATERAL "
-                      "(SELECT job_id FROM job_targets WHERE instance = $1 AND artifact_hash = "
-                      "a.artifact_hash ORDER BY job_id LIMIT 1000) j ORDER BY a.artifact_hash, j.job_id",
-                      [](const Row& row, ArtifactRecord& artifact) {
-                        artifact.jobs.push_back(row.get<std::string>("job_id"));
-                      });
+// The first jobs, so many of each. Ids begin with the time of submission, so the index has them in order.
+Status readJobs(Connection& connection, const Records& records, int most) {
+  return records.each(
+      connection,
+      fmt::format("SELECT a.artifact_hash, j.job_id FROM unnest($2::bytea[]) a(artifact_hash), "
+                  "LATERAL (SELECT job_id FROM job_targets WHERE instance = $1 AND artifact_hash = "
+                  "a.artifact_hash ORDER BY job_id LIMIT {}) j ORDER BY a.artifact_hash, j.job_id",
+                  most),
+      [](const Row& row, ArtifactRecord& artifact) {
+        artifact.jobs.push_back(row.get<std::string>("job_id"));
+      });
 }
 
 // Of the first jobs alone: an artifact that the cache hands out has any number of them.
@@ -94,11 +100,11 @@ Status readModels(Connection& connection, const Records& records) {
       });
 }
 
-// All that a list shows.
-Status fill(Connection& connection, const Records& records) {
+// All that a list shows. `jobs`: how many of each artifact.
+Status fill(Connection& connection, const Records& records, int jobs) {
   KILN_TRY(readBundles(connection, records));
   KILN_TRY(readBuilders(connection, records));
-  KILN_TRY(readJobs(connection, records));
+  KILN_TRY(readJobs(connection, records, jobs));
   return readModels(connection, records);
 }
 
@@ -136,7 +142,7 @@ Result<std::optional<ArtifactRecord>> loadArtifact(Connection& connection, const
   if (!found) return found;
   const Records one(instance, {&*found, 1});
   KILN_TRY(readFiles(connection, one));
-  KILN_TRY(fill(connection, one));
+  KILN_TRY(fill(connection, one, kMaxJobs));
   return found;
 }
 
@@ -152,7 +158,7 @@ Result<std::vector<ArtifactRecord>> listArtifacts(Connection& connection, const 
                              ? connection.execute(begin + behind + end, {instance, limit, hashParam(*before)})
                              : connection.execute(begin + end, {instance, limit}));
   KILN_ASSIGN(std::vector<ArtifactRecord> page, rows.map(artifactAt));
-  KILN_TRY(fill(connection, Records(instance, page)));
+  KILN_TRY(fill(connection, Records(instance, page), kListedJobs));
   return page;
 }
 

@@ -45,8 +45,9 @@ Result<std::optional<Digest>> findPublishedBlob(postgres::Connection& connection
 // The published artifacts that name a blob (as above), newest first, 256 at most.
 Result<std::vector<Digest>> findArtifactsOf(postgres::Connection& connection, const std::string& instance,
                                             const Digest& blob);
-// Newest first, up to `limit`, without files; from after the artifact `before` if it is given (unknown:
-// none). Takes five statements, however many artifacts there are.
+constexpr int kListedJobs = 16;  // an artifact that the cache hands out has any number of them
+// Newest first, up to `limit`, without files and with the first kListedJobs jobs of each; from after the
+// artifact `before` if it is given (unknown: none). Takes five statements, however many artifacts there are.
 Result<std::vector<ArtifactRecord>> listArtifacts(postgres::Connection& connection,
                                                   const std::string& instance, int limit,
                                                   const std::optional<Digest>& before = {});

@@ -1,3 +1,5 @@
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "storage/index/artifacts/artifact_repository.h"
@@ -224,6 +226,21 @@ TEST_F(IndexTest, PublishingTwiceChangesNothing) {
   EXPECT_EQ(artifact->builders.size(), 2u);
   insert(publication("a", "git+https://h/r@c#m"));
   EXPECT_EQ((*loadArtifact(connection_, "default", digestOf("artifact a")))->bundles.size(), 2u);
+}
+
+TEST_F(IndexTest, AListNamesTheFirstJobsOfEachArtifactAlone) {
+  insert(publication("a"));
+  for (int n = 0; n < 2 * kListedJobs; ++n) {
+    const std::string id = fmt::format("j{:03}", n);
+    ASSERT_TRUE(insertJob(connection_, jobWithRuns(id, id, 0)));
+  }
+  ASSERT_TRUE(
+      connection_.execute("UPDATE job_targets SET artifact_hash = $1", {Bytes(digestOf("artifact a").hash)}));
+  const auto alone = *loadArtifact(connection_, "default", digestOf("artifact a"));
+  ASSERT_EQ(alone->jobs.size(), 2u * kListedJobs);
+  const auto list = listArtifacts(connection_, "default", 9);
+  ASSERT_EQ(list->size(), 1u);
+  EXPECT_EQ(list->front().jobs, std::vector(alone->jobs.begin(), alone->jobs.begin() + kListedJobs));
 }
 
 // A list says of each artifact what the artifact alone says, but for its files, keeps artifacts apart, and
