@@ -54,7 +54,8 @@ TEST(WorkerCrash, CostsOneLeaseTimeAndNothingElse) {
   EXPECT_EQ(job.artifacts(0).builders(0), survivor);
   EXPECT_EQ(
       farm.count("attempts a JOIN runs r ON r.instance = a.instance AND r.id = a.run_id WHERE r.kind = 3 AND "
-                 "a.outcome = 'lost'"),
+                 "a.outcome = 'lost' AND a.worker = '" +
+                 victim + "'"),
       1);
   EXPECT_EQ(farm.count("statements"), 3);
 }

@@ -240,7 +240,7 @@ class HttpApiTest(FarmCase):
         self.farm.kill("worker-1", 19)
         try:
             job = self.post(f"{I}/jobs", self.submission("quiet") | {"targets": ["cpu:aarch64-neoverse-n1"]})
-            out = subprocess.run(["curl", "-sN", "-m", "20", "--unix-socket", self.farm.env["KILN_HTTP_SOCKET"],
+            out = subprocess.run(["curl", "-sN", "-m", "30", "--unix-socket", self.farm.env["KILN_HTTP_SOCKET"],
                                   f"http://localhost{I}/jobs/{job['id']}:watch"], capture_output=True, text=True)
             self.assertEqual(out.returncode, 28, "it would have gone on")
             self.assertIn("\n:\n\n", out.stdout)

@@ -42,7 +42,9 @@ class Traces(unittest.TestCase):
 
         def whole():
             spans = self.receiver.of_job(job)
-            return spans if set(SERVICES) | set(PARENTS) <= {span["name"] for span in spans} else None
+            there = {span["spanId"] for span in spans}
+            parents = {span["parentSpanId"] for span in spans if span["name"] != "kiln build"}
+            return spans if set(SERVICES) | set(PARENTS) <= {span["name"] for span in spans} and parents <= there else None
         spans = wait_for(whole, 60, "every kind of span")
         self.assertEqual(self.receiver.wrong, [])
         by_id = {span["spanId"]: span for span in spans}

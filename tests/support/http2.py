@@ -73,7 +73,7 @@ class Connection:
                 return count
         return times
 
-    def frames(self, until, seconds=5):
+    def frames(self, until, seconds=30):
         """The frames that come, [(kind, flags, stream, body)], until one for which `until` holds, the end or a time limit."""
         self.socket.settimeout(seconds)
         found = []

@@ -252,7 +252,7 @@ TEST_F(SandboxFixture, NothingSurvivesTheWorker) {
   EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 1);
   kill(worker, SIGKILL);
   waitpid(worker, nullptr, 0);
-  for (int i = 0; i < 500 && processesOf(host_.actionUid(0), "hostile") > 0; ++i) {
+  for (int i = 0; i < 6000 && processesOf(host_.actionUid(0), "hostile") > 0; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(10));
   }
   EXPECT_EQ(processesOf(host_.actionUid(0), "hostile"), 0);
@@ -299,7 +299,7 @@ TEST_F(SandboxFixture, NothingSurvivesAKillWithinTheFirstMilliseconds) {
     kill(worker, SIGKILL);
     waitpid(worker, nullptr, 0);
   }
-  for (int i = 0; i < 500 && left() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  for (int i = 0; i < 6000 && left() > 0; ++i) std::this_thread::sleep_for(std::chrono::milliseconds(10));
   EXPECT_EQ(left(), 0);
   // The dead that nobody has reaped yet count against the limit on processes of whoever gets this uid next.
   for (int i = 0; i < 1000 && processesOf(host_.actionUid(0), "", true) > 0; ++i)

@@ -116,7 +116,7 @@ TEST_F(ClientTest, ThatNobodyListensIsToldAtOnce) {
       EXPECT_EQ(error.code, Code::kUnavailable) << path;
       EXPECT_NE(error.message.find(path), std::string::npos) << error.message;
     }
-    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(2)) << path;
+    EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(5)) << path;
   }
 }
 

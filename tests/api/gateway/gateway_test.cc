@@ -402,9 +402,7 @@ TEST_F(GatewayTest, ListensOnLoopbackUnderAnyOfItsNames) {
 }
 
 TEST_F(GatewayTest, LimitsOnHeadersBodiesAndTime) {
-  GatewayOptions options;
-  options.headerTimeout = std::chrono::milliseconds(300);
-  start(options);
+  start();
   EXPECT_EQ(get("/v2/", {"X-Filler: " + std::string(20000, 'x')}).status, 431);
   const int body = connectRaw();
   const std::string claim = "GET /v2/ HTTP/1.1\r\nHost: localhost\r\nContent-Length: 99999999999\r\n\r\n";
@@ -415,6 +413,9 @@ TEST_F(GatewayTest, LimitsOnHeadersBodiesAndTime) {
   ASSERT_GT(::write(garbage, "\x16\x03\x01 nonsense\r\n\r\n", 16), 0);
   EXPECT_NE(readAll(garbage).find(" 400 "), std::string::npos);
   ::close(garbage);
+  GatewayOptions options;
+  options.headerTimeout = std::chrono::milliseconds(300);
+  start(options);
   const int slow = connectRaw();
   ASSERT_GT(::write(slow, "GET /v2", 7), 0);
   EXPECT_EQ(readAll(slow), "");  // closed after the timeout

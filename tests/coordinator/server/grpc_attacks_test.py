@@ -121,7 +121,7 @@ class Grpc(unittest.TestCase):
                     break
             begin = time.monotonic()
             self.assertTrue(answers(self.socket))
-            self.assertLess(time.monotonic() - begin, 5)
+            self.assertLess(time.monotonic() - begin, 20)
 
     # --- limits
 

@@ -118,14 +118,14 @@ TEST_F(MetricsServerTest, HeadHasTheLengthAndNoBody) {
 }
 
 TEST_F(MetricsServerTest, ASlowClientIsCutOffAndHoldsNobody) {
-  start({.requestTimeout = milliseconds(100)});
+  start({.requestTimeout = std::chrono::seconds(2)});
   Client silent(port()), slow(port());
   slow.send("GET /metrics HT");
   EXPECT_THAT(get(port(), "/metrics"), StartsWith("HTTP/1.1 200 OK\r\n"));
   const auto before = steady_clock::now();
   EXPECT_EQ(silent.readAll(), "");
   EXPECT_EQ(slow.readAll(), "");
-  EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(4));
+  EXPECT_LT(steady_clock::now() - before, std::chrono::seconds(20));
 }
 
 TEST_F(MetricsServerTest, AClientThatTakesNothingHoldsNobody) {
