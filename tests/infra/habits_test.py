@@ -23,7 +23,6 @@ class HabitsTest(unittest.TestCase):
     def setUpClass(cls):
         cls.farm = Farm(workers=1, options=("--no-sample",))
         cls.addClassCleanup(cls.farm.close)
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         cls.config = cls.farm.home / "config"
         # A shell that knows nothing of the farm.
         cls.bare = {name: value for name, value in cls.farm.env.items() if not name.startswith("KILN_")} | {

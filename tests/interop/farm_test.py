@@ -62,7 +62,6 @@ class FarmTest(unittest.TestCase):
 
         cls.farm = WithToken(workers=1, options=("--no-sample",))
         cls.addClassCleanup(cls.farm.close)
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         built = cls.farm.build(MODELS / "digits_mlp.onnx", "--profile", "N=1:1:1")
         assert built.returncode == 0, built.stderr
         cls.artifact = artifact_of(built)

@@ -39,7 +39,6 @@ class ReapiArtifactTest(unittest.TestCase):
         port = free_ports(1)[0]
         cls.farm = Farm(workers=2, options=("--no-sample", "--reapi", str(port)))
         cls.addClassCleanup(cls.farm.close)
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         cls.home = pathlib.Path(tempfile.mkdtemp(prefix="kiln-buildbarn-"))
         cls.addClassCleanup(shutil.rmtree, cls.home, ignore_errors=True)
         cls.bazel = Bazel()

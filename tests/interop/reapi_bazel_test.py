@@ -27,7 +27,6 @@ class ReapiBazelTest(unittest.TestCase):
         port = free_ports(1)[0]
         cls.address = f"127.0.0.1:{port}"
         cls.farm = Farm(workers=2, options=("--no-sample", "--reapi", str(port)))
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         cls.bazel = Bazel(PROJECT)
         cls.addClassCleanup(cls.bazel.close)
 

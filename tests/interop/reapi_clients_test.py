@@ -25,7 +25,6 @@ class ReapiClientsTest(unittest.TestCase):
         port = free_ports(1)[0]
         cls.address = f"127.0.0.1:{port}"
         cls.farm = Farm(workers=1, options=("--no-sample", "--reapi", str(port)))
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         cls.inputs = tool_action.make(cls.farm.home)
 
     @classmethod

@@ -34,7 +34,6 @@ class ReapiTokensTest(unittest.TestCase):
         cls.binaries = programs()
         cls.farm = Farm(workers=2, options=("--no-sample",))
         cls.addClassCleanup(cls.farm.close)
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         cls.door = TokenDoor(cls.farm, nginx())
         cls.addClassCleanup(cls.door.close)
         cls.bazel = Bazel(PROJECT, tls=True)

@@ -58,7 +58,6 @@ class OidcTest(unittest.TestCase):
     def setUpClass(cls):
         cls.farm = Farm(workers=1, options=("--no-sample",))
         cls.addClassCleanup(cls.farm.close)
-        assert cls.farm.first.returncode == 0, cls.farm.first.stdout + cls.farm.first.stderr
         cls.home = cls.farm.home / "ci"
         cls.home.mkdir()
         make_certificates(cls.home, "farm", "issuer")
