@@ -69,6 +69,7 @@ class SecondGo(unittest.TestCase):
         known = second_go.labels(BUILD)
         self.assertIn("servers", known["coordinator_service_test"])
         self.assertIn("slow", known["export_end_to_end"])
+        self.assertLessEqual({"tsan", "servers"}, known["GatewayTest.LimitsOnHeadersBodiesAndTime"])
         self.assertFalse(known["determinism/sample"] & second_go.LABELS)
 
 
