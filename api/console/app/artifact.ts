@@ -48,7 +48,7 @@ async function judged(session: Session, row: ArtifactRow, wanted: Digest, everyF
   try {
     const found = await judge(session, row, wanted, everyFile);
     const { manifest } = found.verdict;
-    return [...verdictOf(session, found), ...(manifest ? [el("h3", {}, "How it was compiled"),
+    return [...verdictOf(session, found), ...(manifest ? [el("h2", {}, "How it was compiled"),
       notice("plain", "From manifest.json, whose digest the artifact's hash covers."), ...evidence(manifest, `sha256:${wanted.hex}`)] : [])];
   } catch (error) {
     const recalled = recalledOn(session, wanted);

@@ -34,14 +34,27 @@ export function link(hash: string, ...children: Child[]): HTMLAnchorElement {
   return el("a", { href: hash }, ...children);
 }
 
-// A table with a caption that names it; `columns` are its heads.
+// What may be wider than the page: it scrolls by itself, and a keyboard reaches it.
+export function scrolling(name: string, content: Child): HTMLElement {
+  return el("div", { class: "scroll", role: "region", "aria-label": name, tabindex: "0" }, content);
+}
+
+// A name, a target or a time of ordinary length stays on one line; a word that is longer may be broken.
+function widthOf(cell: Child): string | undefined {
+  const text = typeof cell === "string" ? cell : cell instanceof Node ? cell.textContent ?? "" : "";
+  if (/\S{25}/.test(text)) return "long";
+  return /^\S+$/.test(text) ? "whole" : undefined;
+}
+
+// A table with a caption that names it; `columns` are its heads. On a phone each row is a list of its own (console.css), where
+// `data-head` names what a cell is; the roles keep it a table for whoever hears it.
 export function table(caption: string, columns: readonly string[], rows: ReadonlyArray<readonly Child[]>, none = "There is nothing here."): HTMLElement {
-  if (rows.length === 0) return el("section", {}, el("h3", {}, caption), el("p", {}, none));
-  return el("div", { class: "scroll", role: "region", "aria-label": caption, tabindex: "0" },
-    el("table", {},
-      el("caption", {}, `${caption} (${rows.length})`),
-      el("thead", {}, el("tr", {}, ...columns.map((one) => el("th", { scope: "col" }, one)))),
-      el("tbody", {}, ...rows.map((row) => el("tr", {}, ...row.map((cell) => el("td", {}, cell)))))));
+  if (rows.length === 0) return el("section", {}, el("p", { class: "caption" }, caption), el("p", {}, none));
+  const cellOf = (cell: Child, i: number) => el("td", { role: "cell", "data-head": columns[i], class: widthOf(cell) }, cell);
+  return scrolling(caption, el("table", { role: "table" },
+    el("caption", {}, `${caption} (${rows.length})`),
+    el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...columns.map((one) => el("th", { scope: "col", role: "columnheader" }, one)))),
+    el("tbody", { role: "rowgroup" }, ...rows.map((row) => el("tr", { role: "row" }, ...row.map(cellOf))))));
 }
 
 // Facts as a list of terms.

@@ -69,7 +69,7 @@ export function evidence(manifest: Manifest, digest: string): HTMLElement[] {
     stage("Plan: memory", ...list(object(stages.get("plan")).get("profiles")).flatMap((one) => {
       const profile = object(one);
       return [
-        el("h4", {}, `Profile ${text(profile.get("profile"))}`),
+        el("h3", {}, `Profile ${text(profile.get("profile"))}`),
         planPicture(text(profile.get("profile")), list(profile.get("aliveBytes")).map((bytes) => Number(text(bytes))), Number(text(profile.get("peakBytes")) || 0)),
         facts(["peakBytes", "lowerBoundBytes", "unsharedBytes", "inputBytes", "outputBytes", "weightBytes", "scratchBytesPerSlot"]
           .map((name) => [name.replace(/([A-Z])/g, " $1").toLowerCase(), bytesText(text(profile.get(name)) || 0)] as const)),

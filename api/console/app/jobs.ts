@@ -33,7 +33,7 @@ async function draw(session: Session, id: string): Promise<Drawn> {
     table("Actions", ["Kind", "Target", "State", "Stage", "Worker", "Attempt"], (said.actions ?? []).map((one) => [
       word(one.kind), one.target ?? "", one.state ?? "", one.stage ?? "", workersOf(one), String(one.attempt ?? 0),
     ])),
-    el("h3", {}, "Timeline"), ...timeline("Attempts by worker over time", spansOf(said, logs, Date.now())),
+    el("h2", {}, "Timeline"), ...timeline("Attempts by worker over time", spansOf(said, logs, Date.now())),
   ] };
 }
 

@@ -1,6 +1,6 @@
 // Attempts over time, a lane for each worker: from when a worker leased an action until it ended. Whatever runs has no
 // end yet.
-import { Child, el, svg, table } from "./dom";
+import { Child, el, scrolling, svg, table } from "./dom";
 import { FarmError } from "./farm";
 import { Session } from "./session";
 import { at } from "./view";
@@ -33,8 +33,12 @@ export function clock(time: number): string {
   return Number.isFinite(time) ? new Date(time).toISOString().slice(11, 19) : "some time";
 }
 
+// "compile cpu:x86-64-v3"; a reference and a fetch are for no target.
+export function actionName(one: Action | Log): string {
+  return [word(one.kind), one.target ?? ""].filter((part) => part !== "").join(" ");
+}
 function whatOf(one: Action | Log, attempt: number | undefined): string {
-  return `${word(one.kind)} ${one.target ?? ""}, attempt ${attempt ?? 0}`;
+  return `${actionName(one)}, attempt ${attempt ?? 0}`;
 }
 
 // Attempts that have ended, and what each worker has now of a job's actions.
@@ -100,7 +104,7 @@ export function timeline(name: string, spans: readonly Span[], workers: readonly
   const bottom = lanes.length * lane;
   const marks = [0, 0.5, 1].map((part) => svg("text", { x: left + part * (wide - left - 10), y: bottom + 16, "text-anchor": ["start", "middle", "end"][part * 2] }, clock(begin + part * (end - begin))));
   return [
-    el("figure", {}, svg("svg", { viewBox: `0 0 ${wide} ${bottom + 22}`, class: "timeline", role: "group", "aria-label": name }, ...names, ...bars, ...marks),
+    el("figure", {}, scrolling(`${name}, drawn`, svg("svg", { viewBox: `0 0 ${wide} ${bottom + 22}`, class: "timeline", role: "group", "aria-label": name }, ...names, ...bars, ...marks)),
       el("figcaption", {}, `${name}, from ${clock(begin)} to ${clock(end)} UTC. Failed attempts have a thick edge, running ones a broken one.`)),
     table("The same as a list", ["Worker", "Attempt", "From", "Until", "Outcome", "Job"], shown.map((span) =>
       [span.worker, span.what, clock(span.from), span.outcome === "running" ? "" : clock(span.to), span.outcome, span.job])),

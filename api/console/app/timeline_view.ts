@@ -2,7 +2,7 @@
 import { command, el, link, table } from "./dom";
 import { live, Drawn, sleep } from "./live";
 import { Session } from "./session";
-import { endedOf, isOpen, Job, Log, logsOf, Span, spansOf, timeline, word, workersOf } from "./timeline";
+import { actionName, endedOf, isOpen, Job, Log, logsOf, Span, spansOf, timeline, word, workersOf } from "./timeline";
 import { at, choice, leading, notice, Shown, textOf, View } from "./view";
 
 const every = 2000; // milliseconds between two looks: a few calls each, of 200 a second that a caller has
@@ -29,7 +29,7 @@ class Look {
     return { over: false, content: [
       ...timeline("Attempts by worker", spans.filter((span) => now - span.to < this.window), names),
       table("Open jobs and what each waits for", ["Job", "State", "Model", "Action", "State of it", "Worker", "Stage"], open.flatMap((job) => (job.actions ?? []).map((action) => [
-        link(at("jobs", [job.id ?? ""]), job.id ?? ""), word(job.state), job.modelName ?? "", `${word(action.kind)} ${action.target ?? ""}`, action.state ?? "", workersOf(action), action.stage ?? "",
+        link(at("jobs", [job.id ?? ""]), job.id ?? ""), word(job.state), job.modelName ?? "", actionName(action), action.state ?? "", workersOf(action), action.stage ?? "",
       ])), "No job is open."),
     ] };
   }

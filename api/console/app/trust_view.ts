@@ -59,7 +59,7 @@ function believed(session: Session): HTMLElement {
 export const trustView: View = async (session): Promise<Shown> => {
   const again = () => window.dispatchEvent(new HashChangeEvent("hashchange"));
   return { title: "Whom you believe", content: [
-    believed(session), el("h3", {}, "Name a root"), rootForm(session, again), el("h3", {}, "How to ask the farm"), askForm(session, again),
+    believed(session), el("h2", {}, "Name a root"), rootForm(session, again), el("h2", {}, "How to ask the farm"), askForm(session, again),
     command("kiln", "trust", "show", "ROOT.json"),
   ] };
 };

@@ -1,6 +1,6 @@
 // What tuners measured: the farm's list of records, and one record with its candidates as plots.
 import { checkBytes, parseHex, parseStrictJson } from "../verify/index";
-import { Child, command, el, facts, link, short, svg, table } from "./dom";
+import { Child, command, el, facts, link, scrolling, short, svg, table } from "./dom";
 import { BlobRef, blobDigest, StatementRef } from "./farm";
 import { count, list, object, text } from "./json_view";
 import { at, notice, Shown, trouble, View } from "./view";
@@ -52,8 +52,8 @@ function plot(kernel: Kernel): Element {
       svg("circle", { cx: place(one.median).toFixed(1), cy: y, r: one.i === kernel.chosen ? 6 : 4, class: one.i === kernel.chosen ? "point chosen" : "point" }),
       svg("text", { x: (place(one.median + one.spread) + 10).toFixed(1), y: y + 4 }, microseconds(one.median)))];
   });
-  return el("figure", {}, svg("svg", { viewBox: `0 0 ${wide} ${drawn.length * high + 4}`, class: "plot", role: "img",
-    "aria-label": `Medians of ${drawn.length} candidates from ${microseconds(drawn[0].median)} to ${microseconds(most)}; the table says the same` }, ...rows),
+  return el("figure", {}, scrolling(`Candidates of ${short(kernel.signature)}`, svg("svg", { viewBox: `0 0 ${wide} ${drawn.length * high + 4}`, class: "plot", role: "img",
+    "aria-label": `Medians of ${drawn.length} candidates from ${microseconds(drawn[0].median)} to ${microseconds(most)}; the table says the same` }, ...rows)),
   el("figcaption", {}, `Median and spread, the fastest first, from 0 to ${microseconds(most)}${drawn.length < measured.length ? `; ${measured.length - drawn.length} slower ones are in the table alone` : ""}.`));
 }
 
@@ -72,7 +72,7 @@ function overview(kernels: readonly Kernel[]): Element {
     return svg("rect", { x: (i * step).toFixed(1), y: (120 - height).toFixed(1), width: Math.max(1, Math.min(60, step - 2)).toFixed(1), height: height.toFixed(1), class: "bar" },
       svg("title", {}, `${short(one.signature)}: ${timesFaster(one).toFixed(2)} times as fast`));
   });
-  return el("figure", {}, svg("svg", { viewBox: `0 0 ${wide} 120`, class: "plot", role: "img", "aria-label": `How many times as fast as its default each of ${shown.length} kernels became, at most ${most.toFixed(2)}` }, ...bars),
+  return el("figure", {}, svg("svg", { viewBox: `0 0 ${wide} 120`, class: "bars", role: "img", "aria-label": `How many times as fast as its default each of ${shown.length} kernels became, at most ${most.toFixed(2)}` }, ...bars),
     el("figcaption", {}, `How many times as fast as by its default schedule each kernel became: at most ${most.toFixed(2)}.`));
 }
 

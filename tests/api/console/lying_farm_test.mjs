@@ -10,6 +10,7 @@ import { Browser, driverProgram } from "./support/browser.mjs";
 import { evil, hex, honest, recordRef, serve, source } from "./support/farm.mjs";
 import { Log, p256, bundles } from "./support/forge.mjs";
 import { provenance } from "./support/artifact.mjs";
+import { unreadable } from "./support/reading.mjs";
 
 const skip = driverProgram() ? false : "chromedriver is not installed; infra/setup has it";
 const home = fs.mkdtempSync(path.join(os.tmpdir(), "kiln-console-"));
@@ -514,7 +515,7 @@ test("10,000 artifacts and a graph of 2,000 nodes can be used", { skip }, async 
   });
 });
 
-for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone", { width: 390, height: 844 }]]) {
+for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone", { phone: { width: 390, height: 844 } }]]) {
   test(`every view fits, ${name}`, { skip }, async () => {
     const farm = honest({ recalls: [{ what: `sha256:${"99".repeat(32)}` }] });
     const before_ = browser;
@@ -523,10 +524,13 @@ for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone"
       await withFarm(farm, () => {}, async () => {
         const dark = await browser.run("return matchMedia('(prefers-color-scheme: dark)').matches");
         assert.equal(dark, name === "dark");
+        if (options.phone) assert.equal(await browser.run("return innerWidth"), options.phone.width);
         for (const view of views(farm.digest)) {
           await browser.visit(`#/${view}`);
           const [wide, window_] = await browser.run("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]");
           assert.ok(wide <= window_, `${view} is ${wide} wide on ${window_}`);
+          await browser.run("for (const one of document.querySelectorAll('details')) one.open = true");
+          assert.deepEqual(await unreadable(browser), [], view);
           if (axe) assert.deepEqual(await findings(browser, axe), [], view);
           const pictures = process.env.KILN_CONSOLE_PICTURES;
           if (pictures) {

@@ -1,7 +1,7 @@
 // The rules of WCAG 2.2, A and AA, by axe-core, over the view that a browser shows.
 import fs from "node:fs";
 
-const rules = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
+const rules = ["best-practice", "wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];
 
 // "rule: element, why" for each finding. `script`: the path of axe.min.js.
 export function findings(browser, script) {

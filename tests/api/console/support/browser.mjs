@@ -10,7 +10,8 @@ export function driverProgram() {
 }
 
 export class Browser {
-  static async start({ dark = false, width = 1280, height = 900 } = {}) {
+  // `phone`: of these dots, as a phone has them. A window alone is never narrower than 500.
+  static async start({ dark = false, phone = null } = {}) {
     const process_ = spawn(driverProgram(), ["--port=0"], { stdio: ["ignore", "pipe", "pipe"] });
     const port = await new Promise((resolve, reject) => {
       let said = "";
@@ -24,8 +25,9 @@ export class Browser {
     const browser = new Browser(process_, `http://127.0.0.1:${port}`);
     const { sessionId } = await browser.call("POST", "/session", { capabilities: { alwaysMatch: {
       browserName: "chrome", "goog:loggingPrefs": { browser: "ALL" },
-      "goog:chromeOptions": { args: ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", `--window-size=${width},${height}`,
-        ...(dark ? ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] : [])] },
+      "goog:chromeOptions": { args: ["--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--disable-gpu", "--window-size=1280,900",
+        ...(dark ? ["--force-dark-mode", "--blink-settings=preferredColorScheme=0"] : [])],
+        ...(phone ? { mobileEmulation: { deviceMetrics: { ...phone, pixelRatio: 1 } } } : {}) },
     } } });
     browser.session = `/session/${sessionId}`;
     return browser;
@@ -84,8 +86,12 @@ export class Browser {
   async complaints() {
     return (await this.call("POST", `${this.session}/se/log`, { type: "browser" })).filter((one) => one.level !== "DEBUG" && one.level !== "INFO").map((one) => one.message);
   }
+  // The whole page, or as much of it as a picture holds.
   async screenshot(file) {
-    fs.writeFileSync(file, Buffer.from(await this.call("GET", `${this.session}/screenshot`), "base64"));
+    const [width, height] = await this.run("return [document.documentElement.clientWidth, Math.min(document.documentElement.scrollHeight, 8000)]");
+    const { data } = await this.call("POST", `${this.session}/goog/cdp/execute`, { cmd: "Page.captureScreenshot",
+      params: { captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 } } });
+    fs.writeFileSync(file, Buffer.from(data, "base64"));
   }
   async stop() {
     await this.call("DELETE", this.session).catch(() => {});

@@ -53,7 +53,7 @@ async function audit(browser, component) {
 }
 
 const shown = { views: {}, complaints: [], axe: {} };
-const all = [["light", {}], ["dark", { dark: true }], ["phone", { width: 390, height: 844 }]];
+const all = [["light", {}], ["dark", { dark: true }], ["phone", { phone: { width: 390, height: 844 } }]];
 const looks = wanted.once ? all.slice(0, 1) : all;
 for (const [name, options] of looks) {
   const browser = await Browser.start(options);
