@@ -4,11 +4,14 @@
 export type Child = Node | string | null | undefined | false;
 type Attributes = Readonly<Record<string, string | number | boolean | ((event: Event) => void) | undefined>>;
 
+const mostRows = 5000; // of a table; a browser lays out no more in a time that a person waits
 const svgSpace = "http://www.w3.org/2000/svg";
 
-// Characters that would change how what stands beside them is read: controls, and those that turn the direction of text.
+// What would change how the text beside it is read, or hides in it: controls, what turns the direction, what cannot be seen (as
+// manifest/base/printable.cc has it), and marks that are stacked until they cover other lines.
+const hidden = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u00ad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\u{e0000}-\u{e0fff}]/gu;
 function inert(text: string): string {
-  return text.replace(/[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]/g, "\ufffd");
+  return text.replace(hidden, "\ufffd").replace(/(\p{M}{4})\p{M}+/gu, "$1\ufffd");
 }
 
 function fill<T extends Element>(element: T, attributes: Attributes, children: readonly Child[]): T {
@@ -50,11 +53,12 @@ function widthOf(cell: Child): string | undefined {
 // `data-head` names what a cell is; the roles keep it a table for whoever hears it.
 export function table(caption: string, columns: readonly string[], rows: ReadonlyArray<readonly Child[]>, none = "There is nothing here."): HTMLElement {
   if (rows.length === 0) return el("section", {}, el("p", { class: "caption" }, caption), el("p", {}, none));
+  const shown = rows.slice(0, mostRows);
   const cellOf = (cell: Child, i: number) => el("td", { role: "cell", "data-head": columns[i], class: widthOf(cell) }, cell);
   return scrolling(caption, el("table", { role: "table" },
-    el("caption", {}, `${caption} (${rows.length})`),
+    el("caption", {}, `${caption} (${rows.length}${shown.length < rows.length ? `, of which the first ${shown.length} are shown` : ""})`),
     el("thead", { role: "rowgroup" }, el("tr", { role: "row" }, ...columns.map((one) => el("th", { scope: "col", role: "columnheader" }, one)))),
-    el("tbody", { role: "rowgroup" }, ...rows.map((row) => el("tr", { role: "row" }, ...row.map(cellOf))))));
+    el("tbody", { role: "rowgroup" }, ...shown.map((row) => el("tr", { role: "row" }, ...row.map(cellOf))))));
 }
 
 // Facts as a list of terms.
@@ -72,7 +76,9 @@ export function command(...words: string[]): HTMLElement {
   return el("p", { class: "command" }, "On the command line: ", el("code", {}, words.map(shellWord).join(" ")));
 }
 
+// A digest as far as people read it; "" where there is none.
 export function short(digest: string): string {
+  if (digest === "sha256:") return "";
   return digest.startsWith("sha256:") ? digest.slice(0, 19) : digest;
 }
 

@@ -73,7 +73,7 @@ export function evidence(manifest: Manifest, digest: string): HTMLElement[] {
         planPicture(text(profile.get("profile")), list(profile.get("aliveBytes")).map((bytes) => Number(text(bytes))), Number(text(profile.get("peakBytes")) || 0)),
         facts(["peakBytes", "lowerBoundBytes", "unsharedBytes", "inputBytes", "outputBytes", "weightBytes", "scratchBytesPerSlot"]
           .map((name) => [name.replace(/([A-Z])/g, " $1").toLowerCase(), bytesText(text(profile.get(name)) || 0)] as const)),
-        table("Regions of the arena", ["Target", "Offset", "Bytes"], rows(profile.get("regions"), ["target", "offset", "bytes"]), "The arena is one target's."),
+        table(`Regions of the arena of profile ${text(profile.get("profile"))}`, ["Target", "Offset", "Bytes"], rows(profile.get("regions"), ["target", "offset", "bytes"]), "The arena is one target's."),
         facts([["buffers", text(profile.get("buffers"))], ["reuse ratio", text(profile.get("reuseRatio"))]]),
       ];
     })),

@@ -18,20 +18,32 @@ export class FarmError extends Error {
 }
 
 const mostJson = 64 << 20;
+const mostObjects = 200000; // of an answer, whatever it is in bytes
+const mostMessage = 64 << 10;
+const longest = 65000; // milliseconds until an answer begins; a farm ends a call after a minute
+const quiet = 30000; // milliseconds between two pieces of an answer
 const mostCasBlob = BigInt(3 << 20); // what one answer of the API may hold
 const mostEvent = 4 << 20;
 
 export class Farm {
-  constructor(readonly instance: string, private readonly token: string) {}
+  // `left`: aborted when nobody waits for the answers any more.
+  constructor(readonly instance: string, private readonly token: string, private readonly left: AbortSignal) {}
 
   private async get(target: string, more: RequestInit = {}): Promise<Response> {
     const headers: Record<string, string> = this.token === "" ? {} : { Authorization: `Bearer ${this.token}` };
     if (more.body) headers["Content-Type"] = "application/json";
     let response: Response;
+    const patience = new AbortController();
+    const giveUp = () => patience.abort();
+    this.left.addEventListener("abort", giveUp, { once: true });
+    if (this.left.aborted) giveUp();
+    const timer = setTimeout(giveUp, longest);
     try {
-      response = await fetch(target, { headers, credentials: "omit", redirect: "error", cache: "no-store", referrerPolicy: "no-referrer", ...more });
+      response = await fetch(target, { headers, credentials: "omit", redirect: "error", cache: "no-store", referrerPolicy: "no-referrer", signal: patience.signal, ...more });
     } catch {
       throw new FarmError(0, "the farm does not answer");
+    } finally {
+      clearTimeout(timer);
     }
     if (!response.ok) throw new FarmError(response.status, await messageOf(response));
     return response;
@@ -61,8 +73,8 @@ export class Farm {
   }
 
   // Each time the farm says that a job has changed; ends with the job, the visit of the view, or the farm's answer.
-  async watchJob(id: string, left: AbortSignal, changed: () => Promise<void>): Promise<void> {
-    const response = await this.get(`/api/v1/instances/${encodeURIComponent(this.instance)}/jobs/${encodeURIComponent(id)}:watch`, { signal: left });
+  async watchJob(id: string, changed: () => Promise<void>): Promise<void> {
+    const response = await this.get(`/api/v1/instances/${encodeURIComponent(this.instance)}/jobs/${encodeURIComponent(id)}:watch`);
     const reader = response.body?.getReader();
     if (!reader) return;
     // Server-sent events: a blank line ends each. What they say is asked for anew, so that one reader suffices.
@@ -102,6 +114,8 @@ export class Farm {
 }
 
 function parsed<T>(bytes: Uint8Array): T {
+  const objects = bytes.reduce((sum, one) => sum + (one === 0x7b || one === 0x5b ? 1 : 0), 0); // each begins with { or [
+  if (objects > mostObjects) throw new FarmError(0, `the farm's answer has more than ${mostObjects} objects`);
   try {
     return JSON.parse(textOf(bytes)) as T;
   } catch {
@@ -110,12 +124,27 @@ function parsed<T>(bytes: Uint8Array): T {
 }
 
 async function messageOf(response: Response): Promise<string> {
-  const text = await response.text().catch(() => "");
   try {
-    const said = JSON.parse(text) as { message?: string; error?: { message?: string }; errors?: Array<{ message?: string }> };
+    const said = JSON.parse(textOf(await take(response, mostMessage))) as { message?: string; error?: { message?: string }; errors?: Array<{ message?: string }> };
     return said.error?.message ?? said.message ?? said.errors?.[0]?.message ?? `the farm answers ${response.status}`;
   } catch {
     return `the farm answers ${response.status}`;
+  }
+}
+
+// The next piece of a body that goes on.
+async function piece(reader: ReadableStreamDefaultReader<Uint8Array>): Promise<ReadableStreamReadResult<Uint8Array>> {
+  let timer = 0;
+  const silence = new Promise<never>((_, reject) => {
+    timer = window.setTimeout(() => reject(new FarmError(0, "the farm's answer does not go on")), quiet);
+  });
+  try {
+    return await Promise.race([reader.read(), silence]);
+  } catch (error) {
+    reader.cancel().catch(() => {}); // it has failed already
+    throw error instanceof FarmError ? error : new FarmError(0, "the farm's answer breaks off");
+  } finally {
+    clearTimeout(timer);
   }
 }
 
@@ -126,8 +155,8 @@ async function take(response: Response, most: number): Promise<Uint8Array> {
   const parts: Uint8Array[] = [];
   let size = 0;
   for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
+    const { done, value } = await piece(reader);
+    if (done || !value) break;
     size += value.length;
     if (size > most) {
       await reader.cancel();

@@ -1,6 +1,8 @@
 // Workers with their devices, and toolchains with their parts.
 import { bytesText, command, el, link, short, table } from "./dom";
-import { at, Shown, View } from "./view";
+import { at, Shown, unsigned, View } from "./view";
+
+const mostOpened = 500; // toolchains whose parts can be opened
 
 interface Device {
   id?: string; kind?: string; name?: string; arch?: string; memoryBytes?: string; driver?: string; emulated?: boolean; healthy?: boolean; reason?: string;
@@ -29,6 +31,7 @@ function driverOf(device: Device): string {
 export const workers: View = async (session): Promise<Shown> => {
   const { workers: list = [] } = await session.farm.call<{ workers?: Worker[] }>(["workers"]);
   return { title: "Workers and devices", content: [
+    unsigned("its workers"),
     table("Workers", ["Worker", "Operator", "State", "Running", "Slots", "Compiles for", "Last seen"], list.map((one) => [
       link(at("affected", [], { worker: one.description?.name ?? "" }), one.description?.name ?? ""), one.description?.operator ?? "", stateOf(one),
       String((one.running ?? []).length), String(one.description?.slots ?? 0), (one.description?.targets ?? []).join(", "), one.lastContact ?? "",
@@ -53,12 +56,13 @@ function componentsOf(toolchain: Toolchain): Component[] {
 export const toolchains: View = async (session): Promise<Shown> => {
   const { toolchains: list = [] } = await session.farm.call<{ toolchains?: Toolchain[] }>(["toolchains"]);
   return { title: "Toolchains", content: [
+    unsigned("its toolchains; what an artifact was built with is proven under Affected"),
     table("Toolchains", ["Label", "Tree", "Default", "Admitted", "Lock", "Added"], list.map((one) => [
       link(at("affected", [], { toolchain: one.label ?? "" }), one.label ?? ""), short(`sha256:${one.toolchainDigest?.hash ?? ""}`), one.isDefault ? "yes" : "no",
       one.admission ? "signed" : "no statement", one.lock ? "named" : "none", one.added ?? "",
     ])),
-    ...list.map((one) => el("details", {}, el("summary", {}, `Parts of ${one.label ?? ""}`),
-      table("Parts, as toolchain.json names them", ["Part", "Version", "Path", "Digest"], componentsOf(one).map((part) => [
+    ...list.slice(0, mostOpened).map((one) => el("details", {}, el("summary", {}, `Parts of ${one.label || "no label"}`),
+      table(`Parts of ${one.label || "no label"}, as its toolchain.json names them`, ["Part", "Version", "Path", "Digest"], componentsOf(one).map((part) => [
         link(at("affected", [], { component: String(part.name ?? "") }), String(part.name ?? "")), String(part.version ?? ""), String(part.path ?? ""), short(String(part.digest ?? "")),
       ])))),
     command("kiln", "toolchain", "list"), command("kiln", "toolchain", "show", "LABEL"),

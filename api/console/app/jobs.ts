@@ -3,7 +3,7 @@ import { command, el, facts, link, short, table } from "./dom";
 import { Drawn, live, sleep } from "./live";
 import { Session } from "./session";
 import { isOpen, Job, logsOf, spansOf, timeline, word, workersOf } from "./timeline";
-import { at, notice, Shown, View } from "./view";
+import { at, notice, Shown, unsigned, View } from "./view";
 
 const pageOf = 100;
 
@@ -15,6 +15,7 @@ export const jobs: View = async (session, { query }): Promise<Shown> => {
     job.submitted ?? "", job.ended ?? "",
   ]);
   return { title: "Jobs", content: [
+    unsigned("its jobs"),
     table("Jobs, newest first", ["Job", "State", "Model", "Targets", "Submitted", "Ended"], rows),
     list.length === pageOf && el("p", {}, link(at("jobs", [], { before: list[list.length - 1].id ?? "" }), "Older")),
     command("kiln", "jobs"),
@@ -52,8 +53,8 @@ export const job: View = async (session, { parts: [id = ""] }): Promise<Shown> =
     wake();
   };
   const follow = (left: AbortSignal) => {
-    if (!first.over) session.farm.watchJob(id, left, changed).catch(() => {}); // it is asked then
+    if (!first.over) session.farm.watchJob(id, changed).catch(() => {}); // it is asked then
     shown.follow(left);
   };
-  return { title: `Job ${id}`, follow, content: [shown.element, command("kiln", "watch", id), command("kiln", "logs", id)] };
+  return { title: `Job ${id}`, follow, content: [unsigned("the job; an artifact's builders are in its verified statements"), shown.element, command("kiln", "watch", id), command("kiln", "logs", id)] };
 };

@@ -3,6 +3,8 @@
 import { Child, el } from "./dom";
 import { FarmError } from "./farm";
 
+const leastPause = 250; // milliseconds
+
 export interface Drawn {
   readonly content: readonly Child[];
   readonly over: boolean; // nothing will change any more
@@ -61,6 +63,7 @@ export function live(first: Drawn, draw: () => Promise<Drawn>, wait: (left: Abor
         const { content, over } = await draw();
         if (left.aborted) return;
         replace(place, content);
+        await sleep(leastPause, left); // however fast a farm says that something is new
         if (over) return bar.replaceChildren("It has ended.");
       } catch (error) {
         said.textContent = error instanceof FarmError ? `Not up to date: ${error.message}` : "Not up to date: the farm's answer has another form than its API.";

@@ -34,11 +34,10 @@ const session = new Session();
 const main = el("main", { id: "main", tabindex: "-1" });
 const nav = el("nav", { "aria-label": "Views" });
 let turn = 0; // of the view that is shown: an earlier one that ends later is dropped
-let leaving = new AbortController();
 
 async function show(): Promise<void> {
   const mine = ++turn;
-  leaving.abort();
+  const left = session.begin();
   const { name, place } = parsePlace(location.hash === "" ? at("artifacts") : location.hash);
   nav.replaceChildren(el("ul", {}, ...bar.map(([view, label]) => {
     const one = link(at(view), label);
@@ -46,6 +45,7 @@ async function show(): Promise<void> {
     return el("li", {}, one);
   })));
   main.setAttribute("aria-busy", "true");
+  main.replaceChildren(notice("plain", "The farm is asked.")); // what was shown is not of this URL
   const view = views.get(name);
   let title = "Not here";
   let content: Shown["content"] = [notice("bad", "There is no such view.")];
@@ -65,8 +65,7 @@ async function show(): Promise<void> {
   main.replaceChildren(heading, ...content.filter((one): one is Node | string => one !== null && one !== undefined && one !== false));
   main.setAttribute("aria-busy", "false");
   main.focus({ preventScroll: true });
-  leaving = new AbortController();
-  follow?.(leaving.signal);
+  follow?.(left);
 }
 
 document.body.append(

@@ -26,10 +26,10 @@ async function touched(session: Session, { recall, lifted }: RecallEntry, ask: b
     trouble = error.message;
   }
   return [el("details", { class: "stage" }, el("summary", {}, `What ${recall.kind} ${recall.what} touches${lifted ? " (lifted)" : ""}: ${listed.length} listed, ${ask ? `${named.length} named by the farm` : "the farm is not asked"}`),
-    table("Listed by the recall, which is signed", ["Digest"], listed.slice(0, listedAtOnce).map((hex) => [link(at("artifacts", [`sha256:${hex}`]), short(`sha256:${hex}`))]),
+    table(`Listed by the recall of ${recall.what}, which is signed`, ["Digest"], listed.slice(0, listedAtOnce).map((hex) => [link(at("artifacts", [`sha256:${hex}`]), short(`sha256:${hex}`))]),
       recall.whole ? "It lists none: it condemns everything that names it." : "None."),
     listed.length > listedAtOnce && el("p", {}, `The first ${listedAtOnce} of ${listed.length}.`),
-    trouble === "" ? table("Named by the farm's index, signed by nobody", ["Artifact", "Target"], named, "None.") : notice("plain", `The farm does not say what names it: ${trouble}`),
+    trouble === "" ? table(`Naming ${recall.what} by the farm's index, signed by nobody`, ["Artifact", "Target"], named, "None.") : notice("plain", `The farm does not say what names it: ${trouble}`),
     el("p", {}, link(at("affected", [], { ...queryOf(recall.kind, recall.what), prove: "yes" }), "Prove each here")))];
 }
 

@@ -10,11 +10,12 @@ export class Session {
   private token = "";
   private trusted: Trust | null = null;
   private named: readonly string[] = [];
+  private visit = new AbortController(); // of the view that is shown
   readonly seenLogs = new Map<string, Checkpoint>(); // by origin, the newest that was believed
   recallsTrouble = ""; // why the farm's recalls are not believed; "" for none
 
   get farm(): Farm {
-    return new Farm(this.instanceName, this.token);
+    return new Farm(this.instanceName, this.token, this.visit.signal);
   }
   get instance(): string {
     return this.instanceName;
@@ -25,6 +26,13 @@ export class Session {
   // Names of the files that the visitor named.
   get files(): readonly string[] {
     return this.named;
+  }
+
+  // Another view is shown: what the one before still asks of the farm ends. Aborted when the next one is.
+  begin(): AbortSignal {
+    this.visit.abort();
+    this.visit = new AbortController();
+    return this.visit.signal;
   }
 
   ask(instance: string, token: string): void {

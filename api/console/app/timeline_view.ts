@@ -3,7 +3,7 @@ import { command, el, link, table } from "./dom";
 import { live, Drawn, sleep } from "./live";
 import { Session } from "./session";
 import { actionName, endedOf, isOpen, Job, Log, logsOf, Span, spansOf, timeline, word, workersOf } from "./timeline";
-import { at, choice, leading, notice, Shown, textOf, View } from "./view";
+import { at, choice, leading, Shown, textOf, unsigned, View } from "./view";
 
 const every = 2000; // milliseconds between two looks: a few calls each, of 200 a second that a caller has
 const mostJobs = 40;
@@ -51,7 +51,7 @@ export const timelineView: View = async (session, { query }): Promise<Shown> => 
   const shown = live(await look.draw(), () => look.draw(), (left) => sleep(every, left));
   return { title: "Timeline of workers", follow: shown.follow, content: [
     leading([choice("last", "Show the last", Array.from(windows.keys()), last)], "Show", (data) => at("timeline", [], { last: textOf(data, "last") })),
-    notice("plain", `What the farm says of its newest ${mostJobs} jobs, signed by nobody. An artifact's builders are in its verified statements.`),
+    unsigned(`its newest ${mostJobs} jobs; an artifact's builders are in its verified statements`),
     shown.element, el("p", {}, link(at("jobs"), "All jobs")), command("kiln", "top"), command("kiln", "workers"),
   ] };
 };

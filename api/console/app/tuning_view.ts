@@ -33,6 +33,7 @@ function microseconds(nanoseconds: number): string {
 const wide = 720;
 const left = 260;
 const high = 20;
+const mostOpened = 500; // kernels of a record
 const shownAtOnce = 40; // candidates of a kernel that are drawn
 
 // A point for each candidate's median with its spread, the fastest first; the default and the chosen one are named.
@@ -89,7 +90,7 @@ function kernelsOf(record: Uint8Array): { device: string; target: string; method
 
 function kernelPart(kernel: Kernel): Child {
   return el("details", { class: "stage" }, el("summary", {}, `${kernel.template} ${short(kernel.signature)}: ${timesFaster(kernel).toFixed(2)} times as fast, ${kernel.reason}`), plot(kernel),
-    table("Candidates, the default first", ["Schedule", "State", "Median", "Spread", "Samples", "Chosen"], kernel.candidates.map((one, i) => [
+    table(`Candidates of ${short(kernel.signature)}, the default first`, ["Schedule", "State", "Median", "Spread", "Samples", "Chosen"], kernel.candidates.map((one, i) => [
       one.schedule, one.state, one.median > 0 ? microseconds(one.median) : "", one.median > 0 ? microseconds(one.spread) : "", one.samples, i === kernel.chosen ? "chosen" : ""])));
 }
 
@@ -105,7 +106,8 @@ export const tuningRecord: View = async (session, { parts: [hex = ""], query }):
     return { title, content: [
       notice("plain", "The bytes have this digest. What they say is a worker's measurement; whose statement it is in is not checked here: kiln audit checks it."),
       facts([["Digest", el("code", {}, `sha256:${hex}`)], ["Target", target], ["Device", device], ["Method", method], ["Kernels", String(kernels.length)]]),
-      kernels.length > 0 && overview(kernels), ...kernels.map(kernelPart), ...said,
+      kernels.length > 0 && overview(kernels), ...kernels.slice(0, mostOpened).map(kernelPart),
+      kernels.length > mostOpened && notice("plain", `The first ${mostOpened} of ${kernels.length} kernels.`), ...said,
     ] };
   } catch (error) {
     return { title, content: [notice("bad", `\u2718 Refused: ${trouble(error)}`), ...said] };

@@ -47,6 +47,11 @@ export function notice(kind: "good" | "bad" | "plain", text: string, ...more: Ch
   return el("p", { class: `notice ${kind}`, role: kind === "bad" ? "alert" : "status" }, text, ...more);
 }
 
+// Of a view that shows what nobody signed.
+export function unsigned(what: string): HTMLElement {
+  return notice("plain", `What the farm says of ${what}, signed by nobody.`);
+}
+
 // A form that leads to a URL made of its fields.
 export function leading(fields: readonly HTMLElement[], button: string, lead: (data: FormData) => string): HTMLFormElement {
   const form = el("form", { class: "ask", submit: (event) => {

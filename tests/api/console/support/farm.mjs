@@ -27,15 +27,16 @@ const fromGit = ({ buildDefinition }) => { buildDefinition.resolvedDependencies[
 // The tuning record that every farm here has.
 export const recordRef = () => ref(record);
 
-// Everything that an honest farm has: an artifact in a log that a witness cosigned, recalls, a root.
-export function honest({ recalls = [] } = {}) {
+// Everything that an honest farm has: an artifact in a log that a witness cosigned, recalls, a root. `more`: parts of the toolchain.
+export function honest({ recalls = [], more = [] } = {}) {
   const key = p256();
   const rootKey = p256();
   const issuers = [p256()];
   const witness = { name: "witness.kiln.example", key: ed25519(), time: now - 100 };
   const log = new Log("log.kiln.example", [witness]);
-  const description = Buffer.from(canonical({ components: [{ name: "ptxas", version: "13.0", path: "bin/ptxas", digest: `sha256:${"aa".repeat(32)}` },
-    { name: evil, version: evil, path: evil, digest: evil }] }));
+  const components = [{ name: "ptxas", version: "13.0", path: "bin/ptxas", digest: `sha256:${"aa".repeat(32)}` }, { name: evil, version: evil, path: evil, digest: evil },
+    ...more.map((name) => ({ name, version: "1", path: name, digest: `sha256:${"bb".repeat(32)}` }))];
+  const description = Buffer.from(canonical({ components }));
   const tree = directoryOf({ "aaa": Buffer.from("x"), "toolchain.json": description });
   const artifact = changed(artifactOf("manifest.json"), (manifest) => {
     manifest.spec.toolchain = member(tree);
@@ -56,7 +57,7 @@ export function honest({ recalls = [] } = {}) {
   const recallsFile = (list, version = 1) => recallsOf({ recalls: list.map((one) => ({ apiVersion: "kiln/v1", kind: "Recall", recalls: "artifact", whole: true, listed: [],
     reason: "it was bad", issuedOn: time(now - 60), ...one })), keys: issuers, now, version, log });
   const recallsJson = recallsFile(recalls);
-  return { key, log, artifact, tree, description, bundles: made, root, recallsJson, recallsFile, digest: digestText(artifact.artifactJson),
+  return { key, log, artifact, tree, description, components, bundles: made, root, recallsJson, recallsFile, digest: digestText(artifact.artifactJson),
     policy: Buffer.from(canonical(policy({ requireLog: true, minWitnesses: 1 }))) };
 }
 
@@ -85,8 +86,8 @@ function answersOf(farm, lie) {
   put(farm.description);
   put(record);
   const checkpoints = [{ size: String(log.leaves.length), root: treeHash(log.leaves).toString("base64"), note: log.checkpoint() }];
-  const parts = [{ kind: "component", name: "ptxas", version: "13.0" }, { kind: "component", name: evil }];
-  const state = { pageOf, record, checkpoints, logs: [], jobState: "JOB_SUCCEEDED", events: ["data: {}\n\n"], affected: [digest], row, rows: [row], parts, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
+  const parts = [...farm.components.map(({ name, version }) => ({ kind: "component", name, version })), { kind: "package", name: "lock-only", version: "1" }];
+  const state = { pageOf, reshape: (api) => api, broken: new Map(), record, checkpoints, logs: [], jobState: "JOB_SUCCEEDED", events: ["data: {}\n\n"], affected: [digest], row, rows: [row], parts, blobs, artifactJson: artifact.artifactJson, checkpoint: log.checkpoint(), tile: Buffer.concat(leaves), recalls: farm.recallsJson,
     logged: log.leaves.map((leaf, i) => ({ place: String(i), leaf: leaf.toString("base64"), payload: `sha256:${"00".repeat(32)}`, table: "statements" })) };
   lie(state, farm);
   const worker = { description: { name: evil, operator: "acme", targets: ["cpu:x86-64-v3"], slots: 2, devices: [{ id: "cpu", kind: "cpu", name: evil, healthy: true, memoryBytes: "1024" }] }, lastContact: time(now), running: [] };
@@ -108,12 +109,14 @@ function answersOf(farm, lie) {
     "index/tuning": { records: [{ record: ref(state.record), target: "cpu:x86-64-v3", worker: "w1", entries: [{ signature: `sha256:${"11".repeat(32)}`, entry: evil }] }] },
   };
   if (state.logs === null) delete api["jobs/job-1/logs"];
-  const answers = new Map(Object.entries(api).map(([path, value]) => [`/api/v1/instances/default/${path}`, value]));
+  const answers = new Map(Object.entries(state.reshape(api)).map(([path, value]) => [`/api/v1/instances/default/${path}`, value]));
   answers.set("/api/v1/recalls", state.recalls ? { document: state.recalls.toString("base64"), version: "1" } : {});
   answers.set(`/v2/default/artifacts/manifests/${digest}`, state.artifactJson);
   for (const [name, bytes] of state.blobs) answers.set(`/v2/default/artifacts/blobs/sha256:${name}`, bytes);
   answers.set("blobs", state.blobs);
   answers.set("events", state.events);
+  answers.set("flood", state.flood);
+  answers.set("broken", state.broken); // by path, who answers instead
   answers.set("/log/checkpoint", Buffer.from(state.checkpoint));
   answers.set(`/log/tile/0/000.p/${state.tiles ?? log.leaves.length}`, state.tile);
   return answers;
@@ -141,10 +144,14 @@ export async function serve(farm, lie = () => {}) {
   const server = http.createServer((request, response) => {
     seen.push({ url: request.url, headers: request.headers });
     const path = decodeURIComponent(request.url.split("?")[0]);
+    const broken = answers.get("broken").get(path);
+    if (broken) return broken(response);
     if (path.endsWith("/blobs:batchRead")) return batchRead(request, response);
     if (path.endsWith(":watch")) {
       response.writeHead(200, { "Content-Type": "text/event-stream" });
       for (const one of answers.get("events")) response.write(one);
+      const flood = answers.get("flood") && setInterval(() => response.write("data: {}\n\n"), 1);
+      response.on("close", () => clearInterval(flood));
       return undefined; // it stays open, as a farm's does
     }
     if (files.has(path)) {
