@@ -101,8 +101,9 @@ Result<Route> parseRoute(std::string_view target) {
   }
   return fail(
       Code::kNotFound,
-      "nothing is served here; there are /v2/<instance>/artifacts/{manifests,blobs,referrers}/<digest>, "
-      "/log/checkpoint, /log/tile/..., /metrics and /healthz");
+      "nothing is served here; there are / for browsers, /api/v1/ with /openapi.json, "
+      "/v2/<instance>/artifacts/{manifests,blobs,referrers}/<digest>, /log/checkpoint, /log/tile/..., /metrics "
+      "and /healthz, as far as this side has them");
 }
 
 Result<std::optional<ByteRange>> parseRange(std::string_view header, std::uint64_t size) {

@@ -30,8 +30,9 @@ Status fromJson(std::string_view text, pb::Message& message) {
   if (const auto strict = parseJson(text, kBody); !strict) return fail(strict.error());
   const auto read = pb::util::JsonStringToMessage(pb::StringPiece(text.data(), text.size()), &message);
   if (read.ok()) return {};
-  return fail(Code::kInvalidArgument, printable({read.message().data(), read.message().size()}, 500) +
-                                          "; /openapi.json has its form");
+  std::string_view why(read.message().data(), read.message().size());
+  if (why.ends_with('.')) why.remove_suffix(1);
+  return fail(Code::kInvalidArgument, printable(why, 500) + "; /openapi.json has its form");
 }
 
 Result<std::string> toJson(const pb::Message& message) {

@@ -64,13 +64,7 @@ using FindIn = Result<std::vector<Digest>> (*)(postgres::Connection&, const std:
 Result<Digest> readDigest(postgres::Connection& connection, const std::string& instance, const char* member,
                           const std::string& text, FindIn findIn) {
   const auto range = shortDigestRange(text);
-  if (!range)
-    return Digest::parse(text, 0).map_error([&](const Error& error) {
-      return Error{error.code,
-                   std::string(member) + ": " + inQuotes(text) +
-                       " is no digest; give sha256:<64 lowercase hex>, or the first 12 of them or more",
-                   {}};
-    });
+  if (!range) return digestMember(member, text, true);
   KILN_ASSIGN(const auto found, findIn(connection, instance, *range));
   if (found.empty())
     return fail(Code::kNotFound, std::string("this farm has never seen a digest of ") +

@@ -37,7 +37,9 @@ bool isPrintable(std::string_view text) {
 
 Status checkKey(const std::string& key) {
   if (key.empty() || key.size() > kMaxKey || !isPrintable(key))
-    return invalid("idempotency_key must be 1 to 128 printable ASCII characters without spaces");
+    return invalid(
+        "idempotency_key must be 1 to 128 printable ASCII characters without spaces, which the caller makes "
+        "up: the same key is the same job");
   return {};
 }
 

@@ -13,7 +13,7 @@ constexpr int kMaxLimit = 1000;
 // The digest that the request means. kNotFound and kInvalidArgument for the beginning of none and of several.
 Result<Digest> meant(postgres::Connection& connection, const v1::GetArtifactRequest& request) {
   const auto range = shortDigestRange(request.digest());
-  if (!range) return Digest::parse(request.digest(), 0);
+  if (!range) return digestMember("digest", request.digest(), true);
   KILN_ASSIGN(const auto found, index::findArtifactsIn(connection, request.instance(), *range));
   if (found.empty())
     return fail(Code::kNotFound, "no artifact " + request.digest() + "... is published here");
@@ -36,7 +36,7 @@ Result<std::vector<index::ArtifactRecord>> list(postgres::Pool& database,
   KILN_ASSIGN(auto connection, database.acquire());
   std::optional<Digest> before;
   if (!request.before().empty()) {
-    KILN_ASSIGN(before, Digest::parse(request.before(), 0));
+    KILN_ASSIGN(before, digestMember("before", request.before(), false));
     KILN_ASSIGN(const auto known, index::findArtifact(*connection, request.instance(), *before));
     if (!known) return fail(Code::kNotFound, "no artifact " + before->text() + " is published here");
   }

@@ -55,7 +55,7 @@ std::string positionAfter(const index::StatementRecord& last) {
 
 Result<index::ArtifactRecord> find(Connection& connection, const std::string& instance,
                                    const std::string& text) {
-  KILN_ASSIGN(const Digest digest, Digest::parse(text, 0));
+  KILN_ASSIGN(const Digest digest, digestMember("artifact", text, false));
   KILN_ASSIGN(auto artifact, index::loadArtifact(connection, instance, digest));
   if (!artifact) return fail(Code::kNotFound, "no artifact " + digest.text() + " is published here");
   return std::move(*artifact);
@@ -87,7 +87,7 @@ Result<v1::GetProvenanceResponse> provenance(Connection& connection,
 Result<v1::ListSubmissionsResponse> submissions(Connection& connection,
                                                 const v1::ListSubmissionsRequest& request) {
   KILN_ASSIGN(const Page page, Page::of(request));
-  KILN_ASSIGN(const Digest artifact, Digest::parse(request.artifact(), 0));
+  KILN_ASSIGN(const Digest artifact, digestMember("artifact", request.artifact(), false));
   KILN_ASSIGN(auto found,
               index::listSubmissions(connection, request.instance(), artifact, page.position, page.size + 1));
   v1::ListSubmissionsResponse out;
@@ -143,7 +143,7 @@ Result<v1::ListIndexedArtifactsResponse> indexedArtifacts(Connection& connection
 Result<v1::ListIndexedStatementsResponse> indexedStatements(Connection& connection,
                                                             const v1::ListIndexRequest& request) {
   KILN_ASSIGN(const Page page, Page::of(request));
-  KILN_ASSIGN(const Digest artifact, Digest::parse(request.artifact(), 0));
+  KILN_ASSIGN(const Digest artifact, digestMember("artifact", request.artifact(), false));
   KILN_ASSIGN(const auto after, positionOf(page));
   KILN_ASSIGN(auto statements,
               index::listStatementsOf(connection, request.instance(), artifact, after, page.size + 1));

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "manifest/base/printable.h"
+
 namespace kiln {
 namespace {
 
@@ -19,6 +21,15 @@ std::optional<DigestRange> shortDigestRange(std::string_view text) {
   const auto last = Digest::parse(begin + std::string(kDigits - digits, 'f'), 0);
   if (!first || !last) return {};
   return DigestRange{*first, *last};
+}
+
+Result<Digest> digestMember(std::string_view member, std::string_view text, bool cut) {
+  return Digest::parse(std::string(text), 0).map_error([&](const Error& error) {
+    return Error{error.code,
+                 std::string(member) + ": " + inQuotes(text) + " is no digest; give sha256:<64 lowercase hex>" +
+                     (cut ? ", or the first 12 of them or more" : ""),
+                 {}};
+  });
 }
 
 bool isBareDigest(std::string_view text) {

@@ -258,6 +258,20 @@ class HttpApiTest(FarmCase):
         error = json.loads(self.curl(f"{I}/jobs", *JSON, "-d", json.dumps(missing), code=400))
         self.assertEqual(json.loads(error["details"][0]["detailsJson"])["missing"][0]["digest"], "sha256:" + "ab" * 32)
 
+    def test_a_typo_is_told_by_name_with_what_to_write(self):
+        digest = "0123456789ab"
+        for path, wanted in ((f"artifacts/{digest}", f'digest: "{digest}" is no digest; give sha256:<64 lowercase hex>, or the first 12 of them or more'),
+                             (f"artifacts?before={digest}", f'before: "{digest}" is no digest; give sha256:<64 lowercase hex>'),
+                             *((f"artifacts/{digest}/{what}", f'artifact: "{digest}" is no digest; give sha256:<64 lowercase hex>')
+                               for what in ("provenance", "statements", "submissions"))):
+            self.assertEqual(self.error(f"{I}/{path}", code=400)["message"], wanted)
+        error = self.error(f"{I}/jobs", *JSON, "-d", '{"target": "cpu:x86-64-v3"}', code=400)
+        self.assertEqual(error["message"], "the body: target: Cannot find field; /openapi.json has its form")
+        error = self.error(f"{I}/jobs", *JSON, "-d", '{"targets": ["cpu:x86-64-v3"]}', code=400)
+        self.assertIn("the same key is the same job", error["message"])
+        for name in ("/openapi.json", "/api/v1/"):
+            self.assertIn(name, self.curl("/nothing", plain=True, code=404))
+
     def test_without_the_socket_nobody_is_known(self):
         error = json.loads(self.curl(f"{I}/jobs", plain=True, code=401))
         self.assertEqual(error["details"][0]["exitCode"], 8)

@@ -5,7 +5,7 @@ import { ArtifactRow, StatementRef } from "./farm";
 import { Session } from "./session";
 import { buildersOf, Part, proofOf } from "./touch";
 import { judge, recalledOn } from "./verdict";
-import { at, choice, field, leading, mark, notice, Shown, textOf, trouble, View } from "./view";
+import { at, choice, field, leading, mark, mendable, notice, Shown, textOf, trouble, View } from "./view";
 
 const kinds = ["component", "toolchain", "source", "worker", "operator", "key", "artifact", "target", "submitter", "device"] as const;
 const provenAtOnce = 25;
@@ -62,9 +62,15 @@ export const affected: View = async (session, { query }): Promise<Shown> => {
   const name = query.get(kind) ?? "";
   const form = leading([choice("kind", "Touched by", kinds, kind), field("name", "Name or digest", name, "search")], "Ask",
     (data) => at("affected", [], { [textOf(data, "kind")]: textOf(data, "name") }));
-  if (name === "") return { title: "Affected", content: [form, el("p", {}, "A component is a part of a toolchain, such as ptxas.")] };
+  const hint = el("p", {}, "A component is a part of a toolchain, such as ptxas: ", link(at("toolchains"), "what parts there are"), ".");
+  if (name === "") return { title: "Affected", content: [form, hint] };
   const page = query.get("page") ?? "";
-  const said = await session.farm.call<Answer>(["affected"], { [kind]: name, pageSize: "200", pageToken: page });
+  let said: Answer;
+  try {
+    said = await session.farm.call<Answer>(["affected"], { [kind]: name, pageSize: "200", pageToken: page });
+  } catch (error) {
+    return { title: `Affected by ${kind} ${name}`, content: [form, notice("bad", mendable(error)), hint] };
+  }
   const list = said.affected ?? [];
   const digests = Array.from(new Set(list.map((one) => one.artifact ?? "")));
   const rows = list.map((one) => [

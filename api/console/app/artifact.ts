@@ -1,10 +1,10 @@
 // One artifact: the verdict line by line, its statements, the compiler's evidence.
-import { CountedStatement, Digest, parseDigest, Verdict, VerdictLine } from "../verify/index";
+import { CountedStatement, Digest, Verdict, VerdictLine } from "../verify/index";
 import { command, el, facts, link, short, table } from "./dom";
 import { evidence } from "./evidence";
 import { ArtifactRow } from "./farm";
 import { Session } from "./session";
-import { judge, Judged, recalledOn } from "./verdict";
+import { findArtifact, judge, Judged, recalledOn } from "./verdict";
 import { at, mark, notice, Shown, trouble, View } from "./view";
 
 export function lineTable(caption: string, lines: readonly VerdictLine[]): HTMLElement {
@@ -57,14 +57,7 @@ async function judged(session: Session, row: ArtifactRow, wanted: Digest, everyF
 }
 
 export const artifact: View = async (session, { parts: [name = ""], query }): Promise<Shown> => {
-  const row = await session.farm.call<ArtifactRow>(["artifacts", name]);
-  // Of a short digest the farm says the rest; the whole one is what is verified, and it begins with what was asked for.
-  const digest = name.length === 71 ? name : row.digest ?? "";
-  const wanted = parseDigest(digest);
-  if (!wanted) return { title: "Artifact", content: [notice("bad", "The farm names no digest of it.")] };
-  if (!/^sha256:[0-9a-f]{12,64}$/.test(name) || !digest.startsWith(name)) {
-    return { title: "Artifact", content: [notice("bad", `\u2718 Refused: ${short(digest)} is what the farm hands out for ${name}, which it does not begin with.`)] };
-  }
+  const { row, wanted, digest } = await findArtifact(session, name);
   return { title: `Artifact ${short(digest)}`, content: [
     facts([["Digest", el("code", {}, digest)], ["Target, says the farm", row.target ?? ""], ["Toolchain, says the farm", row.toolchainLabel ?? ""],
       ["Published, says the farm", row.published ?? ""], ["Jobs", el("span", {}, ...(row.jobs ?? []).flatMap((id) => [link(at("jobs", [id]), id), " "]))]]),

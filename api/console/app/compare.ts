@@ -1,12 +1,12 @@
 // How two artifacts differ: what is signed of each, held against each other here, and what the farm's index says.
-import { Json, Manifest, parseDigest } from "../verify/index";
+import { Json, Manifest } from "../verify/index";
 import { bytesText, Child, command, facts, link, short, table } from "./dom";
-import { ArtifactRow, StatementRef } from "./farm";
+import { StatementRef } from "./farm";
 import { count, list, object, text } from "./json_view";
 import { Session } from "./session";
 import { buildersOf } from "./touch";
-import { judge } from "./verdict";
-import { at, field, leading, notice, Shown, textOf, trouble, View } from "./view";
+import { findArtifact, Found, judge } from "./verdict";
+import { at, field, leading, mendable, notice, Shown, textOf, trouble, View } from "./view";
 
 interface Answer {
   first?: StatementRef; second?: StatementRef;
@@ -49,11 +49,9 @@ const figureNames = ["Target", "Nodes", "Fusion groups", "Partitions", "Kernels"
 
 interface Side { readonly said: HTMLElement; readonly manifest: Manifest | null; readonly builders: string }
 
-async function side(session: Session, which: string, digest: string): Promise<Side> {
-  const wanted = parseDigest(digest);
-  if (!wanted) return { said: notice("bad", `The ${which} is no whole digest: sha256: and 64 digits.`), manifest: null, builders: "" };
+async function side(session: Session, which: string, { row, wanted, digest }: Found): Promise<Side> {
   try {
-    const { verdict, passed, rows } = await judge(session, await session.farm.call<ArtifactRow>(["artifacts", digest]), wanted, false);
+    const { verdict, passed, rows } = await judge(session, row, wanted, false);
     const failed = [...verdict.lines, ...rows].filter((line) => !line.ok).map((line) => line.check).join(", ");
     return { manifest: verdict.manifest, builders: buildersOf(verdict).join(", "), said: passed ? notice("good", `\u2714 The ${which}, ${short(digest)}, is verified. Checked in this page under ${session.files.join(", ")}.`)
       : notice("bad", `\u2718 The ${which} is refused: ${failed} fails.`) };
@@ -62,7 +60,7 @@ async function side(session: Session, which: string, digest: string): Promise<Si
   }
 }
 
-async function signed(session: Session, first: string, second: string): Promise<Child[]> {
+async function signed(session: Session, first: Found, second: Found): Promise<Child[]> {
   if (!session.trust) return [notice("plain", "Nothing is verified: ", link(at("trust"), "name the root that you believe"), " to have what is signed of both compared here.")];
   const a = await side(session, "first", first);
   const b = await side(session, "second", second);
@@ -75,20 +73,25 @@ async function signed(session: Session, first: string, second: string): Promise<
     all.length > mostDifferences && notice("plain", `The first ${mostDifferences} of ${all.length}.`)];
 }
 
-export const compare: View = async (session, { parts: [first = "", second = ""] }): Promise<Shown> => {
-  const form = leading([field("first", "First artifact", first), field("second", "Second artifact", second)], "Compare",
-    (data) => at("compare", [textOf(data, "first"), textOf(data, "second")]));
-  if (first === "" || second === "") return { title: "Compare two artifacts", content: [form] };
-  const said = await session.farm.call<Answer>(["artifacts", first, "differences", second], { pageSize: "500" });
-  return { title: "Compare two artifacts", content: [
-    form,
-    ...(await signed(session, first, second)),
+async function compared(session: Session, first: string, second: string): Promise<Child[]> {
+  const [a, b] = [await findArtifact(session, first), await findArtifact(session, second)];
+  const said = await session.farm.call<Answer>(["artifacts", a.digest, "differences", b.digest], { pageSize: "500" });
+  return [
+    ...(await signed(session, a, b)),
     notice("plain", "What follows is what the farm's index says of the newest provenance of each, signed by nobody."),
-    facts([["First", link(at("artifacts", [first]), short(first))], ["Its provenance", short(said.first?.payload ?? "")],
-      ["Second", link(at("artifacts", [second]), short(second))], ["Its provenance", short(said.second?.payload ?? "")]]),
+    facts([["First", link(at("artifacts", [a.digest]), short(a.digest))], ["Its provenance", short(said.first?.payload ?? "")],
+      ["Second", link(at("artifacts", [b.digest]), short(b.digest))], ["Its provenance", short(said.second?.payload ?? "")]]),
     table("Differences", ["What", "Name", "First", "Second"], (said.differences ?? []).map((one) => [one.what ?? "", one.name ?? "", one.first ?? "", one.second ?? ""]),
       "They do not differ."),
     said.nextPageToken ? notice("plain", "There are more than 500; the command has all.") : null,
-    command("kiln", "diff", first, second), command("kiln", "provenance", first, "--against", second),
-  ] };
+    command("kiln", "diff", a.digest, b.digest), command("kiln", "provenance", a.digest, "--against", b.digest),
+  ];
+}
+
+export const compare: View = async (session, { parts: [first = "", second = ""] }): Promise<Shown> => {
+  const form = leading([field("first", "First artifact", first), field("second", "Second artifact", second)], "Compare",
+    (data) => at("compare", [textOf(data, "first"), textOf(data, "second")]));
+  const title = "Compare two artifacts";
+  if (first === "" || second === "") return { title, content: [form] };
+  return { title, content: [form, ...(await compared(session, first, second).catch((error: unknown) => [notice("bad", mendable(error))]))] };
 };

@@ -56,7 +56,7 @@ function componentsOf(toolchain: Toolchain): Component[] {
 export const toolchains: View = async (session): Promise<Shown> => {
   const { toolchains: list = [] } = await session.farm.call<{ toolchains?: Toolchain[] }>(["toolchains"]);
   return { title: "Toolchains", content: [
-    unsigned("its toolchains; what an artifact was built with is proven under Affected"),
+    unsigned("its toolchains", " What an artifact was built with is proven under Affected."),
     table("Toolchains", ["Label", "Tree", "Default", "Admitted", "Lock", "Added"], list.map((one) => [
       link(at("affected", [], { toolchain: one.label ?? "" }), one.label ?? ""), short(`sha256:${one.toolchainDigest?.hash ?? ""}`), one.isDefault ? "yes" : "no",
       one.admission ? "signed" : "no statement", one.lock ? "named" : "none", one.added ?? "",

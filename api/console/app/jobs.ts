@@ -56,5 +56,5 @@ export const job: View = async (session, { parts: [id = ""] }): Promise<Shown> =
     if (!first.over) session.farm.watchJob(id, changed).catch(() => {}); // it is asked then
     shown.follow(left);
   };
-  return { title: `Job ${id}`, follow, content: [unsigned("the job; an artifact's builders are in its verified statements"), shown.element, command("kiln", "watch", id), command("kiln", "logs", id)] };
+  return { title: `Job ${id}`, follow, content: [unsigned("the job", " An artifact's builders are in its verified statements."), shown.element, command("kiln", "watch", id), command("kiln", "logs", id)] };
 };

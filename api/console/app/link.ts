@@ -13,10 +13,16 @@ function fileOf(handed: HandedFile | undefined): NamedFile | null {
   return { name: handed.name ?? "", bytes };
 }
 
+// Whether a URL's fragment is such a link, whole or not.
+export function isLink(hash: string): boolean {
+  return hash.startsWith("#link=");
+}
+
 export async function openLink(session: Session): Promise<void> {
+  if (!isLink(location.hash)) return;
   const secret = /^#link=([0-9a-f]{64})$/.exec(location.hash)?.[1];
-  if (secret === undefined) return;
   history.replaceState(null, "", "#/artifacts");
+  if (secret === undefined) throw new VerifyError("invalid", "it was cut, or something stands behind it: #link= and 64 digits are wanted.");
   const response = await fetch("/console/session", { method: "POST", body: utf8(secret), credentials: "omit", redirect: "error", cache: "no-store", referrerPolicy: "no-referrer" })
     .catch(() => null);
   if (!response) throw new VerifyError("not-found", "kiln console does not answer: is it still running?");

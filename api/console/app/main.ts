@@ -8,7 +8,7 @@ import { el, link } from "./dom";
 import { FarmError } from "./farm";
 import { toolchains, workers } from "./fleet";
 import { job, jobs } from "./jobs";
-import { openLink } from "./link";
+import { isLink, openLink } from "./link";
 import { logView } from "./log_view";
 import { partitionView } from "./partition_view";
 import { provenanceView } from "./provenance_view";
@@ -75,7 +75,8 @@ document.body.append(
   } }, "Skip to the view"),
   el("header", {}, el("span", { class: "brand" }, "Kiln"), nav), main,
 );
-window.addEventListener("hashchange", () => void show());
+// A link that is pasted into the page begins another session, of which this one keeps nothing.
+window.addEventListener("hashchange", () => (isLink(location.hash) ? location.reload() : void show()));
 openLink(session).then(show, (error: unknown) => {
   main.replaceChildren(el("h1", {}, "This link leads nowhere"), notice("bad", trouble(error)));
   main.setAttribute("aria-busy", "false");

@@ -1,11 +1,10 @@
 // What runs where: the partitions of an artifact in the order of execution, their kernels, and what moves between them.
 // From manifest.json (manifest/FORMAT.md, stages.partition), whose digest the artifact's hash covers.
-import { Manifest, parseDigest } from "../verify/index";
+import { Manifest } from "../verify/index";
 import { bytesText, command, el, link, short, table } from "./dom";
-import { ArtifactRow } from "./farm";
 import { GraphEdge, GraphNode, graphPicture } from "./graph_picture";
 import { count, list, object, text } from "./json_view";
-import { judge } from "./verdict";
+import { findArtifact, judge } from "./verdict";
 import { at, notice, Shown, trouble, View } from "./view";
 
 const mostNodes = 4000; // that are drawn
@@ -62,15 +61,13 @@ export function partitionGraph(manifest: Manifest): { nodes: GraphNode[]; edges:
   return { nodes, edges, leftOut };
 }
 
-export const partitionView: View = async (session, { parts: [digest = ""] }): Promise<Shown> => {
-  const wanted = parseDigest(digest);
+export const partitionView: View = async (session, { parts: [name = ""] }): Promise<Shown> => {
+  const { row, wanted, digest } = await findArtifact(session, name);
   const title = `Partition map of ${short(digest)}`;
-  if (!wanted) return { title, content: [notice("bad", "A whole digest is wanted: sha256: and 64 digits.")] };
   const said = [command("kiln", "show", digest), el("p", {}, link(at("artifacts", [digest]), "Back to the artifact"))];
   if (!session.trust) {
     return { title, content: [notice("plain", "The map is drawn from a manifest that is verified here: ", link(at("trust"), "name the root that you believe"), "."), ...said] };
   }
-  const row = await session.farm.call<ArtifactRow>(["artifacts", digest]);
   try {
     const { verdict, passed, rows: lines } = await judge(session, row, wanted, false);
     const failed = [...verdict.lines, ...lines].filter((line) => !line.ok).map((line) => line.check);

@@ -1,10 +1,10 @@
 // Where an artifact comes from: what is signed as a graph, and what the farm alone says apart from it.
-import { Digest, digestText, parseDigest, Provenance, Verdict, VerifyError } from "../verify/index";
+import { Digest, digestText, Provenance, Verdict, VerifyError } from "../verify/index";
 import { Child, command, el, link, short, table } from "./dom";
-import { ArtifactRow, Farm, FarmError } from "./farm";
+import { Farm, FarmError } from "./farm";
 import { GraphEdge, GraphNode, graphPicture } from "./graph_picture";
 import { Part, partsOf } from "./touch";
-import { judge } from "./verdict";
+import { findArtifact, judge } from "./verdict";
 import { at, notice, Shown, trouble, View } from "./view";
 
 // What the farm says is in the toolchain. Its components are in the signed tree; of a lock's packages no statement speaks.
@@ -90,17 +90,14 @@ async function readParts(farm: Farm, verdict: Verdict, claimed: readonly Claimed
   return { byTree, ok: false, said: [notice("bad", `\u2718 The farm's index is wrong about the parts: it ${wrong.slice(0, 10).join(", ")}${wrong.length > 10 ? `, and ${wrong.length - 10} more` : ""}.`)] };
 }
 
-export const provenanceView: View = async (session, { parts: [digest = ""] }): Promise<Shown> => {
-  const wanted = parseDigest(digest);
+export const provenanceView: View = async (session, { parts: [name = ""] }): Promise<Shown> => {
+  const { row, wanted, digest } = await findArtifact(session, name);
   const title = `Provenance of ${short(digest)}`;
-  if (!wanted) return { title, content: [notice("bad", "A whole digest is wanted: sha256: and 64 digits.")] };
   const said = [command("kiln", "provenance", digest), el("p", {}, link(at("artifacts", [digest]), "Back to the artifact"))];
   if (!session.trust) {
     return { title, content: [notice("plain", "The graph is drawn from statements that are verified here: ", link(at("trust"), "name the root that you believe"), "."), ...said] };
   }
-  const [row, rows] = await Promise.all([
-    session.farm.call<ArtifactRow>(["artifacts", digest]), session.farm.call<ProvenanceRow>(["artifacts", digest, "provenance"]),
-  ]);
+  const rows = await session.farm.call<ProvenanceRow>(["artifacts", digest, "provenance"]);
   try {
     const { verdict, passed, rows: lines } = await judge(session, row, wanted, false);
     const claimed = rows.parts ?? [];

@@ -51,7 +51,7 @@ export const timelineView: View = async (session, { query }): Promise<Shown> => 
   const shown = live(await look.draw(), () => look.draw(), (left) => sleep(every, left));
   return { title: "Timeline of workers", follow: shown.follow, content: [
     leading([choice("last", "Show the last", Array.from(windows.keys()), last)], "Show", (data) => at("timeline", [], { last: textOf(data, "last") })),
-    unsigned(`its newest ${mostJobs} jobs; an artifact's builders are in its verified statements`),
+    unsigned(`its newest ${mostJobs} jobs`, " An artifact's builders are in its verified statements."),
     shown.element, el("p", {}, link(at("jobs"), "All jobs")), command("kiln", "top"), command("kiln", "workers"),
   ] };
 };

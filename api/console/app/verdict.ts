@@ -1,5 +1,5 @@
 // The verdict on one artifact: everything that the farm hands out is checked in this page.
-import { ArtifactFile, condemning, describeRecall, Digest, parseOciManifest, Provenance, Verdict, VerdictLine, VerifyError } from "../verify/index";
+import { ArtifactFile, condemning, describeRecall, Digest, digestText, parseDigest, parseOciManifest, Provenance, Verdict, VerdictLine, VerifyError } from "../verify/index";
 import { ArtifactRow, blobDigest, Farm, FarmError } from "./farm";
 import { Session } from "./session";
 
@@ -10,6 +10,22 @@ export interface Judged {
   readonly rows: readonly VerdictLine[]; // what the farm's index says, held against what is signed
   readonly passed: boolean;
   readonly leftOut: bigint; // bytes of files that were not read here
+}
+
+export interface Found { readonly row: ArtifactRow; readonly wanted: Digest; readonly digest: string }
+
+// The artifact that `name` means: a whole digest, or the beginning of one, of which the farm says the rest. What is verified is the
+// whole one, and it begins with what was asked for.
+export async function findArtifact(session: Session, name: string): Promise<Found> {
+  if (!/^sha256:[0-9a-f]{12,64}$/.test(name)) {
+    throw new VerifyError("invalid", `"${name}" is no digest of an artifact: sha256: and 64 digits, of which the first 12 do; a search among the artifacts finds it by its model`);
+  }
+  const row = await session.farm.call<ArtifactRow>(["artifacts", name]);
+  const wanted = parseDigest(name.length === 71 ? name : row.digest ?? "");
+  if (!wanted) throw new VerifyError("invalid", "the farm names no digest of it");
+  const digest = digestText(wanted);
+  if (!digest.startsWith(name)) throw new VerifyError("data-loss", `\u2718 Refused: ${digest.slice(0, 19)} is what the farm hands out for ${name}, which it does not begin with`);
+  return { row, wanted, digest };
 }
 
 async function asked<T>(work: () => Promise<T>): Promise<T> {

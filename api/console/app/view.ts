@@ -39,6 +39,12 @@ export function trouble(error: unknown): string {
   throw error;
 }
 
+// Why a question has no answer, where whoever asked it can ask otherwise. What is denied, or broken, goes on.
+export function mendable(error: unknown): string {
+  if (error instanceof VerifyError || (error instanceof FarmError && (error.status === 400 || error.status === 404))) return error.message;
+  throw error;
+}
+
 // "holds" or "fails" with a sign and a word beside the colour.
 export function mark(ok: boolean): HTMLElement {
   return el("span", { class: ok ? "mark good" : "mark bad" }, ok ? "\u2714 holds" : "\u2718 fails");
@@ -48,8 +54,8 @@ export function notice(kind: "good" | "bad" | "plain", text: string, ...more: Ch
 }
 
 // Of a view that shows what nobody signed.
-export function unsigned(what: string): HTMLElement {
-  return notice("plain", `What the farm says of ${what}, signed by nobody.`);
+export function unsigned(what: string, more = ""): HTMLElement {
+  return notice("plain", `What the farm says of ${what}, signed by nobody.${more}`);
 }
 
 // A form that leads to a URL made of its fields.

@@ -29,6 +29,16 @@ TEST(ShortDigest, NothingElseIsOne) {
     EXPECT_FALSE(shortDigestRange(text)) << text;
 }
 
+TEST(ShortDigest, AMemberThatIsNoneIsToldByNameAndForm) {
+  const auto digest = digestMember("digest", "sha256:" + std::string(64, '7'), true);
+  ASSERT_TRUE(digest);
+  EXPECT_EQ(digest->hex(), std::string(64, '7'));
+  EXPECT_EQ(digestMember("digest", "mnist.onnx", true).error().message,
+            "digest: \"mnist.onnx\" is no digest; give sha256:<64 lowercase hex>, or the first 12 of them or more");
+  EXPECT_EQ(digestMember("before", "a\u202eb\x1b", false).error().message,
+            "before: \"a?b?\" is no digest; give sha256:<64 lowercase hex>");
+}
+
 TEST(ShortDigest, DigitsAloneAreKnown) {
   for (const char* text : {"0123456789ab", "abcdefabcdefabcd"}) EXPECT_TRUE(isBareDigest(text)) << text;
   EXPECT_TRUE(isBareDigest(std::string(64, '0')));
