@@ -99,11 +99,11 @@ Result<Route> parseRoute(std::string_view target) {
       return route;
     }
   }
-  return fail(
-      Code::kNotFound,
-      "nothing is served here; there are / for browsers, /api/v1/ with /openapi.json, "
-      "/v2/<instance>/artifacts/{manifests,blobs,referrers}/<digest>, /log/checkpoint, /log/tile/..., /metrics "
-      "and /healthz, as far as this side has them");
+  return fail(Code::kNotFound,
+              "nothing is served here; there are / for browsers, /api/v1/ with /openapi.json, "
+              "/v2/<instance>/artifacts/{manifests,blobs,referrers}/<digest>, /log/checkpoint, "
+              "/log/tile/..., /metrics "
+              "and /healthz, as far as this side has them");
 }
 
 Result<std::optional<ByteRange>> parseRange(std::string_view header, std::uint64_t size) {

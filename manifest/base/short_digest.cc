@@ -26,7 +26,8 @@ std::optional<DigestRange> shortDigestRange(std::string_view text) {
 Result<Digest> digestMember(std::string_view member, std::string_view text, bool cut) {
   return Digest::parse(std::string(text), 0).map_error([&](const Error& error) {
     return Error{error.code,
-                 std::string(member) + ": " + inQuotes(text) + " is no digest; give sha256:<64 lowercase hex>" +
+                 std::string(member) + ": " + inQuotes(text) +
+                     " is no digest; give sha256:<64 lowercase hex>" +
                      (cut ? ", or the first 12 of them or more" : ""),
                  {}};
   });

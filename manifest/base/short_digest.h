@@ -19,8 +19,8 @@ struct DigestRange {
 // "sha256:" and the first 12 to 63 lowercase hex digits; nothing for any other text, a whole digest included.
 std::optional<DigestRange> shortDigestRange(std::string_view text);
 
-// A whole digest that a request's `member` is, "sha256:" and 64 digits; kInvalidArgument names the member, what it is, and the form.
-// `cut`: whether its beginning would have done, too.
+// A whole digest that a request's `member` is, "sha256:" and 64 digits; kInvalidArgument names the member,
+// what it is, and the form. `cut`: whether its beginning would have done, too.
 Result<Digest> digestMember(std::string_view member, std::string_view text, bool cut);
 
 // Whether `text` is 12 to 64 lowercase hex digits: a digest, or its beginning, without "sha256:".

@@ -71,6 +71,7 @@ class ConsoleTest(FarmCase):
                 self.assertTrue(shown["commands"], "each view says which command says the same")
         self.assertEqual(self.shown["complaints"], [])
         self.assertEqual(self.shown["axe"], {}, "WCAG 2.2 AA, in light, dark and on a phone")
+        self.assertEqual(self.shown["unreadable"], {}, "no word is broken, nothing sticks out, no sentence has a hole")
         self.assertRegex(self.shown["secretLeft"], r"^http://127\.0\.0\.1:\d+/#/artifacts$")
 
     def test_the_page_verifies_what_kiln_verifies(self):

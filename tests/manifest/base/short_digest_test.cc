@@ -33,8 +33,9 @@ TEST(ShortDigest, AMemberThatIsNoneIsToldByNameAndForm) {
   const auto digest = digestMember("digest", "sha256:" + std::string(64, '7'), true);
   ASSERT_TRUE(digest);
   EXPECT_EQ(digest->hex(), std::string(64, '7'));
-  EXPECT_EQ(digestMember("digest", "mnist.onnx", true).error().message,
-            "digest: \"mnist.onnx\" is no digest; give sha256:<64 lowercase hex>, or the first 12 of them or more");
+  EXPECT_EQ(
+      digestMember("digest", "mnist.onnx", true).error().message,
+      "digest: \"mnist.onnx\" is no digest; give sha256:<64 lowercase hex>, or the first 12 of them or more");
   EXPECT_EQ(digestMember("before", "a\u202eb\x1b", false).error().message,
             "before: \"a?b?\" is no digest; give sha256:<64 lowercase hex>");
 }

@@ -1,4 +1,4 @@
-// The rules of WCAG 2.2, A and AA, by axe-core, over the view that a browser shows.
+// The rules of WCAG 2.2, A and AA, and best practices, by axe-core, over the view that a browser shows.
 import fs from "node:fs";
 
 const rules = ["best-practice", "wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"];

@@ -86,9 +86,9 @@ export class Browser {
   async complaints() {
     return (await this.call("POST", `${this.session}/se/log`, { type: "browser" })).filter((one) => one.level !== "DEBUG" && one.level !== "INFO").map((one) => one.message);
   }
-  // The whole page, or as much of it as a picture holds.
-  async screenshot(file) {
-    const [width, height] = await this.run("return [document.documentElement.clientWidth, Math.min(document.documentElement.scrollHeight, 8000)]");
+  // The whole page, or as much of it as a picture holds; or what a window shows of it.
+  async screenshot(file, most = 8000) {
+    const [width, height] = await this.run("return [document.documentElement.clientWidth, Math.min(document.documentElement.scrollHeight, arguments[0])]", most);
     const { data } = await this.call("POST", `${this.session}/goog/cdp/execute`, { cmd: "Page.captureScreenshot",
       params: { captureBeyondViewport: true, clip: { x: 0, y: 0, width, height, scale: 1 } } });
     fs.writeFileSync(file, Buffer.from(data, "base64"));

@@ -6,6 +6,7 @@ import fs from "node:fs";
 import readline from "node:readline";
 import { findings } from "./axe.mjs";
 import { Browser } from "./browser.mjs";
+import { unreadable } from "./reading.mjs";
 
 const wanted = JSON.parse(process.argv[2]);
 const door = spawn("kiln", ["console"], { stdio: ["ignore", "pipe", "ignore"] });
@@ -52,7 +53,7 @@ async function audit(browser, component) {
   return seen;
 }
 
-const shown = { views: {}, complaints: [], axe: {} };
+const shown = { views: {}, complaints: [], axe: {}, unreadable: {} };
 const all = [["light", {}], ["dark", { dark: true }], ["phone", { phone: { width: 390, height: 844 } }]];
 const looks = wanted.once ? all.slice(0, 1) : all;
 for (const [name, options] of looks) {
@@ -70,9 +71,11 @@ for (const [name, options] of looks) {
       await browser.visit(view);
       const took = Date.now() - begin; // milliseconds, of the browser's driver as well
       if (name === "light") shown.views[view] = { took, ...(await look(browser)) };
+      for (const one of await unreadable(browser)) (shown.unreadable[`${name} ${view}`] ??= []).push(one);
       if (wanted.axe) for (const one of await findings(browser, wanted.axe)) (shown.axe[`${name} ${view}`] ??= []).push(one);
       const file = view.replace(/sha256(:|%3A)[0-9a-f]+/g, "one").replace(/[0-9a-f]{40,}/g, "one").replace(/[^a-z0-9]+/gi, "-").replace(/^-/, "");
       if (wanted.pictures) await browser.screenshot(`${wanted.pictures}/${name === "light" ? "" : `${name}-`}${file}.png`);
+      if (wanted.pictures && name === "light") await browser.screenshot(`${wanted.pictures}/window-${file}.png`, 900); // for the documents
     }
     if (wanted.audit && name === "light") shown.audit = await audit(browser, wanted.audit);
     // What is recalled is not handed out: the browser notes the answer.
