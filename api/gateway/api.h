@@ -40,6 +40,7 @@ struct ApiRequest {
   std::string body;           // of a PUT ""
   ApiBody* upload = nullptr;  // of a PUT, until it is answered; what is not read of it is thrown away
   std::string contentType, lastEventId, host, origin;  // the fields of these names; "" for none
+  bool ofAnotherSite = false;  // a browser makes it for a page that is not of this side (isOfAnotherSite())
   Caller caller;
 };
 

@@ -85,6 +85,12 @@ bool keepsConnection(const http::request<http::string_body>& request) {
   return request.version() >= 11 && request.keep_alive();
 }
 
+bool isOfAnotherSite(const RequestHeader& request) {
+  const auto [first, last] = request.equal_range("Sec-Fetch-Site");
+  return std::any_of(first, last,
+                     [](const auto& one) { return one.value() != "same-origin" && one.value() != "none"; });
+}
+
 std::string originForm(std::string_view target) {
   const auto authority = authorityOf(target);
   if (!authority) return std::string(target);

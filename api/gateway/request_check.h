@@ -28,6 +28,11 @@ bool waitsForLeave(const RequestHeader& request);
 // Whether the connection goes on after the answer. With HTTP/1.0 it never does.
 bool keepsConnection(const boost::beast::http::request<boost::beast::http::string_body>& request);
 
+// Whether a browser says that it asks for a page of another origin: a picture, a script or a link there, of
+// which no Origin tells but which carry the certificate that the browser holds (Fetch Metadata,
+// Sec-Fetch-Site). Programs say nothing.
+bool isOfAnotherSite(const RequestHeader& request);
+
 // The target in origin form: of "http://host/path" the path.
 std::string originForm(std::string_view target);
 

@@ -45,6 +45,7 @@ ApiRequest apiRequest(const Request& request, const Peer& peer, ApiBody* upload)
           .lastEventId = fieldOf(request, "Last-Event-ID"),
           .host = fieldOf(request, "Host"),
           .origin = fieldOf(request, "Origin"),
+          .ofAnotherSite = isOfAnotherSite(request),
           .caller = callerOf(request, peer)};
 }
 
@@ -104,6 +105,7 @@ bool Responder::respond(const Request& request, const Peer& peer, ApiBody* uploa
   // Of an upload there may be more to come, which is no request.
   Answer answer{request, writer, {}, keepsConnection(request) && !upload};
   answer.head.set(http::field::date, httpDate(clock_->now()));
+  answer.head.set("Cross-Origin-Resource-Policy", "same-origin");
   const auto target = request.target();
   if (asksApi(request)) {
     ApiAnswer out(answer);
@@ -115,6 +117,8 @@ bool Responder::respond(const Request& request, const Peer& peer, ApiBody* uploa
   } else if (const auto route = parseRoute({target.data(), target.size()}); !route) {
     const bool blob = target.find("/blobs/") != boost::beast::string_view::npos;
     refuse(answer, route.error(), blob ? RouteKind::kBlob : RouteKind::kManifest);
+  } else if (route->kind != RouteKind::kPage && isOfAnotherSite(request)) {
+    refuse(answer, {Code::kPermissionDenied, "a page of another origin may not ask this"}, route->kind);
   } else if (const auto may = admit(request, peer, *route); !may) {
     // Whoever may send a token is asked for one (RFC 6750 3).
     if (may.error().code == Code::kUnauthenticated)
@@ -306,7 +310,6 @@ void Responder::page(Answer& answer, const Route& route) {
   answer.head.set("Content-Security-Policy", kPagePolicy);
   answer.head.set("Referrer-Policy", "no-referrer");
   answer.head.set("Cross-Origin-Opener-Policy", "same-origin");
-  answer.head.set("Cross-Origin-Resource-Policy", "same-origin");
   answer.head.set(http::field::cache_control, "no-cache");
   document(answer, digestOf(file->bytes), file->type, file->bytes);
 }

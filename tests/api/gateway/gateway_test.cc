@@ -187,6 +187,23 @@ TEST_F(GatewayTest, ServesAPageUnderAStrictPolicy) {
     EXPECT_EQ(get(path).status, 404) << path;
 }
 
+// What a browser asks for on behalf of another site's page carries the certificate that it holds.
+TEST_F(GatewayTest, APageOfAnotherSiteGetsNothingButThePageItself) {
+  page_ = console::findFile;
+  start();
+  for (const char* site : {"cross-site", "same-site"}) {
+    const std::vector<std::string> fields{std::string("Sec-Fetch-Site: ") + site};
+    for (const std::string& path :
+         {std::string("/v2/"), std::string("/log/checkpoint"), std::string("/metrics"),
+          "/v2/default/artifacts/manifests/" + manifest_.text()})
+      EXPECT_EQ(get(path, fields).status, 403) << path;
+    EXPECT_EQ(get("/", fields).status, 200) << "a link to it may be followed";
+  }
+  for (const char* path : {"/", "/v2/", "/nothing"})
+    EXPECT_EQ(get(path, {"Sec-Fetch-Site: same-origin"}).headers.at("cross-origin-resource-policy"),
+              "same-origin");
+}
+
 TEST_F(GatewayTest, ServesManifestByDigest) {
   start();
   const auto reply = get("/v2/default/artifacts/manifests/" + manifest_.text());

@@ -146,6 +146,16 @@ TEST_F(HttpApiAccessTest, APageOfAnotherOriginGetsNothing) {
   EXPECT_EQ(ask(jobs, "submitter", "OPTIONS", {"Origin: https://evil.example"}).status, 403);
   EXPECT_EQ(ask(jobs + "/x:cancel", "submitter", "POST", {"Content-Type: text/plain"}).status, 415);
   EXPECT_EQ(ask(jobs, "submitter", "OPTIONS").status, 405);
+  // A picture or a link of such a page has no Origin.
+  const std::string site = "Sec-Fetch-Site: ";
+  for (const std::vector<std::string>& fields : {std::vector{site + "cross-site"},
+                                                 {site + "same-site"},
+                                                 {site + "Same-Origin"},
+                                                 {site + "none", site + "cross-site"}})
+    for (const std::string& path : {jobs, jobs + "/x:watch"})
+      EXPECT_EQ(ask(path, "submitter", "GET", fields).status, 403) << fields.back();
+  for (const char* own : {"same-origin", "none"})
+    EXPECT_EQ(ask(jobs, "submitter", "GET", {site + own}).status, 200) << own;
   const std::string own = "Origin: https://localhost:" + std::to_string(secure_->port());
   const HttpReply reply = ask(jobs, "submitter", "GET", {own});
   EXPECT_EQ(reply.status, 200);
