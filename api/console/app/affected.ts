@@ -63,13 +63,13 @@ export const affected: View = async (session, { query }): Promise<Shown> => {
   const form = leading([choice("kind", "Touched by", kinds, kind), field("name", "Name or digest", name, "search")], "Ask",
     (data) => at("affected", [], { [textOf(data, "kind")]: textOf(data, "name") }));
   const hint = el("p", {}, "A component is a part of a toolchain, such as ptxas: ", link(at("toolchains"), "what parts there are"), ".");
-  if (name === "") return { title: "Affected", content: [form, hint] };
+  if (name === "") return { title: "Affected", content: [form, hint, command("kiln", "affected", `--${kind}`, "NAME")] };
   const page = query.get("page") ?? "";
   let said: Answer;
   try {
     said = await session.farm.call<Answer>(["affected"], { [kind]: name, pageSize: "200", pageToken: page });
   } catch (error) {
-    return { title: `Affected by ${kind} ${name}`, content: [form, notice("bad", mendable(error)), hint] };
+    return { title: `Affected by ${kind} ${name}`, content: [form, notice("bad", mendable(error)), hint, command("kiln", "affected", `--${kind}`, name)] };
   }
   const list = said.affected ?? [];
   const digests = Array.from(new Set(list.map((one) => one.artifact ?? "")));

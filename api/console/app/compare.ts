@@ -92,6 +92,6 @@ export const compare: View = async (session, { parts: [first = "", second = ""] 
   const form = leading([field("first", "First artifact", first), field("second", "Second artifact", second)], "Compare",
     (data) => at("compare", [textOf(data, "first"), textOf(data, "second")]));
   const title = "Compare two artifacts";
-  if (first === "" || second === "") return { title, content: [form] };
+  if (first === "" || second === "") return { title, content: [form, command("kiln", "diff", "FIRST", "SECOND")] };
   return { title, content: [form, ...(await compared(session, first, second).catch((error: unknown) => [notice("bad", mendable(error))]))] };
 };

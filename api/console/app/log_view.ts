@@ -90,7 +90,8 @@ export const logView: View = async (session, { query }): Promise<Shown> => {
   const broken = await continues(session, opened);
   if (broken) return { title: "Log", content: [notice("bad", `\u2718 Refused: ${broken.message}`), el("pre", {}, text), ...said] };
   const size = Number(checkpoint.size);
-  const from = Math.min(Math.max(0, Number(query.get("from") ?? Math.max(0, size - pageOf)) || 0), Math.max(0, size - 1));
+  const asked = Math.floor(Number(query.get("from") ?? size - pageOf)) || 0;
+  const from = Math.min(Math.max(0, asked), Math.max(0, size - 1));
   const to = Math.min(from + pageOf, size);
   const { entries, checkpoints } = await saidOf(session, from, to);
   // A farm keeps what it signed: an entry that it says nothing of is one that it has lost, or hides.

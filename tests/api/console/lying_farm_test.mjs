@@ -63,8 +63,10 @@ test("an honest farm is green, and says by whom", { skip }, async () => {
     assert.deepEqual(await bad(), [], text);
     assert.match(text, /Verified: everything holds\. Checked in this page under root\.json, policy\.json/);
     for (const check of ["file manifest.json", "bundle 1", "recalls", "policy minWitnesses", "index target", "w1 (acme)", "witness.kiln.example", "kiln verify sha256:"]) assert.ok(text.includes(check), check);
-    await browser.visit("#/log");
-    assert.deepEqual(await bad(), [], await browser.text());
+    for (const from of ["", "?from=1.5", "?from=-3", "?from=x", "?from=1e308", "?from=9007199254740993"]) {
+      await browser.visit(`#/log${from}`);
+      assert.deepEqual(await bad(), [], `${from} ${await browser.text()}`);
+    }
     await browser.visit("#/recalls");
     assert.deepEqual(await bad(), [], await browser.text());
     assert.match(await browser.text(), /it was bad/);
@@ -768,6 +770,7 @@ for (const [name, options] of [["light", {}], ["dark", { dark: true }], ["phone"
           await browser.visit(`#/${view}`);
           const [wide, window_] = await browser.run("return [document.documentElement.scrollWidth, document.documentElement.clientWidth]");
           assert.ok(wide <= window_, `${view} is ${wide} wide on ${window_}`);
+          if (view !== "nothing") assert.ok(await browser.run("return document.querySelectorAll('.command code').length > 0"), `${view} says which command says the same`);
           await browser.run("for (const one of document.querySelectorAll('details')) one.open = true");
           assert.deepEqual(await unreadable(browser), [], view);
           if (axe) assert.deepEqual(await findings(browser, axe), [], view);
