@@ -82,6 +82,12 @@ export function short(digest: string): string {
   return digest.startsWith("sha256:") ? digest.slice(0, 19) : digest;
 }
 
+// As many characters as a picture has room for; what is left out is seen to be.
+export function cut(text: string, most: number): string {
+  const letters = Array.from(text);
+  return letters.length <= most ? text : `${letters.slice(0, most - 1).join("")}\u2026`;
+}
+
 export function bytesText(value: string | number | bigint): string {
   let size = Number(value);
   for (const unit of ["B", "KiB", "MiB", "GiB"]) {

@@ -1,6 +1,6 @@
 // A graph in columns as SVG: nodes are links that a keyboard reaches, the picture moves with buttons, arrow keys,
 // the wheel and by being dragged. Beside it stands a table that says the same.
-import { el, svg } from "./dom";
+import { cut, el, svg } from "./dom";
 
 export interface GraphNode {
   readonly id: string;
@@ -20,10 +20,6 @@ const columnWidth = 260;
 const rowHeight = 34;
 const boxWidth = 200;
 const boxHeight = 24;
-
-function cut(text: string, most: number): string {
-  return text.length <= most ? text : `${text.slice(0, most - 1)}\u2026`;
-}
 
 export function graphPicture(name: string, nodes: readonly GraphNode[], edges: readonly GraphEdge[]): HTMLElement {
   const places = new Map<string, { x: number; y: number }>();

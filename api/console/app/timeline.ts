@@ -1,6 +1,6 @@
 // Attempts over time, a lane for each worker: from when a worker leased an action until it ended. Whatever runs has no
 // end yet.
-import { Child, el, scrolling, svg, table } from "./dom";
+import { Child, cut, el, scrolling, svg, table } from "./dom";
 import { FarmError } from "./farm";
 import { Session } from "./session";
 import { at } from "./view";
@@ -100,7 +100,7 @@ export function timeline(name: string, spans: readonly Span[], workers: readonly
     return svg("a", { href: at("jobs", [span.job]), "aria-label": label, "data-key": `${span.job} ${span.what} ${span.worker}` }, svg("title", {}, label),
       svg("rect", { x: Math.min(place(span.from), wide - 26).toFixed(1), y: lanes.indexOf(span.worker) * lane + 2, height: lane - 4, width: Math.max(24, place(span.to) - place(span.from)).toFixed(1), class: kind }));
   });
-  const names = lanes.map((worker, i) => svg("text", { x: 4, y: i * lane + 18 }, svg("title", {}, worker), worker.slice(0, 20)));
+  const names = lanes.map((worker, i) => svg("text", { x: 4, y: i * lane + 18 }, svg("title", {}, worker), cut(worker, 20)));
   const bottom = lanes.length * lane;
   const marks = [0, 0.5, 1].map((part) => svg("text", { x: left + part * (wide - left - 10), y: bottom + 16, "text-anchor": ["start", "middle", "end"][part * 2] }, clock(begin + part * (end - begin))));
   return [

@@ -1,6 +1,6 @@
 // What tuners measured: the farm's list of records, and one record with its candidates as plots.
 import { checkBytes, parseHex, parseStrictJson } from "../verify/index";
-import { Child, command, el, facts, link, scrolling, short, svg, table } from "./dom";
+import { Child, command, cut, el, facts, link, scrolling, short, svg, table } from "./dom";
 import { BlobRef, blobDigest, StatementRef } from "./farm";
 import { count, list, object, text } from "./json_view";
 import { at, notice, Shown, trouble, View } from "./view";
@@ -48,7 +48,7 @@ function plot(kernel: Kernel): Element {
     const y = row * high + high / 2;
     const kind = `${one.i === 0 ? "default" : ""}${named(one.i) && one.i === kernel.chosen ? `${one.i === 0 ? ", " : ""}chosen` : ""}`;
     const label = `${one.schedule}: ${microseconds(one.median)} \u00b1 ${microseconds(one.spread)}${kind === "" ? "" : `, ${kind}`}`;
-    return [svg("g", {}, svg("title", {}, label), svg("text", { x: 4, y: y + 4 }, `${kind === "" ? "" : `${kind}: `}${one.schedule}`.slice(0, 40)),
+    return [svg("g", {}, svg("title", {}, label), svg("text", { x: 4, y: y + 4 }, cut(`${kind === "" ? "" : `${kind}: `}${one.schedule}`, 40)),
       svg("line", { x1: place(one.median - one.spread).toFixed(1), x2: place(one.median + one.spread).toFixed(1), y1: y, y2: y, class: "whisker" }),
       svg("circle", { cx: place(one.median).toFixed(1), cy: y, r: one.i === kernel.chosen ? 6 : 4, class: one.i === kernel.chosen ? "point chosen" : "point" }),
       svg("text", { x: (place(one.median + one.spread) + 10).toFixed(1), y: y + 4 }, microseconds(one.median)))];
