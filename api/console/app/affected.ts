@@ -1,6 +1,6 @@
 // What something touched: the farm's answer, and for whoever asks the proof of each, made here from what is signed.
 import { condemning, describeRecall, parseDigest, VerdictLine } from "../verify/index";
-import { Child, command, el, link, short, table } from "./dom";
+import { Child, command, el, link, moment, short, table } from "./dom";
 import { ArtifactRow, StatementRef } from "./farm";
 import { Session } from "./session";
 import { buildersOf, Part, proofOf } from "./touch";
@@ -75,7 +75,7 @@ export const affected: View = async (session, { query }): Promise<Shown> => {
   const digests = Array.from(new Set(list.map((one) => one.artifact ?? "")));
   const rows = list.map((one) => [
     link(at("artifacts", [one.artifact ?? ""]), short(one.artifact ?? "")), one.target ?? "", one.statement?.predicateType ?? "",
-    short(one.statement?.payload ?? ""), one.statement?.recorded ?? "",
+    short(one.statement?.payload ?? ""), moment(one.statement?.recorded),
   ]);
   const prove = query.get("prove") === "yes";
   return { title: `Affected by ${kind} ${name}`, content: [

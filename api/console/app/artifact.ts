@@ -1,6 +1,6 @@
 // One artifact: the verdict line by line, its statements, the compiler's evidence.
 import { CountedStatement, Digest, Verdict, VerdictLine } from "../verify/index";
-import { command, el, facts, link, short, table } from "./dom";
+import { command, el, facts, link, moment, short, table } from "./dom";
 import { evidence } from "./evidence";
 import { ArtifactRow } from "./farm";
 import { Session } from "./session";
@@ -60,7 +60,7 @@ export const artifact: View = async (session, { parts: [name = ""], query }): Pr
   const { row, wanted, digest } = await findArtifact(session, name);
   return { title: `Artifact ${short(digest)}`, content: [
     facts([["Digest", el("code", {}, digest)], ["Target, says the farm", row.target ?? ""], ["Toolchain, says the farm", row.toolchainLabel ?? ""],
-      ["Published, says the farm", row.published ?? ""], ["Jobs", el("span", {}, ...(row.jobs ?? []).flatMap((id) => [link(at("jobs", [id]), id), " "]))]]),
+      ["Published, says the farm", moment(row.published)], ["Jobs", el("span", {}, ...(row.jobs ?? []).flatMap((id) => [link(at("jobs", [id]), id), " "]))]]),
     el("p", {}, link(at("provenance", [digest]), "Provenance graph"), ", ", link(at("partition", [digest]), "partition map"), ", ", link(at("compare", [digest]), "compare with another"), ", ",
       link(at("affected", [], { artifact: digest }), "who names it")),
     ...(await judged(session, row, wanted, query.get("files") === "every")),

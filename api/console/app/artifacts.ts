@@ -1,5 +1,5 @@
 // The artifacts of an instance, and a search in them.
-import { command, el, link, short, table } from "./dom";
+import { command, el, link, moment, short, table } from "./dom";
 import { ArtifactRow, FarmError } from "./farm";
 import { Session } from "./session";
 import { at, field, leading, Shown, textOf, View } from "./view";
@@ -66,7 +66,7 @@ export const artifacts: View = async (session, { query }): Promise<Shown> => {
     const digest = row.digest ?? "";
     return [
       link(at("artifacts", [digest]), short(digest)), (row.models ?? []).join(", "), row.target ?? "", row.toolchainLabel ?? "",
-      (row.builders ?? []).join(", "), row.published ?? "",
+      (row.builders ?? []).join(", "), moment(row.published),
     ];
   });
   const searched = found.ended ? `All ${found.read} artifacts were searched.` : `The newest ${found.read} artifacts were searched, which is as far as this goes.`;

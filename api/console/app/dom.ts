@@ -82,6 +82,11 @@ export function short(digest: string): string {
   return digest.startsWith("sha256:") ? digest.slice(0, 19) : digest;
 }
 
+// A time as the farm says it, to the second.
+export function moment(time: string | undefined): string {
+  return (time ?? "").replace(/^(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)\.\d{1,9}Z$/, "$1Z");
+}
+
 // As many characters as a picture has room for; what is left out is seen to be.
 export function cut(text: string, most: number): string {
   const letters = Array.from(text);

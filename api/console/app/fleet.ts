@@ -1,5 +1,5 @@
 // Workers with their devices, and toolchains with their parts.
-import { bytesText, command, el, link, short, table } from "./dom";
+import { bytesText, command, el, link, moment, short, table } from "./dom";
 import { at, Shown, unsigned, View } from "./view";
 
 const mostOpened = 500; // toolchains whose parts can be opened
@@ -18,7 +18,7 @@ interface Component { name?: string; version?: string; path?: string; digest?: s
 function stateOf(worker: Worker): string {
   if (worker.lost) return "lost";
   if (worker.draining) return "draining";
-  return worker.heldBackUntil ? `held back until ${worker.heldBackUntil}` : "at work";
+  return worker.heldBackUntil ? `held back until ${moment(worker.heldBackUntil)}` : "at work";
 }
 
 // As kiln workers has it.
@@ -34,7 +34,7 @@ export const workers: View = async (session): Promise<Shown> => {
     unsigned("its workers"),
     table("Workers", ["Worker", "Operator", "State", "Running", "Slots", "Compiles for", "Last seen"], list.map((one) => [
       link(at("affected", [], { worker: one.description?.name ?? "" }), one.description?.name ?? ""), one.description?.operator ?? "", stateOf(one),
-      String((one.running ?? []).length), String(one.description?.slots ?? 0), (one.description?.targets ?? []).join(", "), one.lastContact ?? "",
+      String((one.running ?? []).length), String(one.description?.slots ?? 0), (one.description?.targets ?? []).join(", "), moment(one.lastContact),
     ])),
     table("Devices", ["Worker", "Device", "Name", "Runs", "Memory", "Driver", "Health"], list.flatMap((one) => (one.description?.devices ?? []).map((device) => [
       one.description?.name ?? "", `${device.kind ?? ""} ${device.id ?? ""}${device.emulated ? ", emulated" : device.type ? `, ${device.type}` : ""}`, device.name ?? "", device.arch ?? "",
@@ -59,7 +59,7 @@ export const toolchains: View = async (session): Promise<Shown> => {
     unsigned("its toolchains", " What an artifact was built with is proven under Affected."),
     table("Toolchains", ["Label", "Tree", "Default", "Admitted", "Lock", "Added"], list.map((one) => [
       link(at("affected", [], { toolchain: one.label ?? "" }), one.label ?? ""), short(`sha256:${one.toolchainDigest?.hash ?? ""}`), one.isDefault ? "yes" : "no",
-      one.admission ? "signed" : "no statement", one.lock ? "named" : "none", one.added ?? "",
+      one.admission ? "signed" : "no statement", one.lock ? "named" : "none", moment(one.added),
     ])),
     ...list.slice(0, mostOpened).map((one) => el("details", {}, el("summary", {}, `Parts of ${one.label || "no label"}`),
       table(`Parts of ${one.label || "no label"}, as its toolchain.json names them`, ["Part", "Version", "Path", "Digest"], componentsOf(one).map((part) => [

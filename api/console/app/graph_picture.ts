@@ -68,6 +68,9 @@ export function graphPicture(name: string, nodes: readonly GraphNode[], edges: r
     Object.assign(view, { x: 0, y: 0, width: size.x, height: Math.min(size.y, size.x) });
     show();
   };
+  // On a phone it begins with as much as can be read there.
+  const narrow = window.innerWidth < 640;
+  if (narrow) Object.assign(view, { width: Math.min(size.x, window.innerWidth * 1.3), height: Math.min(size.y, window.innerWidth * 1.6) });
   show();
   const keys: Readonly<Record<string, () => void>> = {
     "+": () => zoom(0.8), "-": () => zoom(1.25), "0": whole, ArrowLeft: () => move(-0.1, 0), ArrowRight: () => move(0.1, 0),

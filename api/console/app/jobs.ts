@@ -1,5 +1,5 @@
 // Jobs, and one job, live, with its actions by worker.
-import { command, el, facts, link, short, table } from "./dom";
+import { command, el, facts, link, moment, short, table } from "./dom";
 import { Drawn, live, sleep } from "./live";
 import { Session } from "./session";
 import { isOpen, Job, logsOf, spansOf, timeline, word, workersOf } from "./timeline";
@@ -12,7 +12,7 @@ export const jobs: View = async (session, { query }): Promise<Shown> => {
   const { jobs: list = [] } = await session.farm.call<{ jobs?: Job[] }>(["jobs"], { limit: String(pageOf), before });
   const rows = list.map((job) => [
     link(at("jobs", [job.id ?? ""]), job.id ?? ""), word(job.state), job.modelName ?? "", (job.artifacts ?? []).map((one) => one.target).join(", "),
-    job.submitted ?? "", job.ended ?? "",
+    moment(job.submitted), moment(job.ended),
   ]);
   return { title: "Jobs", content: [
     unsigned("its jobs"),
@@ -26,7 +26,7 @@ async function draw(session: Session, id: string): Promise<Drawn> {
   const said = { ...await session.farm.call<Job>(["jobs", id]), id };
   const logs = await logsOf(session, said);
   return { over: !isOpen(said), content: [
-    facts([["State", word(said.state)], ["Model", said.modelName ?? ""], ["Toolchain", said.toolchainLabel ?? ""], ["Submitted", said.submitted ?? ""], ["Ended", said.ended ?? ""]]),
+    facts([["State", word(said.state)], ["Model", said.modelName ?? ""], ["Toolchain", said.toolchainLabel ?? ""], ["Submitted", moment(said.submitted)], ["Ended", moment(said.ended)]]),
     said.error?.message ? notice("bad", `It failed: ${said.error.message} (exit ${said.error.exitCode ?? 0})`) : null,
     table("Artifacts", ["Target", "Artifact", "From the cache", "Builders", "Check"], (said.artifacts ?? []).map((one) => [
       one.target ?? "", one.digest ? link(at("artifacts", [one.digest]), short(one.digest)) : "", one.cached ? "yes" : "no", (one.builders ?? []).join(", "), one.check ?? "",

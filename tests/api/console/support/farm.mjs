@@ -79,7 +79,7 @@ function answersOf(farm, lie) {
   for (const bytes of farm.bundles) put(bytes);
   const row = {
     digest, manifest: ref(artifact.artifactJson), bundles: farm.bundles.map(ref), target: artifact.manifest.spec.target.name,
-    toolchainLabel: "kiln-0.1.0+llvm22", published: time(now), jobs: ["job-1"], builders: ["w1", "w2"], models: [evil],
+    toolchainLabel: "kiln-0.1.0+llvm22", published: time(now).replace("Z", ".123456Z"), jobs: ["job-1"], builders: ["w1", "w2"], models: [evil],
   };
   const leaves = log.leaves.map((leaf) => leafHash(leaf));
   put(farm.tree);
