@@ -62,8 +62,8 @@ Result<std::vector<ModelFile>> subjectsAmong(ObjectReader& reader, const Compile
 
 }  // namespace
 
-Result<Json> inputStatement(std::string_view text, std::span<const ModelKey> keys, const CompileSpec& spec) {
-  KILN_ASSIGN(const SignedEnvelope opened, openSignedEnvelope(text, keys, EnvelopeForm::kBundleOrBare));
+Result<Json> inputStatement(std::string_view text, const AcceptedSigners& signers, const CompileSpec& spec) {
+  KILN_ASSIGN(const SignedEnvelope opened, openSignedEnvelope(text, signers, EnvelopeForm::kBundleOrBare));
   const std::string& payload = opened.envelope.payload;
   KILN_ASSIGN(const Json json, parseJson(payload, {.bytes = kMaxForeignBytes}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "statement"));
@@ -81,8 +81,15 @@ Result<Json> inputStatement(std::string_view text, std::span<const ModelKey> key
   Json list = Json::array();
   for (const ModelFile& input : inputs)
     list.push_back({{"path", input.path}, {"digest", input.digest.text()}});
-  return Json{{"inputs", std::move(list)}, {"predicateType", type},   {"payload", digestOf(payload).text()},
-              {"keyId", opened.keyId},     {"publicKey", opened.pem}, {"envelope", opened.envelope.toJson()}};
+  Json out{{"inputs", std::move(list)},           {"predicateType", type},
+           {"payload", digestOf(payload).text()}, {"keyId", opened.signer.keyId},
+           {"publicKey", opened.signer.pem},      {"envelope", opened.envelope.toJson()}};
+  if (opened.signer.identity.empty()) return out;
+  out["identity"] = opened.signer.identity;
+  out["root"] = digestOf(opened.signer.chain.back().der()).text();
+  for (const X509Certificate& one : opened.signer.chain)
+    out["certificates"].push_back(toBase64(asBytes(one.der())));
+  return out;
 }
 
 }  // namespace kiln::signing

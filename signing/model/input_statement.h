@@ -3,7 +3,6 @@
 // says so in a statement about the artifact, with the envelope inside, so that anyone can see it again.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -15,9 +14,11 @@ namespace kiln::signing {
 inline constexpr char kInputStatementType[] = "urn:kiln:predicate:input-statement:v1";
 
 // The predicate: `inputs` (path and digest), `predicateType` of the statement, `payload` (its digest),
-// `keyId` and `publicKey` of its signer, and its `envelope`. A model signature must cover every file of the
-// model, under one folder; any other statement must have one as subject. kDataLoss if it is about other
-// files; otherwise as openSignedEnvelope() and ModelManifest::fromStatement().
-Result<Json> inputStatement(std::string_view text, std::span<const ModelKey> keys, const CompileSpec& spec);
+// `keyId` and `publicKey` of its signer, and its `envelope`; of a signer by certificate `identity`, `root`
+// (the digest of its certificate) and `certificates`, from the signer's to the root's, in base64. A model
+// signature must cover every file of the model, under one folder; any other statement must have one as
+// subject. kDataLoss if it is about other files; otherwise as openSignedEnvelope() and
+// ModelManifest::fromStatement().
+Result<Json> inputStatement(std::string_view text, const AcceptedSigners& signers, const CompileSpec& spec);
 
 }  // namespace kiln::signing

@@ -22,11 +22,6 @@ int curveBits(EVP_PKEY* key) {
   return curve == "secp521r1" ? 521 : 0;
 }
 
-const EVP_MD* hashFor(int bits) {
-  if (bits == 256) return EVP_sha256();
-  return bits == 384 ? EVP_sha384() : EVP_sha512();
-}
-
 std::string derOf(EVP_PKEY* key) {
   unsigned char* data = nullptr;
   const int size = i2d_PUBKEY(key, &data);
@@ -61,8 +56,13 @@ Result<ModelKey> ModelKey::load(const std::string& path) {
   return fromPem(pem).map_error([&](const Error& error) { return error.in(path); });
 }
 
+const EVP_MD* ModelKey::hash() const {
+  if (bits_ == 256) return EVP_sha256();
+  return bits_ == 384 ? EVP_sha384() : EVP_sha512();
+}
+
 bool ModelKey::verifies(Bytes message, Bytes signature) const {
-  return isSignedBy(key_->key, hashFor(bits_), message, signature);
+  return isSignedBy(key_->key, hash(), message, signature);
 }
 
 std::string modelKeyHint(std::string_view pem) {

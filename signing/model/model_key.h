@@ -1,6 +1,8 @@
 // Public keys that model signatures are checked with: elliptic curves of NIST, each with the hash of its
-// size. Source: OpenSSF Model Signing, algorithm registry. Kiln signs with P-256 alone (signing/keys).
+// size. Source: OpenSSF Model Signing, algorithm registry.
 #pragma once
+
+#include <openssl/types.h>
 
 #include <memory>
 #include <string>
@@ -21,6 +23,8 @@ class ModelKey {
   // base64(sha256(SubjectPublicKeyInfo)), as PublicKey::id().
   const std::string& id() const { return id_; }
   const std::string& pem() const { return pem_; }
+  // The hash of the curve's size, which OpenSSL owns.
+  const EVP_MD* hash() const;
   // Whether this key made `signature`, ASN.1 DER, over `message`.
   bool verifies(Bytes message, Bytes signature) const;
 

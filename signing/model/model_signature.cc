@@ -54,13 +54,13 @@ Status differ(const std::string& path, const std::vector<std::string>& changed,
 
 }  // namespace
 
-Result<SignedModel> openModelSignature(std::string_view text, std::span<const ModelKey> keys) {
+Result<SignedModel> openModelSignature(std::string_view text, const AcceptedSigners& signers) {
   const auto evidence = [](const Error& error) { return error.asEvidence("model signature"); };
   KILN_ASSIGN(SignedEnvelope opened,
-              openSignedEnvelope(text, keys, EnvelopeForm::kBundle).map_error(evidence));
+              openSignedEnvelope(text, signers, EnvelopeForm::kBundle).map_error(evidence));
   KILN_ASSIGN(ModelManifest manifest,
               ModelManifest::fromStatement(opened.envelope.payload).map_error(evidence));
-  return SignedModel{std::move(manifest), std::move(opened.keyId)};
+  return SignedModel{std::move(manifest), std::move(opened.signer)};
 }
 
 Status checkModel(const std::string& path, const ModelManifest& said, const ModelScope& scope) {
@@ -83,7 +83,7 @@ Status checkModel(const std::string& path, const ModelManifest& said, const Mode
   return differ(path, changed, missing, added);
 }
 
-Result<std::string> signModel(const std::string& path, const PrivateKey& key, const ModelScope& scope) {
+Result<std::string> signModel(const std::string& path, const ModelSigner& signer, const ModelScope& scope) {
   KILN_ASSIGN(const ModelFiles files, ModelFiles::open(path, rulesOf(path, scope, {})));
   if (files.names().empty()) return fail(Code::kInvalidArgument, path + ": there is no file to sign");
   ModelManifest manifest{files.name(), {}, false, files.ignored()};
@@ -93,11 +93,11 @@ Result<std::string> signModel(const std::string& path, const PrivateKey& key, co
     manifest.resources.push_back({name, digest});
   }
   KILN_ASSIGN(const std::string statement, manifest.statement());
-  KILN_ASSIGN(const Envelope envelope, signEnvelope(kInTotoPayload, statement, key));
-  const Json material{{"publicKey", {{"hint", modelKeyHint(key.publicKey().pem())}}},
-                      {"tlogEntries", Json::array()}};
+  KILN_ASSIGN(std::string signature,
+              signer.sign(asBytes(preAuthenticationEncoding(kInTotoPayload, statement))));
+  const Envelope envelope{kInTotoPayload, statement, {std::move(signature)}};
   return toCanonicalJson({{"mediaType", kBundleMediaType},
-                          {"verificationMaterial", material},
+                          {"verificationMaterial", signer.material()},
                           {"dsseEnvelope", envelope.toJson()}});
 }
 

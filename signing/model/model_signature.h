@@ -1,26 +1,27 @@
 // Model signatures: a model's manifest, signed, in a file beside it or in its folder. The file is a Sigstore
-// bundle v0.3 with a public key's hint. Source: OpenSSF Model Signing 1.0, sections 4, 6 and 8.
+// bundle v0.3 with a public key's hint or with certificates. Source: OpenSSF Model Signing 1.0, sections 4, 6
+// and 8.
 #pragma once
 
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "signing/model/model_key.h"
+#include "signing/model/accepted_signers.h"
 #include "signing/model/model_manifest.h"
+#include "signing/model/model_signer.h"
 
 namespace kiln::signing {
 
 // A signature that holds. What it says of files is not yet compared with any.
 struct SignedModel {
   ModelManifest manifest;
-  std::string keyId;  // whose it is (ModelKey::id)
+  Signer signer;
 };
 
-// Reads a signature from outside and finds which of `keys` made it. kDataLoss if none of them did, or if it
-// is malformed; kUnimplemented for signatures by certificate, and as ModelManifest::fromStatement.
-Result<SignedModel> openModelSignature(std::string_view text, std::span<const ModelKey> keys);
+// Reads a signature from outside and finds which of `signers` made it. kDataLoss if none of them did, or if
+// it is malformed; otherwise as ModelManifest::fromStatement.
+Result<SignedModel> openModelSignature(std::string_view text, const AcceptedSigners& signers);
 
 struct ModelScope {
   std::string signature;  // where the signature lies or will lie: no part of the model; "" for none
@@ -34,7 +35,8 @@ Status checkModel(const std::string& path, const ModelManifest& said, const Mode
 
 // Signs a model by whole files, SHA-256, without links. The text of a signature; nothing is written.
 // kInvalidArgument for a model without files; otherwise as ModelFiles::open.
-Result<std::string> signModel(const std::string& path, const PrivateKey& key, const ModelScope& scope = {});
+Result<std::string> signModel(const std::string& path, const ModelSigner& signer,
+                              const ModelScope& scope = {});
 
 // Where the signature of the model at `path` is looked for and put: "model.sig" in a folder, the file's name
 // and ".sig" beside a file.

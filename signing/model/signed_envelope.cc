@@ -1,7 +1,9 @@
 #include "signing/model/signed_envelope.h"
 
 #include <algorithm>
+#include <span>
 
+#include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 #include "signing/bundle/bundle.h"
 
@@ -16,13 +18,41 @@ Status checkValues(std::string_view text) {
   return fail(Code::kInvalidArgument, "bundle: holds more than " + std::to_string(kMaxValues) + " values");
 }
 
-Status checkMaterial(ObjectReader& reader) {
+// The certificates that a bundle brings, whoever signed first; empty where it names a key.
+Result<std::vector<X509Certificate>> readMaterial(ObjectReader& reader) {
   KILN_ASSIGN(ObjectReader material, reader.object("verificationMaterial"));
-  for (const char* other : {"x509CertificateChain", "certificate"})
-    if (material.has(other))
-      return fail(Code::kUnimplemented,
-                  material.path(other) + ": signatures by certificate are not served; have it signed by key");
-  return material.object("publicKey").map([](const ObjectReader&) {});
+  const bool key = material.has("publicKey"), one = material.has("certificate"),
+             several = material.has("x509CertificateChain");
+  if (key + one + several != 1)
+    return badMember("verificationMaterial",
+                     "must hold one of publicKey, certificate and x509CertificateChain");
+  std::vector<X509Certificate> out;
+  if (key) {
+    KILN_TRY(material.object("publicKey"));
+    return out;
+  }
+  Json list = Json::array();
+  if (one) {
+    KILN_ASSIGN(const Json* certificate, material.any("certificate"));
+    list.push_back(*certificate);
+  } else {
+    KILN_ASSIGN(ObjectReader chain, material.object("x509CertificateChain"));
+    KILN_ASSIGN(const Json* certificates, chain.array("certificates"));
+    list = *certificates;
+  }
+  if (list.empty() || list.size() > kMaxCertificates)
+    return badMember("verificationMaterial", "must hold 1 to 16 certificates");
+  for (const Json& each : list) {
+    const std::string place = "verificationMaterial.certificates[" + std::to_string(out.size()) + "]";
+    KILN_ASSIGN(ObjectReader certificate, ObjectReader::open(each, place));
+    KILN_ASSIGN(const std::string text, certificate.string("rawBytes"));
+    const auto der = fromBase64(text);
+    if (!der) return badMember(certificate.path("rawBytes"), "must be base64 with padding");
+    auto read = X509Certificate::fromDer(*der);
+    if (!read) return fail(read.error().in(place));
+    out.push_back(std::move(*read));
+  }
+  return out;
 }
 
 // Early signers wrote "keyid": null where others leave it out.
@@ -34,34 +64,75 @@ Json withoutKeyIds(Json envelope) {
   return envelope;
 }
 
-Result<Envelope> parse(std::string_view text, EnvelopeForm form) {
+struct Foreign {
+  Envelope envelope;
+  std::vector<X509Certificate> certificates;
+};
+
+Result<Foreign> parse(std::string_view text, EnvelopeForm form) {
   KILN_TRY(checkValues(text));
   KILN_ASSIGN(const Json json, parseJson(text, {.bytes = kMaxForeignBytes, .depth = 16}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "bundle"));
-  if (form == EnvelopeForm::kBundleOrBare && reader.has("payloadType"))
-    return readEnvelope(withoutKeyIds(json), kInTotoPayload);
+  Foreign out;
+  if (form == EnvelopeForm::kBundleOrBare && reader.has("payloadType")) {
+    KILN_ASSIGN(out.envelope, readEnvelope(withoutKeyIds(json), kInTotoPayload));
+    return out;
+  }
   KILN_TRY(reader.expect("mediaType", kBundleMediaType));
-  KILN_TRY(checkMaterial(reader));
+  KILN_ASSIGN(out.certificates, readMaterial(reader));
   KILN_TRY(reader.object("dsseEnvelope"));
   KILN_ASSIGN(const Json* envelope, reader.any("dsseEnvelope"));
-  return readEnvelope(withoutKeyIds(*envelope), kInTotoPayload);
+  KILN_ASSIGN(out.envelope, readEnvelope(withoutKeyIds(*envelope), kInTotoPayload));
+  return out;
+}
+
+bool isSigned(const Envelope& envelope, const ModelKey& key) {
+  const std::string message = preAuthenticationEncoding(envelope.payloadType, envelope.payload);
+  return key.verifies(asBytes(message), asBytes(envelope.signatures[0]));
+}
+
+Result<Signer> byKey(const Envelope& envelope, std::span<const ModelKey> keys) {
+  const auto signer =
+      std::ranges::find_if(keys, [&](const ModelKey& key) { return isSigned(envelope, key); });
+  if (keys.empty()) return fail(Code::kDataLoss, "it was signed by a key, and no key is named");
+  if (signer == keys.end())
+    return fail(Code::kDataLoss, keys.size() == 1 ? "it was not signed by the key that is named"
+                                                  : "it was signed by none of the keys that are named");
+  return Signer{signer->id(), signer->pem(), {}, {}};
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string out;
+  for (const std::string& name : names) out += (out.empty() ? "" : ", ") + inQuotes(name);
+  return out.empty() ? "nobody in a subject alternative name" : out;
+}
+
+Result<Signer> byCertificate(const Foreign& foreign, const std::optional<CertificateRule>& rule) {
+  if (!rule)
+    return fail(Code::kDataLoss, "it was signed by a certificate, and no authority is named that issues one");
+  const X509Certificate& leaf = foreign.certificates[0];
+  KILN_ASSIGN(std::vector<X509Certificate> chain, checkChain(foreign.certificates, rule->roots, rule->at));
+  const auto identity =
+      std::ranges::find_if(rule->identities, [&](const std::string& one) { return leaf.names(one); });
+  if (identity == rule->identities.end())
+    return fail(Code::kDataLoss, "its certificate names " + listed(leaf.alternativeNames()) + ", and not " +
+                                     listed(rule->identities));
+  KILN_ASSIGN(const ModelKey key, ModelKey::fromPem(leaf.keyPem()));
+  if (!isSigned(foreign.envelope, key))
+    return fail(Code::kDataLoss, "it was not signed by the key of its certificate");
+  return Signer{key.id(), key.pem(), *identity, std::move(chain)};
 }
 
 }  // namespace
 
-Result<SignedEnvelope> openSignedEnvelope(std::string_view text, std::span<const ModelKey> keys,
+Result<SignedEnvelope> openSignedEnvelope(std::string_view text, const AcceptedSigners& signers,
                                           EnvelopeForm form) {
-  KILN_ASSIGN(Envelope envelope, parse(text, form));
-  if (envelope.signatures.size() != 1)
+  KILN_ASSIGN(Foreign foreign, parse(text, form));
+  if (foreign.envelope.signatures.size() != 1)
     return badMember("envelope.signatures", "must hold exactly one signature");
-  const std::string message = preAuthenticationEncoding(envelope.payloadType, envelope.payload);
-  const auto signer = std::ranges::find_if(keys, [&](const ModelKey& key) {
-    return key.verifies(asBytes(message), asBytes(envelope.signatures[0]));
-  });
-  if (signer == keys.end())
-    return fail(Code::kDataLoss, keys.size() == 1 ? "it was not signed by the key that is named"
-                                                  : "it was signed by none of the keys that are named");
-  return SignedEnvelope{std::move(envelope), signer->id(), signer->pem()};
+  KILN_ASSIGN(Signer signer, foreign.certificates.empty() ? byKey(foreign.envelope, signers.keys)
+                                                          : byCertificate(foreign, signers.certificates));
+  return SignedEnvelope{std::move(foreign.envelope), std::move(signer)};
 }
 
 }  // namespace kiln::signing

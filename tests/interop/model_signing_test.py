@@ -75,6 +75,39 @@ CHANGES = {
     "key-missing-file-with-ignore-unsigned_fail": (lambda m: (m / "signme-2").unlink(), ["--allow-unsigned"], False),
     "key-tampered-with-ignore-unsigned_fail": (lambda m: (m / "signme-1").write_bytes(b"TAMPERED"), ["--allow-unsigned"], False),
 }
+WHO = "https://vendor.example/releases"
+
+
+class Authority:
+    """A private PKI: root, one between, and a signer's key and certificate. Files of PEM."""
+    AUTHORITY = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign\nsubjectKeyIdentifier=hash\n"
+    SIGNER = f"keyUsage=critical,digitalSignature\nextendedKeyUsage=codeSigning\nsubjectAltName=URI:{WHO}\n"
+
+    def __init__(self, home, curve="prime256v1"):
+        home.mkdir()
+        self.home = home
+        self.root, self.chain, self.key = home / "root.pem", home / "chain.pem", home / "leaf.key"
+        self.made("root", self.AUTHORITY, "prime256v1", None, 3650)
+        self.middle = self.made("middle", self.AUTHORITY, "prime256v1", "root", 3650)
+        self.leaf = self.made("leaf", self.SIGNER, curve, "middle", 30)
+        self.chain.write_bytes(self.leaf.read_bytes() + self.middle.read_bytes())
+
+    def made(self, name, extensions, curve, issuer, days):
+        file = {kind: self.home / f"{name}.{kind}" for kind in ("key", "csr", "ext", "pem")}
+        file["ext"].write_text(extensions)
+
+        def openssl(*words):
+            subprocess.run(["openssl", *(str(w) for w in words)], check=True, capture_output=True)
+
+        openssl("genpkey", "-algorithm", "EC", "-pkeyopt", f"ec_paramgen_curve:{curve}", "-out", file["key"])
+        file["key"].chmod(0o600)
+        openssl("req", "-new", "-key", file["key"], "-subj", f"/CN={name}", "-out", file["csr"])
+        signer = ("-CA", self.home / f"{issuer}.pem", "-CAkey", self.home / f"{issuer}.key", "-CAcreateserial") if issuer else \
+            ("-signkey", file["key"])
+        openssl("x509", "-req", "-in", file["csr"], *signer, "-days", days, "-extfile", file["ext"], "-out", file["pem"])
+        return file["pem"]
+
+
 LINKS = {"key-symlink-cycle": ("cycle-link", "."), "key-symlink-default-rejected": ("link-to-signme", "signme-1"),
          "key-symlink-outside-root": ("outside-link", "/nonexistent-target")}
 
@@ -111,6 +144,14 @@ class ModelSigningTest(unittest.TestCase):
 
     def verify(self, model, bundle, *more, pem=None):
         return self.kiln("verify", model, "--signed-by", pem or self.pem, "--signature", bundle, *more)
+
+    def sign_certified(self, model, authority, out, *more):
+        out.unlink(missing_ok=True)
+        return self.kiln("sign", model, "--key", authority.key, "--certificate", authority.chain, "--out", out, *more)
+
+    def verify_certified(self, model, bundle, authority, *more, who=None):
+        return self.kiln("verify", model, "--certificate-root", authority.root, "--certificate-identity", who or WHO, "--signature", bundle,
+                         *more)
 
     def names(self, bundle):
         envelope = json.loads(bundle.read_text())["dsseEnvelope"]
@@ -166,12 +207,18 @@ class ModelSigningTest(unittest.TestCase):
                 self.assertEqual(self.verify(model, bad).returncode, 5)
         with self.subTest("key-simple-wrong-key_fail"):
             self.assertEqual(self.verify(model, good, pem=self.made_key("wrong")[1]).returncode, 5)
-        with self.subTest("certificate-verify-as-key_fail"):  # and sigstore-verify-as-key_fail
-            for material in ({"x509CertificateChain": {"certificates": []}}, {"certificate": {"rawBytes": ""}}):
-                bundle = json.loads(good.read_text())
-                bundle["verificationMaterial"] = material
-                bad.write_text(json.dumps(bundle))
-                self.assertEqual(self.verify(model, bad).returncode, 4)
+        authority = Authority(self.home / "pki")
+        signed = self.home / "certified.sig"
+        self.assertEqual(self.sign_certified(model, authority, signed).returncode, 0)
+        with self.subTest("certificate-verify-as-key_fail"):
+            self.assertEqual(self.verify(model, signed).returncode, 5)
+        with self.subTest("key-verify-as-certificate_fail"):
+            self.assertEqual(self.verify_certified(model, good, authority).returncode, 5)
+        with self.subTest("sigstore-verify-as-key_fail"):
+            bundle = json.loads(good.read_text())
+            bundle["verificationMaterial"] = {"certificate": {"rawBytes": ""}}
+            bad.write_text(json.dumps(bundle))
+            self.assertEqual(self.verify(model, bad).returncode, 5)
 
     def test_models_that_changed(self):
         for case, (change, more, holds) in CHANGES.items():
@@ -181,15 +228,71 @@ class ModelSigningTest(unittest.TestCase):
                 change(model)
                 self.assertEqual(self.verify(model, bundle, *more).returncode, 0 if holds else 5)
 
-    def test_another_implementation(self):
+    def peer(self):
         try:
             python = fetched.python_environment("requirements-model-signing.txt")
         except fetched.Skip as why:
             self.skipTest(f"no model-signing: {why}")
+        return lambda *words: subprocess.run([str(w) for w in (python, "-m", "model_signing", *words)], capture_output=True, text=True)
 
-        def peer(*words):
-            return subprocess.run([str(w) for w in (python, "-m", "model_signing", *words)], capture_output=True, text=True)
+    def test_certificates(self):
+        model = self.made(MULTI)
+        bundle = self.home / "bundle.sig"
+        for curve in ("prime256v1", "secp384r1", "secp521r1"):
+            with self.subTest(curve):
+                authority = Authority(self.home / curve, curve)
+                self.assertEqual(self.sign_certified(model, authority, bundle).returncode, 0)
+                self.assertEqual(self.names(bundle), sorted(MULTI))
+                done = self.verify_certified(model, bundle, authority)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn(WHO, done.stdout)
+        self.assertEqual(json.loads(self.verify_certified(model, bundle, authority, "--json").stdout)["identity"], WHO)
+        wrong = self.verify_certified(model, bundle, authority, who="https://vendor.example/release")
+        self.assertEqual(wrong.returncode, 5)
+        self.assertIn(WHO, wrong.stderr)
+        self.assertEqual(self.verify_certified(model, bundle, Authority(self.home / "stranger")).returncode, 5)
+        expired = self.verify_certified(model, bundle, authority, "--certificate-time", "2126-01-01")
+        self.assertEqual(expired.returncode, 5)
+        self.assertIn("expired at 2126-01-01T00:00:00Z", expired.stderr)
+        self.assertEqual(self.verify_certified(model, bundle, authority, "--certificate-time", "tomorrow").returncode, 2)
+        # The leaf is no root, and another key's certificate signs nothing.
+        refused = self.kiln("verify", model, "--certificate-root", authority.leaf, "--certificate-identity", WHO, "--signature", bundle)
+        self.assertEqual(refused.returncode, 2)
+        self.assertIn("not an authority's", refused.stderr)
+        other = self.kiln("sign", model, "--key", self.key, "--certificate", authority.chain, "--out", self.home / "no.sig")
+        self.assertEqual(other.returncode, 2)
+        (model / "weights.bin").write_bytes(b"other")
+        self.assertEqual(self.verify_certified(model, bundle, authority).returncode, 5)
 
+    def test_certificates_of_another_implementation(self):
+        peer = self.peer()
+        model = self.made(MULTI)
+        bundle = self.home / "bundle.sig"
+        for curve in ("prime256v1", "secp384r1", "secp521r1"):
+            with self.subTest(curve):
+                authority = Authority(self.home / curve, curve)
+                done = peer("sign", "certificate", model, "--signature", bundle, "--private_key", authority.key, "--signing_certificate",
+                            authority.leaf, "--certificate_chain", authority.middle)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = self.verify_certified(model, bundle, authority)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertEqual(self.verify_certified(model, bundle, authority, who="leaf").returncode, 5)
+
+                self.assertEqual(self.sign_certified(model, authority, bundle).returncode, 0)
+                checked = ("verify", "certificate", model, "--signature", bundle, "--certificate_chain")
+                done = peer(*checked, authority.root)
+                self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertNotEqual(peer(*checked, Authority(self.home / "stranger").root).returncode, 0)
+        # What the peer reads without the certificates between, where a verifier has them.
+        done = peer("sign", "certificate", model, "--signature", bundle, "--private_key", authority.key, "--signing_certificate",
+                    authority.leaf, "--certificate_chain", authority.leaf)
+        self.assertEqual(self.verify_certified(model, bundle, authority).returncode, 5)
+        (authority.home / "both.pem").write_bytes(authority.middle.read_bytes() + authority.root.read_bytes())
+        authority.root = authority.home / "both.pem"
+        self.assertEqual(self.verify_certified(model, bundle, authority).returncode, 0)
+
+    def test_another_implementation(self):
+        peer = self.peer()
         model = self.made(MULTI)
         _, bundle = self.sign(model, out=model / "model.sig")
         done = peer("verify", "key", model, "--signature", bundle, "--public_key", self.pem)
@@ -207,6 +310,12 @@ class ModelSigningTest(unittest.TestCase):
                 self.assertEqual(done.returncode, 0, done.stderr)
                 self.assertEqual(self.verify(model, bundle, pem=pem).returncode, 0)
                 self.assertEqual(self.verify(model, bundle).returncode, 5)
+                key.chmod(0o600)
+                bundle.unlink()
+                done = self.kiln("sign", model, "--key", key, "--out", bundle)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                done = peer("verify", "key", model, "--signature", bundle, "--public_key", pem)
+                self.assertEqual(done.returncode, 0, done.stderr)
 
 
 if __name__ == "__main__":

@@ -43,6 +43,9 @@ Status run(const Context& context, const BuildOptions& options) {
   if (options.targets.empty())
     return fail(Code::kInvalidArgument,
                 "--target is missing: what to build for, such as cpu:x86-64-v3; see kiln build --help");
+  if (!options.modelSignature.empty() && options.modelSigners.empty())
+    return fail(Code::kInvalidArgument,
+                "--model-signature goes with --model-signed-by or --model-certificate-root");
   KILN_ASSIGN(const BuiltJob built, buildModel(context, options));
   const v1::Job& job = built.job;
   if (options.detach) {
@@ -87,17 +90,11 @@ void addPartitionOptions(CLI::App& command, PartitionOptionTexts& texts) {
 }
 
 void addSignatureOptions(CLI::App& command, BuildOptions& options) {
-  const auto keys =
-      command
-          .add_option(
-              "--model-signed-by", options.modelSignedBy,
-              "A public key, PEM: build only if the model's files carry an OpenSSF model signature by "
-              "it, or by another that is named (repeatable); exit 5 otherwise")
-          ->allow_extra_args(false);
-  command
-      .add_option("--model-signature", options.modelSignature,
-                  "Where that signature is (default: model.sig in the folder, FILE.sig beside a file)")
-      ->needs(keys);
+  addSignerOptions(command, options.modelSigners, {"--model-signed-by", "--model-certificate"});
+  command.add_option("--model-signature", options.modelSignature,
+                     "The OpenSSF model signature over the model's files, which must be by a key or under an "
+                     "authority that is named: exit 5 otherwise (default: model.sig in the folder, FILE.sig "
+                     "beside a file)");
 }
 
 void addBuilderOptions(CLI::App& command, DeliverySpec& delivery) {

@@ -92,21 +92,24 @@ Status locateModel(const Context& context, BuildOptions& options) {
 
 // What is signed, if a signature is asked for. One that nobody asked about is told of: it was not looked at.
 Result<std::optional<SignedInputs>> signedInputs(const Context& context, const BuildOptions& given) {
-  if (given.modelSignedBy.empty()) {
+  if (given.modelSigners.empty()) {
     const std::string path = signing::modelSignaturePath(given.model);
     std::error_code error;
     if (!context.json && !source::isGitReference(given.model) && std::filesystem::exists(path, error))
-      note(path + " was not looked at: --model-signed-by names the keys that may have made it");
+      note(path +
+           " was not looked at: --model-signed-by names the key that may have made it, or "
+           "--model-certificate-root an authority");
     return std::optional<SignedInputs>();
   }
   if (source::isGitReference(given.model))
     return fail(Code::kInvalidArgument,
-                "--model-signed-by goes with a model on this disk; a commit is named by its hash");
-  KILN_ASSIGN(SignedInputs inputs,
-              SignedInputs::open(given.model, given.modelSignature, given.modelSignedBy));
+                "--model-signed-by and --model-certificate-root go with a model on this disk; a commit is "
+                "named by its hash");
+  KILN_ASSIGN(const signing::AcceptedSigners signers, loadSigners(given.modelSigners, SystemClock().now()));
+  KILN_ASSIGN(SignedInputs inputs, SignedInputs::open(given.model, given.modelSignature, signers));
   if (!context.json)
-    note(fmt::format("model {}: {} signed by key {}", given.model, counted(inputs.files(), "file"),
-                     inputs.keyId()));
+    note(fmt::format("model {}: {} signed by {}", given.model, counted(inputs.files(), "file"),
+                     inputs.signer().text()));
   return std::optional(std::move(inputs));
 }
 
@@ -128,7 +131,9 @@ Result<BuiltJob> buildModel(const Context& context, const BuildOptions& given, c
   BuildOptions options = given;
   KILN_TRY(locateModel(context, options));
   KILN_ASSIGN(const auto inputs, signedInputs(context, given));
-  const std::string signedBy = inputs ? inputs->keyId() : "";
+  std::string signedBy;
+  if (inputs)
+    signedBy = inputs->signer().identity.empty() ? inputs->signer().keyId : inputs->signer().identity;
   KILN_ASSIGN(const auto parameters, findParameters(options.parameters));
   KILN_TRY(makeRequest(options, parameters, {}));  // a mistake is told before anything is uploaded
   KILN_ASSIGN(const auto trace, BuildTrace::begin(options.traces));

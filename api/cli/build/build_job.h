@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "api/cli/base/context.h"
+#include "api/cli/base/signer_options.h"
 #include "api/client/client.h"
 #include "manifest/spec/compile_spec.h"
 #include "manifest/spec/delivery_spec.h"
@@ -24,7 +25,7 @@ struct BuildOptions {
   std::uint64_t maxArtifactBytes = 0, maxPlannedBytes = 0;
   DeliverySpec delivery;
   std::string checkPlan, deadline;
-  std::vector<std::string> modelSignedBy;  // files of public keys
+  SignerOptions modelSigners;  // whose signature of the model counts; none: it is not looked at
   std::string modelSignature;
   std::uint32_t maxWorkerSeconds = 0;
   bool check = false, checkEmulated = false, detach = false;
@@ -32,10 +33,11 @@ struct BuildOptions {
 };
 
 struct BuiltJob {
-  v1::SubmitJobRequest request;    // as it was submitted
-  v1::Job job;                     // as it ended, or as it began with `detach`
-  std::string grant;               // as of client::Submission
-  std::string modelSignedBy = {};  // the id of the key, where a signature was asked for
+  v1::SubmitJobRequest request;  // as it was submitted
+  v1::Job job;                   // as it ended, or as it began with `detach`
+  std::string grant;             // as of client::Submission
+  // The id of the key, or the name that its certificate bears, where a signature was asked for.
+  std::string modelSignedBy = {};
 };
 
 // Looks at a request once its inputs are known and sent, and before it is submitted; its error ends the

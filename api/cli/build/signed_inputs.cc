@@ -20,19 +20,14 @@ fs::path placeOf(const std::string& path) {
 }  // namespace
 
 Result<SignedInputs> SignedInputs::open(const std::string& model, const std::string& signature,
-                                        const std::vector<std::string>& keys) {
+                                        const signing::AcceptedSigners& signers) {
   const std::string path = signature.empty() ? signing::modelSignaturePath(model) : signature;
-  std::vector<signing::ModelKey> named;
-  for (const std::string& file : keys) {
-    KILN_ASSIGN(signing::ModelKey key, signing::ModelKey::load(file));
-    named.push_back(std::move(key));
-  }
   const auto text = signing::readTextFile(path, signing::kMaxForeignBytes);
   if (!text && text.error().code == Code::kNotFound)
     return fail(Code::kNotFound,
                 path + ": the model carries no signature there; --model-signature says where it is");
   if (!text) return fail(text.error());
-  auto opened = signing::openModelSignature(*text, named);
+  auto opened = signing::openModelSignature(*text, signers);
   if (!opened) return fail(opened.error().in(path));
   KILN_TRY(signing::checkModel(model, opened->manifest, {path, {}, false}));
   return SignedInputs(model, std::move(*opened));

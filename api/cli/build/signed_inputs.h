@@ -12,16 +12,16 @@ namespace kiln::cli {
 class SignedInputs {
  public:
   // Compares the model at `model`, a folder or a file, with its signature. `signature` is "" for where it is
-  // looked for; `keys` are files of public keys, of which one must have made it. kNotFound where there is no
+  // looked for; one of `signers` must have made it. kNotFound where there is no
   // signature; otherwise as openModelSignature() and checkModel().
   static Result<SignedInputs> open(const std::string& model, const std::string& signature,
-                                   const std::vector<std::string>& keys);
+                                   const signing::AcceptedSigners& signers);
 
   // kDataLoss unless the file at `file` was signed with these bytes: others were never compared, such as
   // those that the signature leaves out, and bytes may have changed since.
   Status check(const std::string& file, const Digest& digest) const;
 
-  const std::string& keyId() const { return signed_.keyId; }
+  const signing::Signer& signer() const { return signed_.signer; }
   std::size_t files() const { return signed_.manifest.resources.size(); }
 
  private:

@@ -6,6 +6,7 @@
 
 #include "api/cli/base/artifact_option.h"
 #include "api/cli/base/print.h"
+#include "api/cli/base/signer_options.h"
 #include "api/cli/base/trust_settings.h"
 #include "api/cli/trust/commands.h"
 #include "api/client/artifact_ref.h"
@@ -29,7 +30,7 @@ constexpr std::size_t kMaxPredicateBytes = 4u << 20;
 
 struct Options {
   std::string directory, type, predicate, key, out, id, policyUri, input;
-  std::vector<std::string> signedBy;
+  SignerOptions signers;
   bool vsa = false;
 };
 
@@ -134,14 +135,10 @@ Result<std::string> thirdParty(const Options& options, const Digest& artifact) {
 
 // What somebody else has signed of the model that the artifact was made of, as verified here and now.
 Result<std::string> aboutInputs(const Context& context, const Options& options) {
-  std::vector<signing::ModelKey> keys;
-  for (const std::string& file : options.signedBy) {
-    KILN_ASSIGN(signing::ModelKey key, signing::ModelKey::load(file));
-    keys.push_back(std::move(key));
-  }
+  KILN_ASSIGN(const signing::AcceptedSigners signers, loadSigners(options.signers, SystemClock().now()));
   KILN_ASSIGN(const std::string text, signing::readTextFile(options.input, signing::kMaxForeignBytes));
   KILN_ASSIGN(const auto opened, openArtifact(context, options.directory));
-  auto predicate = signing::inputStatement(text, keys, opened.verdict.manifest.spec);
+  auto predicate = signing::inputStatement(text, signers, opened.verdict.manifest.spec);
   if (!predicate) return fail(predicate.error().asEvidence(options.input));
   const Statement statement{
       {{"artifact.json", opened.verdict.artifact.hash}}, signing::kInputStatementType, std::move(*predicate)};
@@ -164,6 +161,7 @@ Result<std::string> summary(const Context& context, const Options& options) {
 }
 
 Status run(const Context& context, const Options& options) {
+  if (!options.input.empty()) KILN_TRY(checkSigners(options.signers));
   KILN_ASSIGN(const Place place, find(context, options.directory));
   KILN_ASSIGN(const signing::PrivateKey key, signing::loadKey(options.key));
   const bool ofInputs = !options.input.empty();
@@ -214,14 +212,8 @@ void addAttest(CLI::App& app, Context& context) {
                       "is verified, and so is the artifact, and kept in a statement about it")
           ->excludes(vsa)
           ->excludes(type);
-  const auto signers =
-      command
-          .add_option(
-              "--signed-by", options->signedBy,
-              "With --input-statement: the public key that signed it, PEM, or one of several (repeatable)")
-          ->needs(input)
-          ->allow_extra_args(false);
-  input->needs(signers);
+  addSignerOptions(command, options->signers);
+  for (const char* signer : {"--signed-by", "--certificate-root"}) command.get_option(signer)->needs(input);
   command.add_option("--id", options->id, "With --vsa: the verifier's URI, as a trust root lists it")
       ->needs(vsa);
   command.add_option("--policy-uri", options->policyUri, "With --vsa: where the policy can be read")

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include "api/cli/base/print.h"
+#include "api/cli/base/signer_options.h"
 #include "api/cli/trust/commands.h"
 #include "manifest/artifact/oci.h"
 #include "manifest/base/counted.h"
@@ -10,13 +11,15 @@
 #include "signing/model/model_signature.h"
 #include "signing/model/signed_envelope.h"
 #include "signing/token/key_location.h"
+#include "signing/token/token_uri.h"
 
 namespace kiln::cli {
 namespace {
 
 struct Options {
-  std::string model, signature, key;
-  std::vector<std::string> keys, ignored;
+  std::string model, signature, key, certificate;
+  SignerOptions signers;
+  std::vector<std::string> ignored;
   bool allowUnsigned = false;
 };
 
@@ -27,19 +30,41 @@ std::vector<std::string> growing(const std::string& model) {
   return {"bundles", "fixtures", "recalls.json"};
 }
 
+// A token holds keys on P-256 alone; a file may hold any that signs models.
+Result<signing::ModelSigner> loadSigner(const Options& options) {
+  constexpr std::size_t kMaxCertificateBytes = 1 << 20;
+  auto signer = signing::TokenUri::is(options.key)
+                    ? signing::loadKey(options.key).map([](signing::PrivateKey key) {
+                        return signing::ModelSigner(std::move(key));
+                      })
+                    : signing::ModelSigner::load(options.key);
+  if (!signer || options.certificate.empty()) return signer;
+  KILN_ASSIGN(const std::string pem, signing::readTextFile(options.certificate, kMaxCertificateBytes));
+  const auto certified = [&](std::vector<signing::X509Certificate> certificates) {
+    return signer->with(std::move(certificates));
+  };
+  return signing::certificatesFromPem(pem).and_then(certified).map_error(
+      [&](const Error& error) { return error.in(options.certificate); });
+}
+
 Status sign(const Context& context, const Options& options) {
-  KILN_ASSIGN(const signing::PrivateKey key, signing::loadKey(options.key));
+  KILN_ASSIGN(const signing::ModelSigner signer, loadSigner(options));
   const std::string path =
       options.signature.empty() ? signing::modelSignaturePath(options.model) : options.signature;
   signing::ModelScope scope{path, options.ignored};
   for (const std::string& name : growing(options.model)) scope.ignored.push_back(name);
-  KILN_ASSIGN(const std::string text, signing::signModel(options.model, key, scope));
+  KILN_ASSIGN(const std::string text, signing::signModel(options.model, signer, scope));
   KILN_TRY(signing::writeTextFile(path, text));
+  const std::string& id = signer.publicKey().id();
+  const auto& certificates = signer.certificates();
   if (context.json) {
-    printJson({{"signature", path}, {"key", key.publicKey().id()}});
+    Json out{{"signature", path}, {"key", id}};
+    if (!certificates.empty()) out["identities"] = certificates[0].alternativeNames();
+    printJson(out);
     return {};
   }
-  note("signed with key " + key.publicKey().id());
+  note("signed with key " + id +
+       (certificates.empty() ? "" : ", certified as " + inQuotes(certificates[0].subject())));
   printLine(path);
   return {};
 }
@@ -47,24 +72,21 @@ Status sign(const Context& context, const Options& options) {
 Status verify(const Context& context, const Options& options) {
   const std::string path =
       options.signature.empty() ? signing::modelSignaturePath(options.model) : options.signature;
-  std::vector<signing::ModelKey> keys;
-  for (const std::string& file : options.keys) {
-    KILN_ASSIGN(signing::ModelKey key, signing::ModelKey::load(file));
-    keys.push_back(std::move(key));
-  }
+  KILN_ASSIGN(const signing::AcceptedSigners signers, loadSigners(options.signers, SystemClock().now()));
   KILN_ASSIGN(const std::string text, signing::readTextFile(path, signing::kMaxForeignBytes));
-  const auto opened = signing::openModelSignature(text, keys);
+  const auto opened = signing::openModelSignature(text, signers);
   if (!opened) return fail(opened.error().in(path));
   KILN_TRY(
       signing::checkModel(options.model, opened->manifest, {path, options.ignored, options.allowUnsigned}));
   const std::size_t files = opened->manifest.resources.size();
   if (context.json) {
-    printJson(
-        {{"verified", true}, {"model", opened->manifest.name}, {"files", files}, {"key", opened->keyId}});
+    Json out = opened->signer.toJson();
+    out.update({{"verified", true}, {"model", opened->manifest.name}, {"files", files}});
+    printJson(out);
     return {};
   }
-  printLine(fmt::format("verified {}, {}, signed by key {}", printable(opened->manifest.name),
-                        counted(files, "file"), opened->keyId));
+  printLine(fmt::format("verified {}, {}, signed by {}", printable(opened->manifest.name),
+                        counted(files, "file"), opened->signer.text()));
   return {};
 }
 
@@ -88,21 +110,24 @@ void addModelSigning(CLI::App& app, Context& context) {
       group, context, "sign", "Sign the files of a model, or of a fetched artifact, by OpenSSF Model Signing",
       "kiln model sign model --key release.key", [&context, options] { return sign(context, *options); });
   addScope(signing, *options);
-  signing.add_option("--key", options->key, "The private key: a P-256 PEM file, or a PKCS#11 URI")
+  signing
+      .add_option("--key", options->key,
+                  "The private key: a PEM file (P-256, P-384 or P-521), or a PKCS#11 URI (P-256)")
       ->required();
+  signing.add_option("--certificate", options->certificate,
+                     "The key's certificate for signing code, PEM, and behind it those of intermediate "
+                     "authorities: the signature names who signed, and not the key");
   signing.add_option(
       "--out", options->signature,
       "A new file for the signature (default: model.sig in the folder, FILE.sig beside a file)");
   auto& checking = addCommand(group, context, "verify",
                               "Check a model's files against an OpenSSF model signature; needs no farm",
-                              "kiln model verify resnet --signed-by vendor.pem",
+                              "kiln model verify resnet --signed-by vendor.pem\n"
+                              "  kiln model verify resnet --certificate-root vendor-ca.pem "
+                              "--certificate-identity releases@vendor.example",
                               [&context, options] { return verify(context, *options); });
   addScope(checking, *options);
-  checking
-      .add_option("--signed-by", options->keys,
-                  "A public key whose signature counts, PEM: P-256, P-384 or P-521 (repeatable)")
-      ->required()
-      ->allow_extra_args(false);
+  addSignerOptions(checking, options->signers);
   checking.add_option("--signature", options->signature,
                       "The signature (default: model.sig in the folder, FILE.sig beside a file)");
   checking.add_flag("--allow-unsigned", options->allowUnsigned,

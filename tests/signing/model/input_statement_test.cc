@@ -94,7 +94,7 @@ TEST_F(InputStatement, BelievesNoOtherKeyAndNoCertificate) {
   const Json keyless{{"mediaType", "application/vnd.dev.sigstore.bundle.v0.3+json"},
                      {"verificationMaterial", {{"certificate", {{"rawBytes", "AA=="}}}}},
                      {"dsseEnvelope", Json::parse(good)}};
-  EXPECT_EQ(read(keyless.dump()).error().code, Code::kUnimplemented);
+  EXPECT_EQ(read(keyless.dump()).error().code, Code::kInvalidArgument);
 }
 
 }  // namespace
