@@ -9,6 +9,7 @@
 
 #include "manifest/json/json.h"
 #include "signing/model/model_key.h"
+#include "signing/sigstore/keyless.h"
 #include "signing/x509/chain.h"
 
 namespace kiln::signing {
@@ -26,7 +27,8 @@ struct AcceptedSigners {
   AcceptedSigners(std::vector<ModelKey> named) : keys(std::move(named)) {}
 
   std::vector<ModelKey> keys;
-  std::optional<CertificateRule> certificates;
+  std::optional<CertificateRule> certificates;  // one of these two, or neither
+  std::optional<KeylessRule> keyless;
 };
 
 // Who made a signature that holds.
@@ -34,10 +36,15 @@ struct Signer {
   std::string keyId, pem;  // of the key, which a certificate's is too
   std::string identity;    // that the certificate names, and that was asked for; "" for a key by itself
   std::vector<X509Certificate> chain;  // from that certificate up to the root; empty for a key by itself
+  // Of a keyless signature: the OpenID issuer, a proven time, and what a bundle brings to prove it all.
+  std::string issuer;
+  std::optional<TimePoint> at;
+  Json material;
 
-  // "key BASE64", or the identity and whose root vouches for it; for people.
+  // "key BASE64", or the identity and who vouches for it; for people.
   std::string text() const;
-  // {"key"} or {"identity", "root", "key"}; the root is "sha256:<hex>" of its certificate.
+  // {"key"} or {"identity", "root", "key"}, where the root is "sha256:<hex>" of its certificate; keyless with
+  // {"issuer", "time"} as well.
   Json toJson() const;
 };
 

@@ -89,6 +89,10 @@ Result<Json> inputStatement(std::string_view text, const AcceptedSigners& signer
   out["root"] = digestOf(opened.signer.chain.back().der()).text();
   for (const X509Certificate& one : opened.signer.chain)
     out["certificates"].push_back(toBase64(asBytes(one.der())));
+  if (opened.signer.issuer.empty()) return out;
+  out["issuer"] = opened.signer.issuer;
+  out["time"] = rfc3339(*opened.signer.at);
+  out["verificationMaterial"] = opened.signer.material;
   return out;
 }
 

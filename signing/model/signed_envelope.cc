@@ -67,10 +67,21 @@ Json withoutKeyIds(Json envelope) {
 struct Foreign {
   Envelope envelope;
   std::vector<X509Certificate> certificates;
+  Json material;
 };
+
+// `gh attestation download` writes a bundle on a line, and several where there are several attestations.
+Status checkLines(std::string_view text) {
+  const auto last = text.find_last_not_of(" \t\r\n");
+  const auto end = text.substr(0, last == text.npos ? 0 : last).find("}\n{");
+  if (end == text.npos || !parseJson(text.substr(0, end + 1), {.bytes = kMaxForeignBytes, .depth = 16}))
+    return {};
+  return fail(Code::kInvalidArgument, "holds more than one bundle, a line each; give a file with one bundle");
+}
 
 Result<Foreign> parse(std::string_view text, EnvelopeForm form) {
   KILN_TRY(checkValues(text));
+  KILN_TRY(checkLines(text));
   KILN_ASSIGN(const Json json, parseJson(text, {.bytes = kMaxForeignBytes, .depth = 16}));
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, "bundle"));
   Foreign out;
@@ -80,6 +91,7 @@ Result<Foreign> parse(std::string_view text, EnvelopeForm form) {
   }
   KILN_TRY(reader.expect("mediaType", kBundleMediaType));
   KILN_ASSIGN(out.certificates, readMaterial(reader));
+  out.material = json["verificationMaterial"];
   KILN_TRY(reader.object("dsseEnvelope"));
   KILN_ASSIGN(const Json* envelope, reader.any("dsseEnvelope"));
   KILN_ASSIGN(out.envelope, readEnvelope(withoutKeyIds(*envelope), kInTotoPayload));
@@ -98,7 +110,10 @@ Result<Signer> byKey(const Envelope& envelope, std::span<const ModelKey> keys) {
   if (signer == keys.end())
     return fail(Code::kDataLoss, keys.size() == 1 ? "it was not signed by the key that is named"
                                                   : "it was signed by none of the keys that are named");
-  return Signer{signer->id(), signer->pem(), {}, {}};
+  Signer out;
+  out.keyId = signer->id();
+  out.pem = signer->pem();
+  return out;
 }
 
 std::string listed(const std::vector<std::string>& names) {
@@ -107,20 +122,42 @@ std::string listed(const std::vector<std::string>& names) {
   return out.empty() ? "nobody in a subject alternative name" : out;
 }
 
-Result<Signer> byCertificate(const Foreign& foreign, const std::optional<CertificateRule>& rule) {
-  if (!rule)
-    return fail(Code::kDataLoss, "it was signed by a certificate, and no authority is named that issues one");
+Result<Signer> byAuthority(const Foreign& foreign, const CertificateRule& rule) {
   const X509Certificate& leaf = foreign.certificates[0];
-  KILN_ASSIGN(std::vector<X509Certificate> chain, checkChain(foreign.certificates, rule->roots, rule->at));
+  Signer out;
+  KILN_ASSIGN(out.chain, checkChain(foreign.certificates, rule.roots, rule.at));
   const auto identity =
-      std::ranges::find_if(rule->identities, [&](const std::string& one) { return leaf.names(one); });
-  if (identity == rule->identities.end())
+      std::ranges::find_if(rule.identities, [&](const std::string& one) { return leaf.names(one); });
+  if (identity == rule.identities.end())
     return fail(Code::kDataLoss, "its certificate names " + listed(leaf.alternativeNames()) + ", and not " +
-                                     listed(rule->identities));
-  KILN_ASSIGN(const ModelKey key, ModelKey::fromPem(leaf.keyPem()));
+                                     listed(rule.identities));
+  out.identity = *identity;
+  return out;
+}
+
+Result<Signer> byKeyless(Foreign& foreign, const KeylessRule& rule) {
+  KILN_ASSIGN(KeylessSigner found,
+              checkKeyless(foreign.material, foreign.certificates[0], foreign.envelope, rule));
+  Signer out;
+  out.identity = std::move(found.identity);
+  out.chain = std::move(found.chain);
+  out.issuer = std::move(found.issuer);
+  out.at = found.at;
+  out.material = std::move(foreign.material);
+  return out;
+}
+
+Result<Signer> byCertificate(Foreign& foreign, const AcceptedSigners& signers) {
+  if (!signers.certificates && !signers.keyless)
+    return fail(Code::kDataLoss, "it was signed by a certificate, and no authority is named that issues one");
+  KILN_ASSIGN(const ModelKey key, ModelKey::fromPem(foreign.certificates[0].keyPem()));
   if (!isSigned(foreign.envelope, key))
     return fail(Code::kDataLoss, "it was not signed by the key of its certificate");
-  return Signer{key.id(), key.pem(), *identity, std::move(chain)};
+  KILN_ASSIGN(Signer out, signers.certificates ? byAuthority(foreign, *signers.certificates)
+                                               : byKeyless(foreign, *signers.keyless));
+  out.keyId = key.id();
+  out.pem = key.pem();
+  return out;
 }
 
 }  // namespace
@@ -131,7 +168,7 @@ Result<SignedEnvelope> openSignedEnvelope(std::string_view text, const AcceptedS
   if (foreign.envelope.signatures.size() != 1)
     return badMember("envelope.signatures", "must hold exactly one signature");
   KILN_ASSIGN(Signer signer, foreign.certificates.empty() ? byKey(foreign.envelope, signers.keys)
-                                                          : byCertificate(foreign, signers.certificates));
+                                                          : byCertificate(foreign, signers));
   return SignedEnvelope{std::move(foreign.envelope), std::move(signer)};
 }
 

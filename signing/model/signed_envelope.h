@@ -25,7 +25,7 @@ enum class EnvelopeForm {
 // kInvalidArgument where the text is malformed; kDataLoss if none of `signers` made the signature, of which
 // there must be one. A bundle says which key or which certificates to try, one or the other. A hint is not
 // read: the keys to try are named by whoever checks. Certificates count by a root that is named, as
-// checkChain(), and by a name in them.
+// checkChain() or checkKeyless(), and by a name in them.
 Result<SignedEnvelope> openSignedEnvelope(std::string_view text, const AcceptedSigners& signers,
                                           EnvelopeForm form);
 

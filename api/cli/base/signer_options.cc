@@ -12,50 +12,7 @@ Result<TimePoint> readTime(const std::string& text) {
               inQuotes(text) + " is no date (2026-11-20) and no time (2026-11-20T05:23:32Z)");
 }
 
-}  // namespace
-
-void addSignerOptions(CLI::App& command, SignerOptions& options, const SignerWords& words) {
-  command
-      .add_option(words.key, options.keys,
-                  "A public key whose signature counts, PEM: P-256, P-384 or P-521 (repeatable)")
-      ->allow_extra_args(false);
-  const std::string certificate = words.certificate;
-  const auto roots =
-      command
-          .add_option(certificate + "-root", options.roots,
-                      "A certificate authority whose certificates count, PEM; intermediate ones may stand "
-                      "beside the root (repeatable)")
-          ->allow_extra_args(false);
-  const auto identities =
-      command
-          .add_option(certificate + "-identity", options.identities,
-                      "Whom the certificate must name in its subject alternative names: a URI, an e-mail "
-                      "address or a DNS name, in full (repeatable: any of them)")
-          ->needs(roots)
-          ->allow_extra_args(false);
-  roots->needs(identities);
-  command
-      .add_option(certificate + "-time", options.time,
-                  "When the certificates must be valid, a date or time in UTC: when you got the signature, "
-                  "if they have expired since (default: now)")
-      ->needs(roots);
-}
-
-Status checkSigners(const SignerOptions& options) {
-  if (!options.empty()) return {};
-  return fail(Code::kInvalidArgument,
-              "name who may have signed: --signed-by with a public key, or --certificate-root with "
-              "--certificate-identity");
-}
-
-Result<signing::AcceptedSigners> loadSigners(const SignerOptions& options, TimePoint now) {
-  KILN_TRY(checkSigners(options));
-  signing::AcceptedSigners out;
-  for (const std::string& file : options.keys) {
-    KILN_ASSIGN(signing::ModelKey key, signing::ModelKey::load(file));
-    out.keys.push_back(std::move(key));
-  }
-  if (options.roots.empty()) return out;
+Result<signing::CertificateRule> certificateRule(const SignerOptions& options, TimePoint now) {
   signing::CertificateRule rule{{}, options.identities, now};
   for (const std::string& file : options.roots) {
     KILN_ASSIGN(const auto roots, signing::CertificateRoots::load(file));
@@ -63,10 +20,82 @@ Result<signing::AcceptedSigners> loadSigners(const SignerOptions& options, TimeP
     rule.roots.intermediates.insert(rule.roots.intermediates.end(), roots.intermediates.begin(),
                                     roots.intermediates.end());
   }
-  if (!options.time.empty()) {
-    KILN_ASSIGN(rule.at, readTime(options.time));
+  if (options.time.empty()) return rule;
+  KILN_ASSIGN(rule.at, readTime(options.time));
+  return rule;
+}
+
+Result<signing::KeylessRule> keylessRule(const SignerOptions& options) {
+  signing::KeylessRule rule{{}, options.identities, options.issuers};
+  for (const std::string& file : options.trustedRoots) {
+    KILN_ASSIGN(auto roots, signing::loadTrustedRoots(file));
+    rule.roots.insert(rule.roots.end(), roots.begin(), roots.end());
   }
-  out.certificates = std::move(rule);
+  return rule;
+}
+
+}  // namespace
+
+void addSignerOptions(CLI::App& command, SignerOptions& options, const SignerWords& words) {
+  options.words = words;
+  const std::string certificate = words.certificate;
+  const auto add = [&](const std::string& name, std::vector<std::string>& values, const char* help) {
+    return command.add_option(name, values, help)->allow_extra_args(false);
+  };
+  add(words.key, options.keys,
+      "A public key whose signature counts, PEM: P-256, P-384 or P-521 (repeatable)");
+  const auto roots = add(certificate + "-root", options.roots,
+                         "A private certificate authority whose certificates count, PEM; intermediate ones "
+                         "may stand beside the root (repeatable)");
+  add(words.trustedRoot, options.trustedRoots,
+      "A Sigstore whose keyless signatures count: its trusted_root.json, or what gh attestation "
+      "trusted-root prints (repeatable)")
+      ->excludes(roots);
+  add(certificate + "-identity", options.identities,
+      "Whom the certificate must name in its subject alternative names: a URI, an e-mail address or a DNS "
+      "name, in full (repeatable: any of them)");
+  add(certificate + "-oidc-issuer", options.issuers,
+      "With a trusted root: the OpenID issuer that must have said who that is, such as "
+      "https://token.actions.githubusercontent.com (repeatable: any of them)");
+  command
+      .add_option(certificate + "-time", options.time,
+                  "With a private authority: when its certificates must be valid, a date or time in UTC, "
+                  "such as when you got the signature, if they have expired since (default: now)")
+      ->needs(roots);
+}
+
+Status checkSigners(const SignerOptions& options) {
+  const std::string certificate = options.words.certificate, trusted = options.words.trustedRoot;
+  const bool isPrivate = !options.roots.empty(), isKeyless = !options.trustedRoots.empty();
+  const auto wrong = [](const std::string& what) { return fail(Code::kInvalidArgument, what); };
+  if (isPrivate && options.identities.empty())
+    return wrong(certificate + "-root needs " + certificate + "-identity: whom a certificate must name");
+  if (isKeyless && (options.identities.empty() || options.issuers.empty()))
+    return wrong(trusted + " needs " + certificate + "-identity and " + certificate +
+                 "-oidc-issuer: whom a certificate must name, and who said so");
+  if (!options.issuers.empty() && !isKeyless) return wrong(certificate + "-oidc-issuer goes with " + trusted);
+  if (!options.identities.empty() && !isPrivate && !isKeyless)
+    return wrong(certificate + "-identity goes with " + certificate + "-root or " + trusted);
+  return {};
+}
+
+Result<signing::AcceptedSigners> loadSigners(const SignerOptions& options, TimePoint now) {
+  KILN_TRY(checkSigners(options));
+  if (options.empty())
+    return fail(Code::kInvalidArgument, std::string("name who may have signed: ") + options.words.key +
+                                            " with a public key, " + options.words.certificate + "-root or " +
+                                            options.words.trustedRoot);
+  signing::AcceptedSigners out;
+  for (const std::string& file : options.keys) {
+    KILN_ASSIGN(signing::ModelKey key, signing::ModelKey::load(file));
+    out.keys.push_back(std::move(key));
+  }
+  if (!options.roots.empty()) {
+    KILN_ASSIGN(out.certificates, certificateRule(options, now));
+  }
+  if (!options.trustedRoots.empty()) {
+    KILN_ASSIGN(out.keyless, keylessRule(options));
+  }
   return out;
 }
 

@@ -9,28 +9,33 @@
 
 namespace kiln::cli {
 
-struct SignerOptions {
-  std::vector<std::string> keys, roots;  // files
-  std::vector<std::string> identities;
-  std::string time;  // RFC 3339, or a date; "" for now
-
-  bool empty() const { return keys.empty() && roots.empty(); }
-};
-
-// How the options are called: "--signed-by" and "--certificate-…", or what a build calls them.
+// How a command calls them.
 struct SignerWords {
   const char* key = "--signed-by";
-  const char* certificate = "--certificate";  // "-root", "-identity" and "-time" follow
+  const char* certificate = "--certificate";  // -root, -identity, -oidc-issuer and -time follow
+  const char* trustedRoot = "--trusted-root";
 };
 
-// Adds them to a command. A root goes with an identity, and the other way round.
+struct SignerOptions {
+  SignerWords words;
+  std::vector<std::string> keys, roots, trustedRoots;  // files
+  std::vector<std::string> identities, issuers;
+  std::string time;  // RFC 3339, or a date; "" for now
+
+  // Nobody is named.
+  bool empty() const { return keys.empty() && roots.empty() && trustedRoots.empty(); }
+};
+
+// Adds them to a command.
 void addSignerOptions(CLI::App& command, SignerOptions& options, const SignerWords& words = {});
 
-// kInvalidArgument where nobody is named.
+// kInvalidArgument where one is given without what it goes with: a root and a name, for a trusted root its
+// OpenID issuer too.
 Status checkSigners(const SignerOptions& options);
 
-// Reads what they name, for certificates at `now` where no time is given. As checkSigners(), ModelKey::load
-// and CertificateRoots::load.
+// Reads what they name, for certificates of a private authority at `now` where no time is given.
+// kInvalidArgument where nobody is named, and as checkSigners(); otherwise as ModelKey::load,
+// CertificateRoots::load and loadTrustedRoots.
 Result<signing::AcceptedSigners> loadSigners(const SignerOptions& options, TimePoint now);
 
 }  // namespace kiln::cli

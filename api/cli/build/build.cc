@@ -43,9 +43,11 @@ Status run(const Context& context, const BuildOptions& options) {
   if (options.targets.empty())
     return fail(Code::kInvalidArgument,
                 "--target is missing: what to build for, such as cpu:x86-64-v3; see kiln build --help");
+  KILN_TRY(checkSigners(options.modelSigners));
   if (!options.modelSignature.empty() && options.modelSigners.empty())
     return fail(Code::kInvalidArgument,
-                "--model-signature goes with --model-signed-by or --model-certificate-root");
+                "--model-signature goes with --model-signed-by, --model-certificate-root or "
+                "--model-trusted-root");
   KILN_ASSIGN(const BuiltJob built, buildModel(context, options));
   const v1::Job& job = built.job;
   if (options.detach) {
@@ -90,7 +92,8 @@ void addPartitionOptions(CLI::App& command, PartitionOptionTexts& texts) {
 }
 
 void addSignatureOptions(CLI::App& command, BuildOptions& options) {
-  addSignerOptions(command, options.modelSigners, {"--model-signed-by", "--model-certificate"});
+  addSignerOptions(command, options.modelSigners,
+                   {"--model-signed-by", "--model-certificate", "--model-trusted-root"});
   command.add_option("--model-signature", options.modelSignature,
                      "The OpenSSF model signature over the model's files, which must be by a key or under an "
                      "authority that is named: exit 5 otherwise (default: model.sig in the folder, FILE.sig "

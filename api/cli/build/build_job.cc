@@ -103,7 +103,7 @@ Result<std::optional<SignedInputs>> signedInputs(const Context& context, const B
   }
   if (source::isGitReference(given.model))
     return fail(Code::kInvalidArgument,
-                "--model-signed-by and --model-certificate-root go with a model on this disk; a commit is "
+                "--model-signed-by and the like go with a model on this disk; a commit is "
                 "named by its hash");
   KILN_ASSIGN(const signing::AcceptedSigners signers, loadSigners(given.modelSigners, SystemClock().now()));
   KILN_ASSIGN(SignedInputs inputs, SignedInputs::open(given.model, given.modelSignature, signers));

@@ -141,7 +141,7 @@ Result<std::string> aboutInputs(const Context& context, const Options& options) 
   auto predicate = signing::inputStatement(text, signers, opened.verdict.manifest.spec);
   if (!predicate) return fail(predicate.error().asEvidence(options.input));
   const Statement statement{
-      {{"artifact.json", opened.verdict.artifact.hash}}, signing::kInputStatementType, std::move(*predicate)};
+      {{"artifact.json", opened.verdict.artifact.hash}}, kInputStatementType, std::move(*predicate)};
   return toCanonicalJson(statement.toJson());
 }
 
@@ -161,7 +161,11 @@ Result<std::string> summary(const Context& context, const Options& options) {
 }
 
 Status run(const Context& context, const Options& options) {
-  if (!options.input.empty()) KILN_TRY(checkSigners(options.signers));
+  KILN_TRY(checkSigners(options.signers));
+  if (!options.input.empty() && options.signers.empty())
+    return fail(Code::kInvalidArgument,
+                "--input-statement goes with whom to believe: --signed-by, --certificate-root or "
+                "--trusted-root");
   KILN_ASSIGN(const Place place, find(context, options.directory));
   KILN_ASSIGN(const signing::PrivateKey key, signing::loadKey(options.key));
   const bool ofInputs = !options.input.empty();
@@ -180,7 +184,7 @@ Status run(const Context& context, const Options& options) {
   else
     printLine(fmt::format("signed {} about {}",
                           options.vsa ? kVsaType
-                          : ofInputs  ? signing::kInputStatementType
+                          : ofInputs  ? kInputStatementType
                                       : printable(options.type),
                           place.artifact.text()));
   return {};
@@ -213,7 +217,8 @@ void addAttest(CLI::App& app, Context& context) {
           ->excludes(vsa)
           ->excludes(type);
   addSignerOptions(command, options->signers);
-  for (const char* signer : {"--signed-by", "--certificate-root"}) command.get_option(signer)->needs(input);
+  for (const char* signer : {"--signed-by", "--certificate-root", "--trusted-root"})
+    command.get_option(signer)->needs(input);
   command.add_option("--id", options->id, "With --vsa: the verifier's URI, as a trust root lists it")
       ->needs(vsa);
   command.add_option("--policy-uri", options->policyUri, "With --vsa: where the policy can be read")
