@@ -140,17 +140,52 @@ RuleResult promoted(const WantedStatement& wanted, std::span<const Attestation> 
   return {false, kRule, std::string(kVsaType) + ": " + why};
 }
 
+// Whether an input statement says what a policy wants of one.
+bool meets(const Attestation& one, const WantedInput& wanted) {
+  const auto any = [](const std::vector<std::string>& accepted, const std::string& value) {
+    return accepted.empty() || (!value.empty() && accepts(accepted, value));
+  };
+  return one.input && any(wanted.predicateTypes, one.input->predicateType) &&
+         any(wanted.identities, one.input->identity) && any(wanted.issuers, one.input->issuer) &&
+         any(wanted.roots, one.input->root) && any(wanted.keyIds, one.input->keyId);
+}
+
+// Who signed what of the model, for people.
+std::string signedText(const std::optional<SignedInput>& input) {
+  if (!input || input->predicateType.empty()) return {};
+  const std::string who =
+      input->identity.empty() ? "key " + printable(input->keyId) : printable(input->identity);
+  return ", for " + printable(input->predicateType) + " by " + who +
+         (input->issuer.empty() ? "" : " of " + printable(input->issuer));
+}
+
+// ", of https://slsa.dev/provenance/v1, by IDENTITY of ISSUER", as far as a policy wants it; for people.
+std::string wantedText(const WantedInput& wanted) {
+  std::string out;
+  const auto add = [&](const char* word, const std::vector<std::string>& values) {
+    if (!values.empty()) out += std::string(", ") + word + " " + joined(values);
+  };
+  add("of", wanted.predicateTypes);
+  add("by", wanted.identities);
+  add("as known to", wanted.issuers);
+  add("under the root", wanted.roots);
+  add("by the key", wanted.keyIds);
+  return out;
+}
+
 RuleResult attested(const WantedStatement& wanted, std::span<const Attestation> attestations) {
   constexpr char kRule[] = "statements";
   if (wanted.predicateType == kVsaType) return promoted(wanted, attestations);
   for (const Attestation& one : attestations) {
-    if (one.predicateType != wanted.predicateType) continue;
+    if (one.predicateType != wanted.predicateType || (wanted.input && !meets(one, *wanted.input))) continue;
     for (const std::string& id : one.evidence.ids)
       if (accepts(wanted.authors, id))
-        return {true, kRule, printable(wanted.predicateType) + ": satisfied by " + printable(id)};
+        return {true, kRule,
+                printable(wanted.predicateType) + ": satisfied by " + printable(id) + signedText(one.input)};
   }
   return {false, kRule,
-          printable(wanted.predicateType) + ": no statement of it by any of " + joined(wanted.authors)};
+          printable(wanted.predicateType) + ": no statement of it by any of " + joined(wanted.authors) +
+              (wanted.input ? wantedText(*wanted.input) : std::string())};
 }
 
 void addLogRules(const Policy& policy, const StatementEvidence* evidence, std::vector<RuleResult>& out) {

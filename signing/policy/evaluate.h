@@ -10,6 +10,7 @@
 #include "manifest/artifact/manifest.h"
 #include "manifest/base/clock.h"
 #include "manifest/statement/check_statement.h"
+#include "manifest/statement/input_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/vsa.h"
@@ -34,6 +35,7 @@ struct Attestation {
   StatementEvidence evidence;
   std::optional<VerificationSummary> summary = {};  // of a verification summary: it is read
   std::optional<Digest> image = {};                 // of an image statement: the image that it names
+  std::optional<SignedInput> input = {};            // of an input statement: who signed what of the model
 };
 
 // What is known about an artifact once its signature holds.

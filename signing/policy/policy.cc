@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "manifest/json/reader.h"
+#include "manifest/statement/input_statement.h"
 #include "manifest/statement/vsa.h"
 #include "signing/keys/files.h"
 
@@ -56,6 +57,23 @@ Result<WantedCheck> readCheck(const Json& json, const std::string& place) {
   return check;
 }
 
+Result<WantedInput> readInput(ObjectReader reader) {
+  WantedInput out;
+  KILN_ASSIGN(out.predicateTypes, readOptionalList(reader, "predicateTypes"));
+  KILN_ASSIGN(out.identities, readOptionalList(reader, "identities"));
+  KILN_ASSIGN(out.issuers, readOptionalList(reader, "issuers"));
+  KILN_ASSIGN(out.roots, readOptionalList(reader, "roots"));
+  KILN_ASSIGN(out.keyIds, readOptionalList(reader, "keyIds"));
+  KILN_TRY(reader.finish());
+  if (!out.identities.empty() && out.issuers.empty() && out.roots.empty())
+    return badMember(reader.path("identities"),
+                     "needs issuers or roots: a name is whose somebody says it is");
+  for (const std::string& one : out.roots)
+    if (!one.starts_with("sha256:") || !Digest::parse(one, 0))
+      return badMember(reader.path("roots"), "must hold \"sha256:\" digests of certificates");
+  return out;
+}
+
 Result<WantedStatement> readStatement(const Json& json, const std::string& place) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(json, place));
   WantedStatement wanted;
@@ -64,6 +82,10 @@ Result<WantedStatement> readStatement(const Json& json, const std::string& place
   // Every instance of a farm signs as the same author: only the policy tells their verdicts apart.
   if (wanted.predicateType == kVsaType) {
     KILN_ASSIGN(wanted.policies, readList(reader, "policies"));
+  }
+  if (wanted.predicateType == kInputStatementType && reader.has("input")) {
+    KILN_ASSIGN(ObjectReader input, reader.object("input"));
+    KILN_ASSIGN(wanted.input, readInput(std::move(input)));
   }
   for (const std::string& one : wanted.policies)
     if (!one.starts_with("sha256:") || !Digest::parse(one, 0))
@@ -136,6 +158,19 @@ Status readEvidenceRules(ObjectReader& reader, Policy& policy) {
   return {};
 }
 
+Json inputJson(const WantedInput& input) {
+  Json out = Json::object();
+  const auto add = [&](const char* name, const std::vector<std::string>& values) {
+    if (!values.empty()) out[name] = values;
+  };
+  add("predicateTypes", input.predicateTypes);
+  add("identities", input.identities);
+  add("issuers", input.issuers);
+  add("roots", input.roots);
+  add("keyIds", input.keyIds);
+  return out;
+}
+
 Json checkJson(const WantedCheck& check) {
   Json out{{"kind", check.kind}};
   if (!check.name.empty()) out["name"] = check.name;
@@ -188,6 +223,7 @@ Json Policy::toJson() const {
   for (const WantedStatement& one : statements) {
     Json wanted{{"predicateType", one.predicateType}, {"authors", one.authors}};
     if (!one.policies.empty()) wanted["policies"] = one.policies;
+    if (one.input) wanted["input"] = inputJson(*one.input);
     json["statements"].push_back(std::move(wanted));
   }
   if (requireLog) json["requireLog"] = true;

@@ -21,12 +21,23 @@ struct WantedCheck {
   std::optional<double> maxAbsolute, maxRelative, minAccuracy;
 };
 
+// What an input statement must be about, and who must have signed that. Each list that is not empty must hold
+// what the statement states.
+struct WantedInput {
+  std::vector<std::string> predicateTypes;
+  std::vector<std::string> identities;  // issuers or roots go with it: who says so
+  std::vector<std::string> issuers;     // OpenID issuers, of keyless signatures
+  std::vector<std::string> roots;       // "sha256:" digests of authorities' certificates
+  std::vector<std::string> keyIds;
+};
+
 // A statement of a third party that must be there.
 struct WantedStatement {
   std::string predicateType;
   std::vector<std::string> authors;  // ids of the root's builders; "*" accepts any
   std::vector<std::string> policies =
       {};  // of verification summaries alone: "sha256:" digests of those accepted
+  std::optional<WantedInput> input = {};  // of input statements alone
 };
 
 struct Policy {

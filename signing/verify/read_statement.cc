@@ -169,6 +169,8 @@ Result<StatementBody> StatementReader::readOther(const Opened& opened, const Sta
                 readImageStatement(statement, about.artifact, about.manifest.spec.target));
     attestation.image = said.digest;
   }
+  if (statement.predicateType == kInputStatementType)
+    attestation.input = SignedInput::of(statement.predicate);
   Status why;
   for (const TrustedBuilder& builder : root_.builders) {
     if (std::ranges::find(builder.keys, opened.bundle.keyId) == builder.keys.end()) continue;

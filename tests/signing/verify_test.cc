@@ -411,6 +411,22 @@ TEST_F(VerifyTest, ALaterVerdictTakesTheEarliersPlace) {
   EXPECT_TRUE(verify().passed) << "promoted again";
 }
 
+TEST_F(VerifyTest, AnInputStatementTellsThePolicyWhoSignedTheModel) {
+  const Json predicate{
+      {"predicateType", "urn:scan"}, {"identity", "https://forge.test/w"}, {"issuer", "https://token.test"}};
+  const PrivateKey author = PrivateKey::create().value();
+  bundles.push_back(sign({{{"a", farm.artifact.hash}}, kInputStatementType, predicate}, author));
+  farm.root.keys.push_back({author.publicKey(), farm.root.keys[0].validFrom, farm.root.keys[0].validUntil});
+  farm.root.builders.push_back({"urn:intake", {author.publicKey().id()}});
+  policy.statements = {{kInputStatementType,
+                        {"urn:intake"},
+                        {},
+                        WantedInput{{"urn:scan"}, {"https://forge.test/w"}, {"https://token.test"}, {}, {}}}};
+  EXPECT_TRUE(verify().passed);
+  policy.statements[0].input->identities = {"https://forge.test/W"};
+  expectRefused(Code::kPermissionDenied, "policy statements");
+}
+
 TEST_F(VerifyTest, AThirdPartysStatementIsKeptByWhomItsKeySpeaksFor) {
   const Statement sbom{{{"a", farm.artifact.hash}}, "https://spdx.dev/Document/v2.3", Json::object()};
   const PrivateKey author = PrivateKey::create().value();
