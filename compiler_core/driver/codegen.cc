@@ -4,10 +4,13 @@
 
 #include <fmt/format.h>
 
+#include "compiler_core/codegen/cpu/bare_metal.h"
+
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/driver/stages.h"
 #include "compiler_core/driver/unit_pipeline.h"
 #include "compiler_core/package/files.h"
+#include "manifest/spec/bare_metal.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
 namespace kiln::driver {
@@ -131,16 +134,32 @@ Result<Lowered> lowerUnit(Compilation& compilation, Planned planned, ProgramPart
   return lowered;
 }
 
+namespace {
+
+Result<codegen::CpuProgram> generateCode(Compilation& compilation, const Analysed& analysed,
+                                         const Joined& joined, const ProgramParts& parts) {
+  const codegen::ProgramTable table = tableOf(analysed, joined, parts);
+  const codegen::CpuOptions options = optionsOf(compilation);
+  const CompileRequest& request = compilation.request;
+  if (!isBareMetal(request.target.triple))
+    return codegen::generateCpuProgram(*joined.module, table, options);
+  KILN_ASSIGN(const auto weights, package::laidOutWeights(analysed.common().weights, parts.weights));
+  return codegen::generateBareMetalProgram(*joined.module,
+                                           {request.entry, table.outputDims, table.profiles.front()}, weights,
+                                           options);
+}
+
+}  // namespace
+
 Result<Program> generateProgram(Compilation& compilation, const Analysed& analysed, const Joined& joined,
                                 ProgramParts& parts) {
   const CompileRequest& request = compilation.request;
-  KILN_ASSIGN(
-      const codegen::CpuProgram code,
-      codegen::generateCpuProgram(*joined.module, tableOf(analysed, joined, parts), optionsOf(compilation)));
+  KILN_ASSIGN(const codegen::CpuProgram code, generateCode(compilation, analysed, joined, parts));
   if (compilation.observer.onLlvmIr) compilation.observer.onLlvmIr(code.llvmIr);
   KILN_TRY(compilation.ir.write("program", code.llvmIr, "ll"));
   Program program;
-  KILN_ASSIGN(program.file, package::writeFile(request.out + "/program.so", asBytes(code.elf)));
+  program.path = isBareMetal(request.target.triple) ? "program.o" : "program.so";
+  KILN_ASSIGN(program.file, package::writeFile(request.out + "/" + program.path, asBytes(code.elf)));
   program.evidence = {request.target.triple, request.target.cpu, request.target.features, code.codeBytes,
                       code.elf.size()};
   std::map<std::string, std::uint64_t> bytes;

@@ -65,6 +65,7 @@ Result<CompileResult> compile(const CompileRequest& request, const CompileObserv
   CompileResult result = resultOf(std::move(analysed), std::move(joined));
   result.form = captured.model->form();
   result.schedule = std::move(parts.schedule);
+  result.programPath = std::move(program.path);
   result.program = program.file;
   result.devices = std::move(program.devices);
   result.codegen = std::move(program.evidence);

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include "manifest/spec/bare_metal.h"
+
 namespace kiln::driver {
 
 bool isOptionalLowering(std::string_view pass) {
@@ -14,6 +16,10 @@ codegen::PipelineOptions pipelineOf(const Compilation& compilation, const Unit& 
   options.unit = unit.number;
   if (unit.isOnDevice()) parts.device->addTo(options, request);
   options.vectors = codegen::vectorsFor(unit.target->features);
+  if (isBareMetal(unit.target->triple)) {
+    options.indexBits = 32;
+    options.scalarMath = true;
+  }
   options.vectors.contraction = request.contraction;
   if (!unit.isOnDevice()) options.dots = codegen::dotsFor(unit.target->features);
   llvm::copy_if(request.disabledPasses, std::back_inserter(options.disabled), isOptionalLowering);

@@ -107,15 +107,33 @@ Result<std::vector<std::uint8_t>> laidOut(const ir::Weight& weight, const Weight
   return inPanels(bytes, {rows, shape.back(), width}, use.panelLanes);
 }
 
+namespace {
+
+Result<const ir::Weight*> findWeight(const ir::WeightTable& table, const WeightUse& use) {
+  const ir::Weight* weight = table.find(use.source);
+  if (weight) return weight;
+  return fail(Code::kInternal, fmt::format("the program uses weight {}, which the model lacks", use.source));
+}
+
+}  // namespace
+
+Result<std::vector<std::vector<std::uint8_t>>> laidOutWeights(const ir::WeightTable& table,
+                                                              const std::vector<WeightUse>& uses) {
+  std::vector<std::vector<std::uint8_t>> out;
+  for (const WeightUse& use : uses) {
+    KILN_ASSIGN(const ir::Weight* weight, findWeight(table, use));
+    KILN_ASSIGN(auto bytes, laidOut(*weight, use));
+    out.push_back(std::move(bytes));
+  }
+  return out;
+}
+
 Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,
                                              const std::string& directory) {
   std::vector<WeightFile> files;
   if (!uses.empty()) KILN_TRY(makeDirectory(directory + "/weights"));
   for (const WeightUse& use : uses) {
-    const ir::Weight* weight = table.find(use.source);
-    if (!weight)
-      return fail(Code::kInternal,
-                  fmt::format("the program uses weight {}, which the model lacks", use.source));
+    KILN_ASSIGN(const ir::Weight* weight, findWeight(table, use));
     WeightFile file{fmt::format("weights/{:04}.bin", files.size()), weight->name, {}, use.space};
     const std::string path = directory + "/" + file.path;
     if (use.permutation.empty() && !use.dotPacking && use.panelLanes == 0) {  // from where it lies

@@ -42,6 +42,10 @@ struct WeightFile {
 Result<std::vector<WeightFile>> writeWeights(const ir::WeightTable& table, const std::vector<WeightUse>& uses,
                                              const std::string& directory);
 
+// The same bytes, one vector per use. Errors as writeWeights.
+Result<std::vector<std::vector<std::uint8_t>>> laidOutWeights(const ir::WeightTable& table,
+                                                              const std::vector<WeightUse>& uses);
+
 // What `weight` takes as `use` wants it.
 std::uint64_t bytesOf(const ir::Weight& weight, const WeightUse& use);
 

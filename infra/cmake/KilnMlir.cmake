@@ -5,8 +5,8 @@ file(GLOB mlir_archives ${KILN_LLVM_ROOT}/lib/libMLIR*.a)
 list(FILTER mlir_archives EXCLUDE REGEX
   "Test|CAPI|JitRunner|Reduce|Lsp|Query|PDLL|TableGen|Tblgen|ODS|ExecutionEngine|SparseTensorRuntime|SPIRVTranslate")
 execute_process(
-  COMMAND ${KILN_LLVM_ROOT}/bin/llvm-config --link-static --libs x86 aarch64 riscv nvptx passes irreader linker
-    option lto windowsdriver frontendopenmp frontendopenacc frontendoffloading debuginfodwarf dtlto
+  COMMAND ${KILN_LLVM_ROOT}/bin/llvm-config --link-static --libs x86 aarch64 arm riscv nvptx passes irreader linker
+    option lto windowsdriver frontendopenmp frontendopenacc frontendoffloading debuginfodwarf dtlto objcopy
   OUTPUT_VARIABLE llvm_libraries OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "-l(Polly[A-Za-z]*|LLVMExtensions)" "" llvm_libraries "${llvm_libraries}")
 separate_arguments(llvm_libraries)

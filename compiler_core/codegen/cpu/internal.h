@@ -49,6 +49,13 @@ Result<std::string> emitObject(llvm::Module& module, llvm::TargetMachine& machin
 // Links objects in process; returns the shared object's bytes.
 Result<std::string> linkShared(const std::vector<std::string>& objects, const CpuOptions& options);
 
+// The same as one relocatable object, in which the builtins that it needs are.
+Result<std::string> linkRelocatable(const std::vector<std::string>& objects, const CpuOptions& options);
+
+// A relocatable object whose hidden symbols are local ones. kInternal: it still needs a symbol, or shows
+// another one than `entry`.
+Result<std::string> hideAllBut(const std::string& entry, const std::string& elf);
+
 // Fills codeBytes and functions from program.elf.
 Status measure(CpuProgram& program);
 

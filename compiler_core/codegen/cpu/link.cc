@@ -16,7 +16,11 @@
 LLD_HAS_DRIVER(elf)
 
 namespace kiln::codegen {
-Result<std::string> linkShared(const std::vector<std::string>& objects, const CpuOptions& options) {
+namespace {
+
+// Runs lld with `arguments` on the objects and the builtins; returns what it wrote.
+Result<std::string> link(std::vector<const char*> arguments, const std::vector<std::string>& objects,
+                         const CpuOptions& options) {
   // lld keeps its state in the process, and a link that ended badly must be the last one.
   static Mutex mutex;
   static bool usable KILN_GUARDED_BY(mutex) = true;
@@ -30,12 +34,7 @@ Result<std::string> linkShared(const std::vector<std::string>& objects, const Cp
     inputs.emplace_back(fmt::format("{}/.link-input-{}.o", options.workDirectory, inputs.size()));
     KILN_TRY(inputs.back().write(object));
   }
-  // --no-undefined: a program that would need a library is an error here, never at load.
-  std::vector<const char*> arguments = {
-      "ld.lld",           "-shared",       "--no-undefined", "-Bsymbolic",          "--build-id=none",
-      "--hash-style=gnu", "-znow",         "-zrelro",        "-znoexecstack",       "-zseparate-code",
-      "-ztext",           "--gc-sections", "--threads=1",    "--no-dynamic-linker", "-o",
-      output.path.c_str()};
+  arguments.insert(arguments.end(), {"-o", output.path.c_str()});
   for (const TemporaryFile& input : inputs) arguments.push_back(input.path.c_str());
   if (!options.builtinsArchive.empty()) {
     if (::access(options.builtinsArchive.c_str(), R_OK) != 0)
@@ -51,6 +50,20 @@ Result<std::string> linkShared(const std::vector<std::string>& objects, const Cp
   auto file = llvm::MemoryBuffer::getFile(output.path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file) return fail(Code::kInternal, fmt::format("{}: {}", output.path, file.getError().message()));
   return (*file)->getBuffer().str();
+}
+
+}  // namespace
+
+Result<std::string> linkShared(const std::vector<std::string>& objects, const CpuOptions& options) {
+  // --no-undefined: a program that would need a library is an error here, never at load.
+  return link({"ld.lld", "-shared", "--no-undefined", "-Bsymbolic", "--build-id=none", "--hash-style=gnu",
+               "-znow", "-zrelro", "-znoexecstack", "-zseparate-code", "-ztext", "--gc-sections",
+               "--threads=1", "--no-dynamic-linker"},
+              objects, options);
+}
+
+Result<std::string> linkRelocatable(const std::vector<std::string>& objects, const CpuOptions& options) {
+  return link({"ld.lld", "-r", "--build-id=none", "--threads=1"}, objects, options);
 }
 
 }  // namespace kiln::codegen

@@ -12,6 +12,7 @@
 #include "llvm/Passes/PassBuilder.h"
 #include "llvm/Target/TargetMachine.h"
 #include "llvm/Target/TargetOptions.h"
+#include "manifest/spec/bare_metal.h"
 
 extern "C" {
 void LLVMInitializeX86Target();
@@ -22,6 +23,10 @@ void LLVMInitializeAArch64Target();
 void LLVMInitializeAArch64TargetInfo();
 void LLVMInitializeAArch64TargetMC();
 void LLVMInitializeAArch64AsmPrinter();
+void LLVMInitializeARMTarget();
+void LLVMInitializeARMTargetInfo();
+void LLVMInitializeARMTargetMC();
+void LLVMInitializeARMAsmPrinter();
 void LLVMInitializeRISCVTarget();
 void LLVMInitializeRISCVTargetInfo();
 void LLVMInitializeRISCVTargetMC();
@@ -43,6 +48,10 @@ void initializeTargets() {
     LLVMInitializeAArch64Target();
     LLVMInitializeAArch64TargetMC();
     LLVMInitializeAArch64AsmPrinter();
+    LLVMInitializeARMTargetInfo();
+    LLVMInitializeARMTarget();
+    LLVMInitializeARMTargetMC();
+    LLVMInitializeARMAsmPrinter();
     LLVMInitializeRISCVTargetInfo();
     LLVMInitializeRISCVTarget();
     LLVMInitializeRISCVTargetMC();
@@ -68,9 +77,13 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const CpuOptions&
   // The convention of Linux, which passes floating-point numbers in registers; LLVM's default is the soft
   // one.
   if (triple.isRISCV()) settings.MCOptions.ABIName = "lp64d";
+  // A firmware's linker leaves out what it does not reach.
+  const bool bareMetal = isBareMetal(options.target.triple);
+  settings.FunctionSections = bareMetal;
   settings.AllowFPOpFusion = options.contraction ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
   std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, options.target.cpu, llvm::join(options.target.features, ","), settings, llvm::Reloc::PIC_,
+      triple, options.target.cpu, llvm::join(options.target.features, ","), settings,
+      bareMetal ? llvm::Reloc::Static : llvm::Reloc::PIC_,
       llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
   if (!machine)
     return fail(Code::kInternal, fmt::format("target {}: no target machine", options.target.name));

@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 
 namespace kiln::codegen {
 
@@ -62,7 +63,7 @@ Value extentValue(OpBuilder& b, Location loc, const ir::Dim& dim, func::FuncOp m
 
 Buffers::Buffers(func::FuncOp main, std::array<Value, kPointers> pointers, Value scratch)
     : main_(main),
-      options_(main.getContext()),
+      options_(main.getContext(), DataLayout::closest(main)),
       converter_(main.getContext(), options_),
       pointers_(pointers),
       scratch_(scratch) {}

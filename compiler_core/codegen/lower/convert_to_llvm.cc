@@ -12,6 +12,7 @@
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/Transforms/LoweringPatterns.h"
 #include "mlir/Dialect/Vector/Transforms/VectorRewritePatterns.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Pass/Pass.h"
 #include "mlir/Transforms/GreedyPatternRewriteDriver.h"
 
@@ -51,7 +52,7 @@ LogicalResult lowerVectors(Operation* root) {
 struct ConvertToLlvmPass : impl::ConvertToLlvmPassBase<ConvertToLlvmPass> {
   void runOnOperation() override {
     if (failed(lowerVectors(getOperation()))) return signalPassFailure();
-    const LowerToLLVMOptions options(&getContext());
+    const LowerToLLVMOptions options(&getContext(), DataLayout(getOperation()));
     LLVMTypeConverter converter(&getContext(), options);
     SymbolTableCollection symbols;  // a call finds its function without a walk through the module
     RewritePatternSet patterns(&getContext());

@@ -4,6 +4,7 @@
 #include "mlir/Conversion/LLVMCommon/TypeConverter.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/MemRef/IR/MemRef.h"
+#include "mlir/Interfaces/DataLayoutInterfaces.h"
 #include "mlir/Pass/Pass.h"
 
 namespace kiln::codegen {
@@ -45,7 +46,7 @@ struct LibraryCallsPass : impl::LibraryCallsPassBase<LibraryCallsPass> {
   }
 
   void runOnOperation() override {
-    const LowerToLLVMOptions options(&getContext());
+    const LowerToLLVMOptions options(&getContext(), DataLayout(getOperation()));
     const LLVMTypeConverter converter(&getContext(), options);
     SmallVector<ir::CallOp> calls;
     getOperation().walk([&](ir::CallOp call) { calls.push_back(call); });

@@ -36,13 +36,22 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     SmallVector<Value> extra;  // values of @main
     SmallVector<Value> parts;  // of buffers, whose users get new types
   };
+  // Where number `index` stands: each takes eight bytes, whatever a pointer takes.
+  static Value numberSlot(OpBuilder& builder, Location loc, Value environment, std::int32_t index) {
+    auto type = environmentType(builder.getContext(), 1);
+    return LLVM::GEPOp::create(builder, loc, environment.getType(), type, environment,
+                               ArrayRef<LLVM::GEPArg>{0, 1, index});
+  }
+  static LLVM::LLVMStructType environmentType(MLIRContext* context, std::size_t numbers) {
+    auto pointers = LLVM::LLVMArrayType::get(LLVM::LLVMPointerType::get(context), kEnvironment);
+    auto behind = LLVM::LLVMArrayType::get(IntegerType::get(context, 64), numbers);
+    return LLVM::LLVMStructType::getLiteral(context, {pointers, behind});
+  }
   Value handOver(OpBuilder& builder, Value value, Environment& environment) {
     const Location loc = value.getLoc();
-    auto pointer = LLVM::LLVMPointerType::get(builder.getContext());
-    const auto slotNumber = static_cast<std::int32_t>(kEnvironment + environment.extra.size());
+    const auto number = static_cast<std::int32_t>(environment.extra.size());
     environment.extra.push_back(value);
-    Value slot = LLVM::GEPOp::create(builder, loc, pointer, pointer, environment.pointer,
-                                     ArrayRef<LLVM::GEPArg>{slotNumber});
+    Value slot = numberSlot(builder, loc, environment.pointer, number);
     if (!value.getType().isIndex()) return LLVM::LoadOp::create(builder, loc, value.getType(), slot);
     return arith::IndexCastOp::create(builder, loc, builder.getIndexType(),
                                       LLVM::LoadOp::create(builder, loc, builder.getI64Type(), slot));
@@ -193,8 +202,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     b.setInsertionPointToStart(&main.front());
     Value one = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
-    auto type = LLVM::LLVMArrayType::get(pointer, kEnvironment + extra.size());
-    Value environment = LLVM::AllocaOp::create(b, loc, pointer, type, one);
+    Value environment = LLVM::AllocaOp::create(b, loc, pointer, environmentType(b.getContext(), extra.size()), one);
     b.setInsertionPoint(loop);
     auto slot = [&](std::size_t i) {
       return LLVM::GEPOp::create(b, loc, pointer, pointer, environment,
@@ -205,7 +213,7 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     for (auto [i, value] : llvm::enumerate(extra)) {
       Value stored = value;
       if (value.getType().isIndex()) stored = arith::IndexCastOp::create(b, loc, b.getI64Type(), value);
-      LLVM::StoreOp::create(b, loc, stored, slot(kEnvironment + i));
+      LLVM::StoreOp::create(b, loc, stored, numberSlot(b, loc, environment, static_cast<std::int32_t>(i)));
     }
     return environment;
   }

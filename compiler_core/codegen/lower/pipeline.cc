@@ -9,6 +9,7 @@
 #include "compiler_core/memory/passes.h"
 #include "compiler_core/transforms/passes.h"
 #include "mlir/Dialect/Affine/IR/AffineOps.h"
+#include "mlir/Dialect/DLTI/DLTI.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
 #include "mlir/IR/BuiltinOps.h"
@@ -80,7 +81,10 @@ constexpr Stage kStages[] = {
        // Before anything below costs time per instruction.
        addOptional(passes, options, createShareKernelsPass());
      }},
-    {"llvm", [](OpPassManager& passes, const PipelineOptions&) { addLowerToLlvm(passes); }},
+    {"llvm",
+     [](OpPassManager& passes, const PipelineOptions& options) {
+       addLowerToLlvm(passes, options.scalarMath);
+     }},
 };
 
 std::int64_t countOperations(Operation* op) {
@@ -148,10 +152,21 @@ void takeDeviceModule(ModuleOp module, const PipelineOptions& options) {
   }
 }
 
+// Says on the module how wide an index is, where that is not MLIR's default. The conversions read it there.
+void setIndexBits(ModuleOp module, unsigned bits) {
+  if (bits == 64) return;
+  MLIRContext* context = module.getContext();
+  context->getOrLoadDialect<DLTIDialect>();
+  Builder b(context);
+  const auto width = DataLayoutEntryAttr::get(b.getIndexType(), b.getI32IntegerAttr(std::int32_t(bits)));
+  module->setAttr(DLTIDialect::kDataLayoutAttrName, DataLayoutSpecAttr::get(context, {width}));
+}
+
 }  // namespace
 
 Status lowerToLlvm(ModuleOp module, const PipelineOptions& options) {
   Messages messages(module);
+  setIndexBits(module, options.indexBits);
   const Stage* first = std::begin(kStages);
   if (!options.from.empty()) first = std::ranges::find(kStages, options.from, &Stage::name);
   for (const Stage& stage : std::span(first, std::end(kStages))) {
@@ -190,6 +205,8 @@ schedule::VectorizeOptions vectorsFor(const std::vector<std::string>& features) 
   if (has("+avx512f")) return {.registerBits = 512, .accumulators = 24, .across = 4, .masks = true};
   if (has("+avx")) return {.registerBits = 256, .accumulators = 12};
   if (has("+neon")) return {.registerBits = 128, .accumulators = 24};
+  // The scalar registers of Cortex-M, half of them for sums.
+  if (has("+thumb2")) return {.registerBits = 128, .accumulators = 4};
   if (has("+v")) return {.registerBits = 128, .accumulators = 24, .masks = true};
   return {.registerBits = 128, .accumulators = 12};
 }

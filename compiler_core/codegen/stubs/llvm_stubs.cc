@@ -1,5 +1,5 @@
 // Empty stand-ins for what LLVM's static archives reference and Kiln never runs: the initialisers of back
-// ends other than X86, AArch64, RISCV and NVPTX (called by lld's InitializeAll*), and Polly (referenced by
+// ends other than X86, AArch64, ARM, RISCV and NVPTX (called by lld's InitializeAll*), and Polly (referenced by
 // Debian's LTO library).
 #include <cstdlib>
 
@@ -15,7 +15,6 @@
 
 extern "C" {
 KILN_NO_BACK_END(AMDGPU)
-KILN_NO_BACK_END(ARM)
 KILN_NO_BACK_END(AVR)
 KILN_NO_BACK_END(BPF)
 KILN_NO_BACK_END(Hexagon)

@@ -9,9 +9,11 @@
 #include "compiler_core/analysis/dim_binding.h"
 #include "compiler_core/frontend/folder/model_folder.h"
 #include "compiler_core/runtime/program_abi.h"
+#include "manifest/artifact/c_header.h"
 #include "manifest/base/file.h"
 #include "manifest/json/json.h"
 #include "manifest/json/reader.h"
+#include "manifest/spec/bare_metal.h"
 #include "manifest/spec/target_device.h"
 
 namespace kiln::driver {
@@ -132,6 +134,7 @@ CompileRequest requestOf(const CompileSpec& spec, Target target) {
   request.quantised = spec.numerics.precision == "int8";
   request.fallback = spec.fallback == "cpu";
   request.partition = spec.partition;
+  if (isBareMetal(request.target.triple)) request.entry = entryOf(spec);
   return request;
 }
 

@@ -129,6 +129,11 @@ struct DisassembleArguments {
 };
 CommandResult disassembleCommand(const DisassembleArguments& arguments);
 
+struct HeaderArguments {
+  std::string folder, name = "model";
+};
+CommandResult headerCommand(const HeaderArguments& arguments);
+
 std::string versionText();
 std::string versionJson();
 

@@ -217,7 +217,7 @@ Json evidenceJson(const CompileResult& result) {
              {"inputs", tensors(result.inputs)},
              {"outputs", tensors(result.outputs)},
              {"profiles", profiles},
-             {"file", fileJson("program.so", kProgramMediaType, result.program)},
+             {"file", fileJson(result.programPath, kProgramMediaType, result.program)},
              {"weights", weights}}},
            {"stages",
             {{stageName(Stage::kCapture), ir::toJson(result.capture)},

@@ -40,7 +40,7 @@ void addCompile(CLI::App& app, CompileArguments& compile, CommandResult& result)
   compileApp->add_option("--spec", compile.spec, "CompileSpec (see kiln-cc spec)")->required();
   compileApp
       ->add_option("--out", compile.out,
-                   "Folder for program.so, kernels, weights, evidence.json, manifest.json")
+                   "Folder for program.so (program.o without an operating system), kernels, weights, evidence.json, manifest.json")
       ->required();
   compileApp->add_option("--disable-pass", compile.disabledPasses,
                          "Leave out a pass of the rewrite stage (may be given more than once)");
@@ -140,6 +140,16 @@ void addDisassemble(CLI::App& app, DisassembleArguments& disassembly, CommandRes
   disassembleApp->callback([&] { result = disassembleCommand(disassembly); });
 }
 
+void addHeader(CLI::App& app, HeaderArguments& header, CommandResult& result) {
+  CLI::App* headerApp =
+      addCommand(app, "header", "Print the C header of a program without an operating system",
+                 "kiln-cc header build --name digits > digits.h");
+  headerApp->add_option("folder", header.folder, "Folder that kiln-cc compile wrote for a cpu:cortex- target")
+      ->required();
+  headerApp->add_option("--name", header.name, "What the names of C in it begin with")->capture_default_str();
+  headerApp->callback([&] { result = headerCommand(header); });
+}
+
 void addReference(CLI::App& app, ReferenceArguments& reference, CommandResult& result) {
   CLI::App* referenceApp = addCommand(app, "reference", "Make fixtures with the reference evaluator",
                                       "kiln-cc reference --model m.onnx --spec s.json --out fixtures");
@@ -190,6 +200,8 @@ int run(int argc, char** argv) {
   addEntries(app, entries, result);
   DisassembleArguments disassembly;
   addDisassemble(app, disassembly, result);
+  HeaderArguments header;
+  addHeader(app, header, result);
   ReferenceArguments reference;
   addReference(app, reference, result);
   SpecArguments spec;
