@@ -44,7 +44,7 @@ Result<Analysed> analyseModel(Compilation& compilation, const Captured& captured
   frontend::Captured& common = analysed.common();
   KILN_TRY(compilation.ir.write("capture", *common.module));
   analysed.indexChecks = ir::indexChecksOf(common.module->lookupSymbol<mlir::func::FuncOp>(ir::kMain));
-  if (isBareMetal(request.target.triple)) KILN_TRY(checkBareMetal(request, common));
+  if (isBareMetal(request.target.triple)) KILN_TRY(fixShapes(request, common));
   KILN_ASSIGN(analysed.symbols, symbolsOf(common, request.pad, !analysed.profiles.own.empty()));
   if (request.probe && request.probe->point == ProbeRequest::Point::kCaptured) {
     KILN_ASSIGN(analysed.probes, probeGraph(*request.probe, *common.module, common));

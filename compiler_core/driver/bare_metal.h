@@ -6,8 +6,9 @@
 
 namespace kiln::driver {
 
-// kUnimplemented names what of the request or of the captured model asks for more than one target, more than
-// one profile, a dimension that is no number, or texts.
-Status checkBareMetal(const CompileRequest& request, const frontend::Captured& captured);
+// Of the model's dimensions the numbers alone: its program has no symbols, and a caller's tensors have the
+// shapes that the artifact states. kUnimplemented names what of the request or of the captured model asks for
+// more than one target, more than one profile, a dimension that is no number, padding, or texts.
+Status fixShapes(const CompileRequest& request, frontend::Captured& captured);
 
 }  // namespace kiln::driver

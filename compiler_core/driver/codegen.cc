@@ -141,12 +141,10 @@ Result<codegen::CpuProgram> generateCode(Compilation& compilation, const Analyse
   const codegen::ProgramTable table = tableOf(analysed, joined, parts);
   const codegen::CpuOptions options = optionsOf(compilation);
   const CompileRequest& request = compilation.request;
-  if (!isBareMetal(request.target.triple))
-    return codegen::generateCpuProgram(*joined.module, table, options);
+  if (!isBareMetal(request.target.triple)) return codegen::generateCpuProgram(*joined.module, table, options);
   KILN_ASSIGN(const auto weights, package::laidOutWeights(analysed.common().weights, parts.weights));
-  return codegen::generateBareMetalProgram(*joined.module,
-                                           {request.entry, table.outputDims, table.profiles.front()}, weights,
-                                           options);
+  return codegen::generateBareMetalProgram(
+      *joined.module, {request.entry, table.outputDims, table.profiles.front()}, weights, options);
 }
 
 }  // namespace

@@ -60,7 +60,8 @@ struct CompileRequest {
   // Schedules instead of the defaults. One that was given is an error where the program does not have its
   // kernel or it does not fit that; one of the toolchain's catalogue is left out there.
   schedule::ScheduleOverrides schedules;
-  // The function that a program without an operating system shows (codegen/cpu/bare_metal.h); of others nothing.
+  // The function that a program without an operating system shows (codegen/cpu/bare_metal.h); of others
+  // nothing.
   std::string entry;
   std::string toolchainLib;  // folder of kmath.bc, kkernels.bc and libkiln_builtins-<arch>.a
   std::string
@@ -76,9 +77,9 @@ struct CompileResult {
   std::vector<ir::Signature> inputs, outputs;
   std::vector<std::string> strings;      // the texts that elements of tensors with `isText` stand for
   std::vector<std::string> indexChecks;  // nodes whose indices the program counts, behind its outputs
-  std::string programPath;  // "program.so"; "program.o" for a target without an operating system
+  std::string programPath;               // "program.so"; "program.o" for a target without an operating system
   Digest program;
-  std::vector<DeviceEvidence> devices;   // images of the kernels that it launches, in order of their spaces
+  std::vector<DeviceEvidence> devices;  // images of the kernels that it launches, in order of their spaces
   std::vector<package::WeightFile> weights;
   ir::CaptureEvidence capture;
   ir::AnalyseEvidence analyse;

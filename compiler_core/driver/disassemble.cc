@@ -23,6 +23,9 @@ void LLVMInitializeX86Disassembler();
 void LLVMInitializeAArch64TargetInfo();
 void LLVMInitializeAArch64TargetMC();
 void LLVMInitializeAArch64Disassembler();
+void LLVMInitializeARMTargetInfo();
+void LLVMInitializeARMTargetMC();
+void LLVMInitializeARMDisassembler();
 void LLVMInitializeRISCVTargetInfo();
 void LLVMInitializeRISCVTargetMC();
 void LLVMInitializeRISCVDisassembler();
@@ -45,6 +48,7 @@ struct Subtarget {
 constexpr Subtarget kSubtargets[] = {
     {llvm::Triple::x86_64, "sapphirerapids", "", 1, 1},
     {llvm::Triple::aarch64, "", "+all", 0, 4},
+    {llvm::Triple::thumb, "cortex-m55", "", 0, 2},
     {llvm::Triple::riscv64, "", "+m,+a,+f,+d,+c,+zba,+zbb,+zbs,+zfh,+v,+zvfh", 0, 2}};
 
 const Subtarget* subtargetOf(const llvm::Triple& triple) {
@@ -106,6 +110,9 @@ Result<std::vector<Instruction>> disassemble(std::string_view program, const std
   LLVMInitializeAArch64TargetInfo();
   LLVMInitializeAArch64TargetMC();
   LLVMInitializeAArch64Disassembler();
+  LLVMInitializeARMTargetInfo();
+  LLVMInitializeARMTargetMC();
+  LLVMInitializeARMDisassembler();
   LLVMInitializeRISCVTargetInfo();
   LLVMInitializeRISCVTargetMC();
   LLVMInitializeRISCVDisassembler();

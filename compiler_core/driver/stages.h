@@ -134,7 +134,7 @@ Result<Joined> joinProfiles(const Compilation& compilation, const Analysed& anal
 
 // Codegen, of all: machine code in files below the request's `out`.
 struct Program {
-  std::string path;                     // relative to the artifact: "program.so", "program.o"
+  std::string path;  // relative to the artifact: "program.so", "program.o"
   Digest file;
   std::vector<DeviceEvidence> devices;  // the images of their kernels
   CodegenEvidence evidence;

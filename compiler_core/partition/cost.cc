@@ -22,10 +22,15 @@ struct Row {
   Rates rates;
 };
 constexpr std::uint64_t kMemoryBytes = 10;
-constexpr Row kRates[] = {{"cpu:x86-64-v4", {192, kMemoryBytes}}, {"cpu:x86-64-v3", {96, kMemoryBytes}},
-                          {"cpu:aarch64", {48, kMemoryBytes}},    {"cpu:riscv64", {16, kMemoryBytes}},
-                          {"cuda:sm_80", {19500, 1550}},          {"cuda:sm_90a", {67000, 3350}},
-                          {"cuda:sm_100a", {75000, 7700}},        {"vulkan:1.3", {10000, 500}}};
+constexpr Row kRates[] = {{"cpu:x86-64-v4", {192, kMemoryBytes}},
+                          {"cpu:x86-64-v3", {96, kMemoryBytes}},
+                          {"cpu:aarch64", {48, kMemoryBytes}},
+                          {"cpu:riscv64", {16, kMemoryBytes}},
+                          {"cpu:cortex-m", {1, 1}},
+                          {"cuda:sm_80", {19500, 1550}},
+                          {"cuda:sm_90a", {67000, 3350}},
+                          {"cuda:sm_100a", {75000, 7700}},
+                          {"vulkan:1.3", {10000, 500}}};
 
 // Sums and products stay at the largest number rather than wrap: a bound of 2^62 elements is no plan.
 std::uint64_t times(std::uint64_t a, std::uint64_t b) {

@@ -89,7 +89,7 @@ def collect(build, cuda, version_of=installed_version):
     library = build / "toolchain/lib"
     parts.add("kmath", version, "lib/kmath.bc", library / "kmath.bc")
     parts.add("kkernels", version, "lib/kkernels.bc", library / "kkernels.bc")
-    for arch in ("aarch64", "riscv64", "x86_64"):
+    for arch in ("aarch64", "riscv64", "thumbv8.1m.main", "x86_64"):
         name = f"libkiln_builtins-{arch}.a"
         parts.add(f"builtins-{arch}", version, f"lib/{name}", library / name)
     add_catalogue(parts, version, library / "catalogue")

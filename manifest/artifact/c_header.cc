@@ -37,20 +37,30 @@ std::string inCapitals(std::string text) {
 // What one element is in memory. Floating-point types that C lacks are their codes.
 const char* typeOf(DType type) {
   switch (type) {
-    case DType::kF32: return "float";
-    case DType::kF64: return "double";
+    case DType::kF32:
+      return "float";
+    case DType::kF64:
+      return "double";
     case DType::kI8:
     case DType::kI4:
-    case DType::kI2: return "int8_t";
-    case DType::kI16: return "int16_t";
-    case DType::kI32: return "int32_t";
-    case DType::kI64: return "int64_t";
+    case DType::kI2:
+      return "int8_t";
+    case DType::kI16:
+      return "int16_t";
+    case DType::kI32:
+      return "int32_t";
+    case DType::kI64:
+      return "int64_t";
     case DType::kF16:
     case DType::kBF16:
-    case DType::kU16: return "uint16_t";
-    case DType::kU32: return "uint32_t";
-    case DType::kU64: return "uint64_t";
-    default: return "uint8_t";
+    case DType::kU16:
+      return "uint16_t";
+    case DType::kU32:
+      return "uint32_t";
+    case DType::kU64:
+      return "uint64_t";
+    default:
+      return "uint8_t";
   }
 }
 
@@ -72,13 +82,13 @@ class Members {
  private:
   static bool isReserved(std::string_view name) {
     static constexpr std::string_view kWords[] = {
-        "alignas",  "alignof", "and",      "asm",      "auto",    "bool",     "break",  "case",     "catch",
-        "char",     "class",   "const",    "continue", "default", "delete",   "do",     "double",   "else",
-        "enum",     "export",  "extern",   "false",    "float",   "for",      "friend", "goto",     "if",
-        "inline",   "int",     "long",     "mutable",  "new",     "not",      "or",     "operator", "private",
-        "public",   "register", "restrict", "return",  "short",   "signed",   "sizeof", "static",   "struct",
-        "switch",   "template", "this",    "throw",    "true",    "try",      "typedef", "union",   "unsigned",
-        "using",    "virtual", "void",     "volatile", "while",   "xor"};
+        "alignas", "alignof",  "and",      "asm",      "auto",    "bool",   "break",   "case",     "catch",
+        "char",    "class",    "const",    "continue", "default", "delete", "do",      "double",   "else",
+        "enum",    "export",   "extern",   "false",    "float",   "for",    "friend",  "goto",     "if",
+        "inline",  "int",      "long",     "mutable",  "new",     "not",    "or",      "operator", "private",
+        "public",  "register", "restrict", "return",   "short",   "signed", "sizeof",  "static",   "struct",
+        "switch",  "template", "this",     "throw",    "true",    "try",    "typedef", "union",    "unsigned",
+        "using",   "virtual",  "void",     "volatile", "while",   "xor"};
     return std::ranges::find(kWords, name) != std::end(kWords);
   }
 
@@ -99,7 +109,8 @@ Result<Structure> structureOf(const std::vector<TensorInfo>& tensors, const std:
     std::uint64_t elements = 1;
     for (const Dim& dim : tensor.shape) {
       if (!dim.isStatic() || dim.value < 0)
-        return fail(Code::kInvalidArgument, "tensor " + inQuotes(tensor.name) + " has a dimension that is no number");
+        return fail(Code::kInvalidArgument,
+                    "tensor " + inQuotes(tensor.name) + " has a dimension that is no number");
       dims += (dims.empty() ? "" : ", ") + dim.text();
       elements *= static_cast<std::uint64_t>(dim.value);
     }
@@ -121,18 +132,21 @@ Result<std::string> cHeader(const Manifest& manifest, std::string_view given) {
   const std::string name(given);
   if (!isIdentifier(name))
     return fail(Code::kInvalidArgument,
-                inQuotes(name) + " cannot name functions of C: take letters, digits and _, a letter first, "
-                                 "64 at most");
+                inQuotes(name) +
+                    " cannot name functions of C: take letters, digits and _, a letter first, "
+                    "64 at most");
   const auto target = parseTarget(manifest.spec.target);
   if (!target) return fail(target.error());
   if (!isBareMetal(target->triple))
-    return fail(Code::kInvalidArgument, "a program for " + manifest.spec.target +
-                                            " is loaded by a runtime and has no C header; cpu:cortex-m55 has");
+    return fail(Code::kInvalidArgument,
+                "a program for " + manifest.spec.target +
+                    " is loaded by a runtime and has no C header; cpu:cortex-m55 has");
   const std::string capitals = inCapitals(name), entry = entryOf(manifest.spec);
   KILN_ASSIGN(const Structure inputs, structureOf(manifest.inputs, capitals, "const "));
   std::vector<TensorInfo> results = manifest.outputs;
   if (!manifest.indexChecks.empty())
-    results.push_back({"kiln_index_counts", DType::kI64, {static_cast<std::int64_t>(manifest.indexChecks.size())}, {}});
+    results.push_back(
+        {"kiln_index_counts", DType::kI64, {static_cast<std::int64_t>(manifest.indexChecks.size())}, {}});
   KILN_ASSIGN(const Structure outputs, structureOf(results, capitals, ""));
   const ProgramProfile& memory = manifest.profiles.front();
   return fmt::format(
@@ -171,8 +185,8 @@ static inline int32_t {0}_run(const {0}_inputs* inputs, const {0}_outputs* outpu
 #endif
 #endif
 )",
-      name, manifest.spec.target, manifest.program.digest.hex(), ".bss.kiln_arena", ".rodata.kiln_weights", capitals,
-      memory.arenaBytes, memory.scratchBytes, inputs.constants, outputs.constants, inputs.members,
+      name, manifest.spec.target, manifest.program.digest.hex(), ".bss.kiln_arena", ".rodata.kiln_weights",
+      capitals, memory.arenaBytes, memory.scratchBytes, inputs.constants, outputs.constants, inputs.members,
       outputs.members, entry);
 }
 

@@ -40,7 +40,7 @@ std::vector<Target> makeTargets() {
                            "+v",     "+zba", "+zbb", "+zbs", "+zfhmin", "+zicsr"};
   // Arm Cortex-M55 Processor Technical Reference Manual, r1p1, with its floating-point unit and the M-profile
   // vector extension. Of that the integers alone: its floating-point lanes take subnormals for zero.
-  const Features cortexM55 = {"+dsp", "+fp-armv8d16", "+fp64", "+fullfp16", "+hwdiv",      "+lob",
+  const Features cortexM55 = {"+dsp", "+fp-armv8d16", "+fp64",         "+fullfp16", "+hwdiv",     "+lob",
                               "+mve", "+ras",         "+strict-align", "+thumb2",   "+v8.1m.main"};
   const std::string x86 = "x86_64-unknown-linux-gnu", arm = "aarch64-unknown-linux-gnu",
                     riscv = "riscv64-unknown-linux-gnu", m55 = "thumbv8.1m.main-none-unknown-eabihf";
@@ -91,7 +91,8 @@ bool isCpu(std::string_view text) {
   const std::string_view level = text.substr(0, plus);
   bool known = level == "x86-64" || level == "x86-64-v2" || level == "x86-64-v3" || level == "x86-64-v4" ||
                level == "aarch64" || (level.starts_with("aarch64-") && isWord(level.substr(8), "-")) ||
-               (level.starts_with("cortex-") && isWord(level.substr(7), "-")) || level == "riscv64" || (level.starts_with("riscv64-") && isWord(level.substr(8), "-"));
+               (level.starts_with("cortex-") && isWord(level.substr(7), "-")) || level == "riscv64" ||
+               (level.starts_with("riscv64-") && isWord(level.substr(8), "-"));
   return known && areFeatures(text.substr(plus));
 }
 

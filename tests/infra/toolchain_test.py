@@ -22,7 +22,8 @@ class ToolchainTree(unittest.TestCase):
         (self.build_dir / "toolchain/lib").mkdir(parents=True)
         # A program that answers --version --json as kiln-cc does.
         self.compile(self.build_dir / "bin/kiln-cc", 'puts("{\\"targets\\":[\\"cpu:a\\",\\"cpu:b\\",\\"cuda:c\\"]}");')
-        for name in ("kmath.bc", "kkernels.bc", "libkiln_builtins-x86_64.a", "libkiln_builtins-aarch64.a", "libkiln_builtins-riscv64.a"):
+        for name in ("kmath.bc", "kkernels.bc", "libkiln_builtins-x86_64.a", "libkiln_builtins-aarch64.a", "libkiln_builtins-riscv64.a",
+                     "libkiln_builtins-thumbv8.1m.main.a"):
             (self.build_dir / "toolchain/lib" / name).write_text(name)
         self.cuda = self.dir / "cuda"
 

@@ -129,11 +129,14 @@ class Quantised(Graph):
         return self.node("Add", [product, self.around(name + ".bias", (outputs,), 0)], name)
 
     def conv(self, x, name, inputs, outputs, kernel=3, stride=1, groups=1):
-        pad, fan_in = kernel // 2, inputs // groups * kernel * kernel / 2
-        values = self.generator.standard_normal((outputs, inputs // groups, kernel, kernel)) * fan_in ** -0.5
+        return self.window(x, name, inputs, outputs, [kernel, kernel], [kernel // 2] * 4, stride, groups)
+
+    def window(self, x, name, inputs, outputs, kernel, pads, stride=1, groups=1):
+        fan_in = inputs // groups * kernel[0] * kernel[1] / 2
+        values = self.generator.standard_normal((outputs, inputs // groups, *kernel)) * fan_in ** -0.5
         weight, scale = self.quantised_weight(name + ".weight", values, 0)
         return self.node("Conv", [self.quantised(x, x + ".in"), weight, self.quantised_bias(name + ".bias", outputs, scale)],
-                         name, kernel_shape=[kernel, kernel], strides=[stride, stride], pads=[pad] * 4, group=groups)
+                         name, kernel_shape=kernel, strides=[stride, stride], pads=pads, group=groups)
 
 
 # --- networks ---------------------------------------------------------------------------------------------------------
@@ -158,6 +161,19 @@ def mobile(size=224, seed=12, graph=Graph):
         channels = outputs
     x = g.node("Flatten", [g.node("GlobalAveragePool", [x], "pool")], "flat")
     return g.bytes([(g.linear(x, "classes", channels, 1000), [1, 1000])])
+
+
+def keyword(width=64, seed=13):
+    """Keyword spotting in the size of MLPerf Tiny's benchmark: depthwise and pointwise convolutions over 49 frames of 10
+    coefficients, twelve words, int8."""
+    g = Quantised(seed)
+    x = g.input("frames", [1, 1, 49, 10])
+    x = g.relu(g.window(x, "stem", 1, width, [10, 4], [4, 1, 5, 1], stride=2), "stem.relu")
+    for i in range(4):
+        x = g.relu(g.conv(x, f"depth{i}", width, width, groups=width), f"depth{i}.relu")
+        x = g.relu(g.conv(x, f"point{i}", width, width, kernel=1), f"point{i}.relu")
+    x = g.node("Flatten", [g.node("GlobalAveragePool", [x], "pool")], "flat")
+    return g.bytes([(g.linear(x, "words", width, 12), [1, 12])])
 
 
 # --- single kernels ---------------------------------------------------------------------------------------------------
@@ -242,6 +258,7 @@ MODELS = {
     "matmul_bf16_1024": lambda: matmul_bf16(1024),
     "mobile_int8": lambda: mobile(graph=Quantised),
     "mobile_int8_small": lambda: mobile(size=64, graph=Quantised),
+    "keyword_int8": keyword,
     "softmax": lambda: softmax(4096, 1024),
     "layer_norm": lambda: layer_norm(4096, 1024),
     "chain": lambda: chain(8192),

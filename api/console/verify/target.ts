@@ -6,7 +6,7 @@ export function targetNames(name: string): string[] {
 }
 
 function isWellFormed(name: string): boolean {
-  return /^cpu:(x86-64(-v[234])?|(aarch64|riscv64)(-[a-z0-9-]+)?)(\+[a-z0-9._-]+)*$/.test(name) ||
+  return /^cpu:(x86-64(-v[234])?|(aarch64|riscv64)(-[a-z0-9-]+)?|cortex-[a-z0-9-]+)(\+[a-z0-9._-]+)*$/.test(name) ||
     /^cuda:sm_[0-9]{2,4}[a-f]?$/.test(name) || /^vulkan:1\.[0-9]{1,4}$/.test(name);
 }
 

@@ -16,9 +16,9 @@
 namespace kiln::codegen {
 namespace {
 
-// Of FPSCR (Armv8-M Architecture Reference Manual, D1.2.94): AHP, DN, FZ, RMode and FZ16. Without them numbers
-// are rounded to nearest, subnormals stay what they are and NaNs keep their payload. Other fields are not
-// modes: with another LTPSIZE than the caller's, low-overhead loops would fault.
+// Of FPSCR (Armv8-M Architecture Reference Manual, D1.2.94): AHP, DN, FZ, RMode and FZ16. Without them
+// numbers are rounded to nearest, subnormals stay what they are and NaNs keep their payload. Other fields are
+// not modes: with another LTPSIZE than the caller's, low-overhead loops would fault.
 constexpr std::uint32_t kModes = 0x07c80000;
 
 std::string weightName(std::size_t index) {
@@ -65,8 +65,7 @@ class Entry {
     }
     run->removeFnAttr(llvm::Attribute::NoInline);
     auto* type = llvm::FunctionType::get(i32_, {pointer_, pointer_}, false);
-    auto* entry =
-        llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, table_.entry, module_);
+    auto* entry = llvm::Function::Create(type, llvm::GlobalValue::ExternalLinkage, table_.entry, module_);
     llvm::IRBuilder<> b(llvm::BasicBlock::Create(module_.getContext(), "", entry));
     llvm::Constant* none = llvm::ConstantPointerNull::get(pointer_);
     auto* dims = b.CreateAlloca(llvm::ArrayType::get(i64_, std::max(table_.outputDims, 1u)));
@@ -114,10 +113,9 @@ class Entry {
   // parallel_for(user, kernel, environment, tasks), one task after the other; `user` is the scratch memory.
   llvm::Function* serialFor() {
     llvm::LLVMContext& context = module_.getContext();
-    auto* type = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer_, pointer_, pointer_, i64_},
-                                         false);
-    auto* kernel =
-        llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer_, i64_, pointer_}, false);
+    auto* type =
+        llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer_, pointer_, pointer_, i64_}, false);
+    auto* kernel = llvm::FunctionType::get(llvm::Type::getVoidTy(context), {pointer_, i64_, pointer_}, false);
     auto* function =
         llvm::Function::Create(type, llvm::GlobalValue::InternalLinkage, "kiln_serial_for", module_);
     auto* before = llvm::BasicBlock::Create(context, "", function);
@@ -139,9 +137,9 @@ class Entry {
 
   // kiln_callbacks as far as ABI 2 reads it.
   llvm::Constant* callbacks() {
-    return constant(llvm::ConstantStruct::getAnon(
-                        {serialFor(), memory("kiln_scratch", table_.profile.scratchBytes)}),
-                    "kiln_callbacks");
+    return constant(
+        llvm::ConstantStruct::getAnon({serialFor(), memory("kiln_scratch", table_.profile.scratchBytes)}),
+        "kiln_callbacks");
   }
 
   llvm::Module& module_;
@@ -185,8 +183,7 @@ Result<CpuProgram> generateBareMetalProgram(mlir::ModuleOp module, const BareMet
   CpuProgram program;
   KILN_ASSIGN(std::string code, programObject(module, table, weights.size(), options, program.llvmIr));
   KILN_ASSIGN(std::string constants, weightsObject(weights, options));
-  KILN_ASSIGN(const std::string linked,
-              linkRelocatable({std::move(code), std::move(constants)}, options));
+  KILN_ASSIGN(const std::string linked, linkRelocatable({std::move(code), std::move(constants)}, options));
   KILN_ASSIGN(program.elf, hideAllBut(table.entry, linked));
   KILN_TRY(measure(program));
   return program;

@@ -20,12 +20,12 @@ struct BareMetalTable {
   // It returns what kiln_run returns (runtime/program_abi.h). Nothing else is seen from outside.
   std::string entry;
   std::uint32_t outputDims = 0;  // the ranks of all outputs together
-  ProfileEntry profile;          // `run` names a function of the module; sizes are fixed, so there is only one
+  ProfileEntry profile;  // `run` names a function of the module; sizes are fixed, so there is only one
 };
 
 // `weights`: one for each pointer of kiln_run's `weights`, laid out for the program. The program runs its
-// kernels one after the other, task by task, and keeps the floating-point modes of its caller. Thread safe, as
-// generateCpuProgram. kInternal: what does not verify or link, or an object that would need something from
+// kernels one after the other, task by task, and keeps the floating-point modes of its caller. Thread safe,
+// as generateCpuProgram. kInternal: what does not verify or link, or an object that would need something from
 // outside, named. kInvalidArgument: a toolchain file that is missing.
 Result<CpuProgram> generateBareMetalProgram(mlir::ModuleOp module, const BareMetalTable& table,
                                             const std::vector<std::vector<std::uint8_t>>& weights,

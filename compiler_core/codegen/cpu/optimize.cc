@@ -81,10 +81,10 @@ Result<std::unique_ptr<llvm::TargetMachine>> makeTargetMachine(const CpuOptions&
   const bool bareMetal = isBareMetal(options.target.triple);
   settings.FunctionSections = bareMetal;
   settings.AllowFPOpFusion = options.contraction ? llvm::FPOpFusion::Standard : llvm::FPOpFusion::Strict;
-  std::unique_ptr<llvm::TargetMachine> machine(target->createTargetMachine(
-      triple, options.target.cpu, llvm::join(options.target.features, ","), settings,
-      bareMetal ? llvm::Reloc::Static : llvm::Reloc::PIC_,
-      llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
+  std::unique_ptr<llvm::TargetMachine> machine(
+      target->createTargetMachine(triple, options.target.cpu, llvm::join(options.target.features, ","),
+                                  settings, bareMetal ? llvm::Reloc::Static : llvm::Reloc::PIC_,
+                                  llvm::CodeModel::Small, llvm::CodeGenOptLevel::Aggressive));
   if (!machine)
     return fail(Code::kInternal, fmt::format("target {}: no target machine", options.target.name));
   return machine;

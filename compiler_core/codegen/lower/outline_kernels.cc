@@ -202,7 +202,8 @@ struct OutlineKernelsPass : impl::OutlineKernelsPassBase<OutlineKernelsPass> {
     auto pointer = LLVM::LLVMPointerType::get(b.getContext());
     b.setInsertionPointToStart(&main.front());
     Value one = LLVM::ConstantOp::create(b, loc, b.getI64IntegerAttr(1));
-    Value environment = LLVM::AllocaOp::create(b, loc, pointer, environmentType(b.getContext(), extra.size()), one);
+    Value environment =
+        LLVM::AllocaOp::create(b, loc, pointer, environmentType(b.getContext(), extra.size()), one);
     b.setInsertionPoint(loop);
     auto slot = [&](std::size_t i) {
       return LLVM::GEPOp::create(b, loc, pointer, pointer, environment,

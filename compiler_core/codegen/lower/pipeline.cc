@@ -81,10 +81,8 @@ constexpr Stage kStages[] = {
        // Before anything below costs time per instruction.
        addOptional(passes, options, createShareKernelsPass());
      }},
-    {"llvm",
-     [](OpPassManager& passes, const PipelineOptions& options) {
-       addLowerToLlvm(passes, options.scalarMath);
-     }},
+    {"llvm", [](OpPassManager& passes,
+                const PipelineOptions& options) { addLowerToLlvm(passes, options.scalarMath); }},
 };
 
 std::int64_t countOperations(Operation* op) {

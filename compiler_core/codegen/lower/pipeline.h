@@ -26,8 +26,8 @@ struct PipelineOptions {
   codegen::Unit unit;
   schedule::VectorizeOptions vectors;
   schedule::DotProducts dots;
-  unsigned indexBits = 64;  // of a target's addresses: 64 or 32
-  bool scalarMath = false;  // one call of the math library for each lane of a vector
+  unsigned indexBits = 64;                        // of a target's addresses: 64 or 32
+  bool scalarMath = false;                        // one call of the math library for each lane of a vector
   std::optional<schedule::DeviceOptions> device;  // for a device: `vectors` counts for nothing
   std::uint32_t space = 1;                        // of that device (program_abi.h)
   schedule::TileOptions schedules;                // the device and the registers in it are those above

@@ -1,6 +1,6 @@
 // Empty stand-ins for what LLVM's static archives reference and Kiln never runs: the initialisers of back
-// ends other than X86, AArch64, ARM, RISCV and NVPTX (called by lld's InitializeAll*), and Polly (referenced by
-// Debian's LTO library).
+// ends other than X86, AArch64, ARM, RISCV and NVPTX (called by lld's InitializeAll*), and Polly (referenced
+// by Debian's LTO library).
 #include <cstdlib>
 
 #include "llvm/Plugins/PassPlugin.h"

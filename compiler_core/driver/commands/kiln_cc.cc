@@ -40,7 +40,8 @@ void addCompile(CLI::App& app, CompileArguments& compile, CommandResult& result)
   compileApp->add_option("--spec", compile.spec, "CompileSpec (see kiln-cc spec)")->required();
   compileApp
       ->add_option("--out", compile.out,
-                   "Folder for program.so (program.o without an operating system), kernels, weights, evidence.json, manifest.json")
+                   "Folder for program.so (program.o without an operating system), kernels, weights, "
+                   "evidence.json, manifest.json")
       ->required();
   compileApp->add_option("--disable-pass", compile.disabledPasses,
                          "Leave out a pass of the rewrite stage (may be given more than once)");

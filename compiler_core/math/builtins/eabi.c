@@ -5,6 +5,10 @@
 
 typedef long long I64;
 
+/* Helpers of that document take and return floating-point numbers in integer registers, whatever the variant of
+ * the procedure call standard. */
+#define KILN_HELPER KILN_BUILTIN __attribute__((pcs("aapcs")))
+
 KILN_BUILTIN void* memcpy(void* destination, const void* source, Size n);
 KILN_BUILTIN void* memmove(void* destination, const void* source, Size n);
 KILN_BUILTIN void* memset(void* destination, int value, Size n);
@@ -76,16 +80,16 @@ DEFINE_DIVISION(__aeabi_uldivmod, kiln_divide)
 DEFINE_DIVISION(__aeabi_ldivmod, kiln_divide_signed)
 
 /* The high part is exact in a double, and so is its product: only the sum rounds. */
-KILN_BUILTIN double __aeabi_ul2d(U64 x) {
+KILN_HELPER double __aeabi_ul2d(U64 x) {
   return (double)(U32)(x >> 32) * 4294967296.0 + (double)(U32)x;
 }
-KILN_BUILTIN double __aeabi_l2d(I64 x) {
+KILN_HELPER double __aeabi_l2d(I64 x) {
   return (double)(int)(x >> 32) * 4294967296.0 + (double)(U32)x;
 }
 
 /* The leading 32 bits, the last of which also says whether anything is behind them, round to 24 as the number
  * itself does. */
-KILN_BUILTIN float __aeabi_ul2f(U64 x) {
+KILN_HELPER float __aeabi_ul2f(U64 x) {
   const int zeros = leadingZeros(x);
   if (zeros >= 32) return (float)(U32)x;
   const int shift = 32 - zeros;
@@ -94,20 +98,20 @@ KILN_BUILTIN float __aeabi_ul2f(U64 x) {
   const float scale = floatOfBits((U32)(127 + shift) << 23);
   return (float)(high | sticky) * scale;
 }
-KILN_BUILTIN float __aeabi_l2f(I64 x) {
+KILN_HELPER float __aeabi_l2f(I64 x) {
   return x < 0 ? -__aeabi_ul2f(0 - (U64)x) : __aeabi_ul2f((U64)x);
 }
 
 /* Towards zero; of what the type does not hold, nothing is promised. */
-KILN_BUILTIN U64 __aeabi_d2ulz(double x) {
+KILN_HELPER U64 __aeabi_d2ulz(double x) {
   const U64 bits = bitsOfDouble(x);
   const int exponent = (int)(bits >> 52) - 1075;
   const U64 mantissa = (bits & 0xfffffffffffffu) | 0x10000000000000u;
   if (exponent < -52 || exponent > 11) return 0;
   return exponent < 0 ? mantissa >> -exponent : mantissa << exponent;
 }
-KILN_BUILTIN I64 __aeabi_d2lz(double x) {
+KILN_HELPER I64 __aeabi_d2lz(double x) {
   return x < 0 ? (I64)(0 - __aeabi_d2ulz(-x)) : (I64)__aeabi_d2ulz(x);
 }
-KILN_BUILTIN U64 __aeabi_f2ulz(float x) { return __aeabi_d2ulz(x); }
-KILN_BUILTIN I64 __aeabi_f2lz(float x) { return __aeabi_d2lz(x); }
+KILN_HELPER U64 __aeabi_f2ulz(float x) { return __aeabi_d2ulz(x); }
+KILN_HELPER I64 __aeabi_f2lz(float x) { return __aeabi_d2lz(x); }

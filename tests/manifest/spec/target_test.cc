@@ -4,6 +4,8 @@
 
 #include <algorithm>
 
+#include "manifest/spec/bare_metal.h"
+
 namespace kiln {
 namespace {
 
@@ -38,12 +40,15 @@ TEST(Target, ServedTargetsExpandToSortedLists) {
   const Target riscv = parseTarget("cpu:riscv64-rva22+v").value();
   EXPECT_EQ(riscv.triple, "riscv64-unknown-linux-gnu");
   EXPECT_TRUE(has(riscv, "+v") && has(riscv, "+zfhmin"));
+  const Target m55 = parseTarget("cpu:cortex-m55").value();
+  EXPECT_TRUE(isBareMetal(m55.triple) && !isBareMetal(riscv.triple));
+  EXPECT_TRUE(has(m55, "+mve") && !has(m55, "+mve.fp"));
 }
 
 TEST(Target, UnservedTargetsNameWhatIsServed) {
   for (const char* name : {"cpu:x86-64", "cpu:x86-64-v2", "cpu:x86-64-v4+amx-tile", "cpu:aarch64-cortex-a72",
-                           "cpu:riscv64-rva22", "cuda:sm_75", "cuda:sm_90", "vulkan:1.2", "vulkan:1.3+f16",
-                           "vulkan:1.3+coopmat", "cpu:x86-64-v3,cuda:sm_86"}) {
+                           "cpu:riscv64-rva22", "cpu:cortex-m0", "cuda:sm_75", "cuda:sm_90", "vulkan:1.2",
+                           "vulkan:1.3+f16", "vulkan:1.3+coopmat", "cpu:x86-64-v3,cuda:sm_86"}) {
     auto target = parseTarget(name);
     ASSERT_FALSE(target) << name;
     EXPECT_EQ(target.error().code, Code::kUnimplemented) << name;
@@ -116,8 +121,8 @@ TEST(Target, NativeAndHostAreRefused) {
 TEST(Target, GarbageIsInvalid) {
   for (const std::string& name :
        {std::string(), std::string("cpu:"), std::string("cpu:x86-64-v9"), std::string("cpu:x86-64-v3+"),
-        std::string("CPU:x86-64-v3"), std::string("cpu:riscv64-"), std::string("cuda:sm_"),
-        std::string("cuda:80"), std::string("vulkan:1."), std::string("vulkan:1.3+"),
+        std::string("CPU:x86-64-v3"), std::string("cpu:riscv64-"), std::string("cpu:cortex-"),
+        std::string("cuda:sm_"), std::string("cuda:80"), std::string("vulkan:1."), std::string("vulkan:1.3+"),
         std::string("vulkan:1.3 f16"), std::string("cpu:x86-64-v3,"), std::string("cpu:x86-64-v3 "),
         std::string("a\0b", 3), std::string(5000, 'x')})
     EXPECT_EQ(parseTarget(name).error().code, Code::kInvalidArgument) << name;
