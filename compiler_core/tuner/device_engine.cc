@@ -91,7 +91,7 @@ Result<std::unique_ptr<Engine>> openDevice(std::shared_ptr<const ComputeDevice> 
   DeviceRoom room;
   room.device = std::move(device);
   const auto scope = room.device->enter();
-  KILN_ASSIGN(room.queue, room.device->makeQueue());
+  KILN_ASSIGN(room.queue, room.device->makeQueue({}));
   auto engine = std::make_unique<DeviceEngine>(std::move(room), setup.tensors.outputs);
   KILN_TRY(engine->upload(setup));
   return engine;

@@ -46,6 +46,13 @@ class DeviceRecording {
   virtual ~DeviceRecording() = default;
 };
 
+// What the kernels of a queue may reach on the device, in bytes: the arenas of a session and its artifact's
+// weights. Without one, all that the process has there.
+struct DeviceReach {
+  std::uint64_t writable = 0, writableBytes = UINT64_MAX;
+  std::uint64_t readable = 0, readableBytes = 0;
+};
+
 // Work in order. One caller at a time, within a scope of the device (ComputeDevice::enter). Errors are in the
 // driver's words after what was done; one that ends the device for the process is kept by the device
 // (lost()).
@@ -95,7 +102,8 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   virtual Result<std::unique_ptr<KernelModule>> load(const DeviceImageInfo& image,
                                                      const std::string& bytes) const = 0;
   virtual Result<std::uint64_t> freeBytes() const = 0;
-  virtual Result<std::unique_ptr<DeviceQueue>> makeQueue() const = 0;
+  // Where the kernels' form allows it (Vulkan's do, spirv/spirv_bounds.h), they are held to `reach`.
+  virtual Result<std::unique_ptr<DeviceQueue>> makeQueue(const DeviceReach& reach) const = 0;
   // At least a byte. kResourceExhausted naming `what` and the size.
   virtual Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes, const char* what) const = 0;
   virtual Result<std::unique_ptr<PinnedMemory>> allocatePinned(std::uint64_t bytes,

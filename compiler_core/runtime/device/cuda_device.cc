@@ -58,7 +58,7 @@ Result<std::unique_ptr<KernelModule>> CudaDevice::load(const DeviceImageInfo& im
   return CudaModule::load(context_, image, bytes);
 }
 
-Result<std::unique_ptr<DeviceQueue>> CudaDevice::makeQueue() const {
+Result<std::unique_ptr<DeviceQueue>> CudaDevice::makeQueue(const DeviceReach&) const {
   KILN_ASSIGN(DeviceStream stream, DeviceStream::create(context_));
   return std::make_unique<CudaQueue>(shared_from_this(), context_, std::move(stream));
 }

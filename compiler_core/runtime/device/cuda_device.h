@@ -20,7 +20,7 @@ class CudaDevice final : public ComputeDevice {
   Result<std::unique_ptr<KernelModule>> load(const DeviceImageInfo& image,
                                              const std::string& bytes) const override;
   Result<std::uint64_t> freeBytes() const override { return context_->freeBytes(); }
-  Result<std::unique_ptr<DeviceQueue>> makeQueue() const override;
+  Result<std::unique_ptr<DeviceQueue>> makeQueue(const DeviceReach& reach) const override;
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes, const char* what) const override;
   Result<std::unique_ptr<PinnedMemory>> allocatePinned(std::uint64_t bytes, const char* what) const override;
 

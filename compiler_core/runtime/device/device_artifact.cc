@@ -75,7 +75,7 @@ Status DeviceArtifact::loadKernels(const Manifest& manifest, const DeviceImages&
 }
 
 Status DeviceArtifact::loadWeights(const Manifest& manifest, const Weights& weights, const DevicePlan& plan) {
-  KILN_ASSIGN(const auto queue, device_->makeQueue());
+  KILN_ASSIGN(const auto queue, device_->makeQueue({}));
   if (plan.weightBytes != 0) {
     KILN_ASSIGN(memory_, device_->allocate(plan.weightBytes, "weights"));
   }

@@ -42,6 +42,7 @@ class DeviceArtifact {
   const KernelModule* module(std::uint32_t space) const;
   // As kiln_run takes them: each in its space.
   const void* const* weights() const { return pointers_.data(); }
+  std::uint64_t weightAddress() const { return memory_ ? memory_->address() : 0; }
   std::uint64_t weightBytes() const { return memory_ ? memory_->bytes() : 0; }
   // On the device before anything of the artifact was there.
   std::uint64_t freeBefore() const { return freeBefore_; }

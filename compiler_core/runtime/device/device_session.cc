@@ -19,11 +19,13 @@ Result<std::unique_ptr<DeviceSession>> DeviceSession::open(std::shared_ptr<const
   KILN_ASSIGN(const std::uint64_t free, device.freeBytes());
   KILN_TRY(checkDeviceMemory(plan, true, device.info(), free));
   std::unique_ptr<DeviceSession> session(new DeviceSession(std::move(artifact), manifest, tensors));
-  KILN_ASSIGN(session->queue_, device.makeQueue());
   if (plan.arenaBytes != 0) {
     KILN_ASSIGN(session->memory_, device.allocate(plan.arenaBytes, "the program's arena"));
   }
   const std::uint64_t start = session->memory_ ? session->memory_->address() : 0;
+  const DeviceArtifact& on = *session->artifact_;
+  KILN_ASSIGN(session->queue_,
+              device.makeQueue({start, plan.arenaBytes, on.weightAddress(), on.weightBytes()}));
   const DeviceArenas arenas(manifest);
   session->arenas_.push_back(nullptr);
   for (const std::uint64_t offset : arenas.offsets())

@@ -151,8 +151,8 @@ Result<std::uint64_t> VulkanDevice::freeBytes() const {
   return most - std::min<std::uint64_t>(most, budget.heapUsage[about_.heap]);
 }
 
-Result<std::unique_ptr<DeviceQueue>> VulkanDevice::makeQueue() const {
-  return VulkanQueue::make(std::static_pointer_cast<const VulkanDevice>(shared_from_this()));
+Result<std::unique_ptr<DeviceQueue>> VulkanDevice::makeQueue(const DeviceReach& reach) const {
+  return VulkanQueue::make(std::static_pointer_cast<const VulkanDevice>(shared_from_this()), reach);
 }
 
 Result<std::unique_ptr<DeviceMemory>> VulkanDevice::allocate(std::uint64_t bytes, const char* what) const {

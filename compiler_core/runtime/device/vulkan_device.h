@@ -36,7 +36,7 @@ class VulkanDevice final : public ComputeDevice {
                                              const std::string& bytes) const override;
   // As the driver tells where it can, else the memory less what this object has allocated.
   Result<std::uint64_t> freeBytes() const override;
-  Result<std::unique_ptr<DeviceQueue>> makeQueue() const override;
+  Result<std::unique_ptr<DeviceQueue>> makeQueue(const DeviceReach& reach) const override;
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes, const char* what) const override;
   Result<std::unique_ptr<PinnedMemory>> allocatePinned(std::uint64_t bytes, const char* what) const override;
 

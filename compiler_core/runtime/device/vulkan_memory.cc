@@ -24,7 +24,7 @@ Result<std::unique_ptr<DeviceMemory>> VulkanMemory::make(std::shared_ptr<const V
 }
 
 Status VulkanMemory::overwrite(std::uint32_t word) const {
-  KILN_ASSIGN(const auto queue, VulkanQueue::make(device_));
+  KILN_ASSIGN(const auto queue, VulkanQueue::make(device_, {}));
   KILN_TRY(queue->fill(buffer_, word));
   return queue->wait();
 }

@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "compiler_core/runtime/spirv/spirv_bounds.h"
 #include "compiler_core/runtime/spirv/spirv_check.h"
 
 namespace kiln::runtime {
@@ -128,17 +129,18 @@ Result<std::unique_ptr<KernelModule>> VulkanModule::load(std::shared_ptr<const V
 
 Status VulkanModule::make(const DeviceImageInfo& image, const std::string& bytes) {
   KILN_ASSIGN(const Kernels read, readModule(*device_, image, bytes));
+  const auto bounded = spirv::bound(bytes);
+  if (!bounded) return fail(bounded.error().in(image.image.path));
   const vulkan::DeviceTable& api = device_->api();
   const std::string what = "loading " + image.image.path;
-  std::vector<std::uint32_t> words(bytes.size() / sizeof(std::uint32_t));
-  std::memcpy(words.data(), bytes.data(), bytes.size());
+  std::vector<std::uint32_t> words(bounded->size() / sizeof(std::uint32_t));
+  std::memcpy(words.data(), bounded->data(), bounded->size());
   VkShaderModuleCreateInfo code{};
   code.sType = VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO;
-  code.codeSize = bytes.size();
+  code.codeSize = bounded->size();
   code.pCode = words.data();
   KILN_TRY(device_->check(api.createShaderModule(device_->handle(), &code, nullptr, &shader_), what));
-  VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0,
-                           static_cast<std::uint32_t>(spirv::kPushConstantBytes)};
+  VkPushConstantRange push{VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof(spirv::BoundedPush)};
   VkPipelineLayoutCreateInfo layout{};
   layout.sType = VK_STRUCTURE_TYPE_PIPELINE_LAYOUT_CREATE_INFO;
   layout.pushConstantRangeCount = 1;

@@ -16,7 +16,8 @@ Status checkModule(const VulkanDevice& device, const DeviceImageInfo& image, con
 
 class VulkanModule final : public KernelModule {
  public:
-  // Checks, then makes one pipeline per kernel of the manifest: the driver compiles here and nowhere else.
+  // Checks, bounds every access (spirv/spirv_bounds.h), then makes one pipeline per kernel of the manifest:
+  // the driver compiles here and nowhere else.
   static Result<std::unique_ptr<KernelModule>> load(std::shared_ptr<const VulkanDevice> device,
                                                     const DeviceImageInfo& image, const std::string& bytes);
   ~VulkanModule() override;

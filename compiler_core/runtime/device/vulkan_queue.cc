@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "compiler_core/runtime/device/vulkan_module.h"
+#include "compiler_core/runtime/spirv/spirv_bounds.h"
 
 namespace kiln::runtime {
 namespace {
@@ -90,8 +91,8 @@ Result<std::uint64_t> VulkanCommands::keep(const std::uint64_t* words, std::size
   const std::uint64_t room = (bytes + kBlockAlignment - 1) / kBlockAlignment * kBlockAlignment;
   if (block_ < blocks_.size() && used_ + room > kBlockBytes) ++block_, used_ = 0;
   if (block_ == blocks_.size()) {
-    KILN_ASSIGN(const VulkanBuffer made,
-                device_->allocate(kBlockBytes, VulkanDevice::Place::kHost, "kernels' arguments"));
+    KILN_ASSIGN(const VulkanBuffer made, device_->allocate(kBlockBytes + spirv::kArgumentBlockBytes,
+                                                           VulkanDevice::Place::kHost, "kernels' arguments"));
     blocks_.push_back(made);
   }
   const VulkanBuffer& block = blocks_[block_];
@@ -101,8 +102,9 @@ Result<std::uint64_t> VulkanCommands::keep(const std::uint64_t* words, std::size
   return address;
 }
 
-Result<std::unique_ptr<VulkanQueue>> VulkanQueue::make(std::shared_ptr<const VulkanDevice> device) {
-  std::unique_ptr<VulkanQueue> queue(new VulkanQueue(std::move(device)));
+Result<std::unique_ptr<VulkanQueue>> VulkanQueue::make(std::shared_ptr<const VulkanDevice> device,
+                                                       const DeviceReach& reach) {
+  std::unique_ptr<VulkanQueue> queue(new VulkanQueue(std::move(device), reach));
   VkSemaphoreTypeCreateInfo type{};
   type.sType = VK_STRUCTURE_TYPE_SEMAPHORE_TYPE_CREATE_INFO;
   type.semaphoreType = VK_SEMAPHORE_TYPE_TIMELINE;
@@ -187,14 +189,18 @@ Status VulkanQueue::launch(const KernelModule& module, const kiln_launch& launch
                     " by " + std::to_string(launch.grid[1]) + " by " + std::to_string(launch.grid[2]) +
                     "; its blocks have " + std::to_string(kernel.threads) + ", in a row");
   }
+  // Where else would what it must not reach go?
+  if (reach_.writableBytes == 0)
+    return fail(Code::kInternal, "the program launches kernel " + kernel.name + " and plans no arena for it");
   KILN_ASSIGN(VulkanCommands * commands, open());
   KILN_ASSIGN(const std::uint64_t arguments, commands->keep(launch.arguments, launch.argument_count));
   const VkCommandBuffer to = commands->next();
   api().cmdBindPipeline(to, VK_PIPELINE_BIND_POINT_COMPUTE, kernel.pipeline);
   const std::uint32_t most = device_->about().limits.gridMost[0];
   for (std::uint64_t first = 0; first < launch.grid[0]; first += most) {
-    const std::array<std::uint64_t, 2> push = {arguments, first};
-    api().cmdPushConstants(to, kernels.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, push.data());
+    const spirv::BoundedPush push = {
+        arguments, first, reach_.writable, reach_.writableBytes, reach_.readable, reach_.readableBytes};
+    api().cmdPushConstants(to, kernels.layout(), VK_SHADER_STAGE_COMPUTE_BIT, 0, sizeof push, &push);
     api().cmdDispatch(to, static_cast<std::uint32_t>(std::min<std::uint64_t>(most, launch.grid[0] - first)),
                       1, 1);
   }

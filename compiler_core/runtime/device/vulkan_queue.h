@@ -27,7 +27,8 @@ class VulkanCommands {
   VkCommandBuffer next();
   // For one that needs to wait for nothing.
   VkCommandBuffer commands() const { return commands_; }
-  // A copy of these words for a kernel: its address.
+  // A copy of these words for a kernel: its address. Behind it lies what this object holds, for as many words
+  // as a kernel may read there.
   Result<std::uint64_t> keep(const std::uint64_t* words, std::size_t count);
 
  private:
@@ -43,7 +44,8 @@ class VulkanCommands {
 
 class VulkanQueue final : public DeviceQueue {
  public:
-  static Result<std::unique_ptr<VulkanQueue>> make(std::shared_ptr<const VulkanDevice> device);
+  static Result<std::unique_ptr<VulkanQueue>> make(std::shared_ptr<const VulkanDevice> device,
+                                                   const DeviceReach& reach);
   ~VulkanQueue() override;
 
   Status upload(std::uint64_t to, const void* from, std::uint64_t bytes) override;
@@ -68,7 +70,8 @@ class VulkanQueue final : public DeviceQueue {
   };
   enum class Direction { kUp, kDown };
 
-  explicit VulkanQueue(std::shared_ptr<const VulkanDevice> device) : device_(std::move(device)) {}
+  VulkanQueue(std::shared_ptr<const VulkanDevice> device, const DeviceReach& reach)
+      : device_(std::move(device)), reach_(reach) {}
   const vulkan::DeviceTable& api() const { return device_->api(); }
   // Commands that more can be added to.
   Result<VulkanCommands*> open();
@@ -77,6 +80,7 @@ class VulkanQueue final : public DeviceQueue {
   Status run(const VulkanCommands& commands);
 
   const std::shared_ptr<const VulkanDevice> device_;
+  const DeviceReach reach_;
   VkSemaphore timeline_ = VK_NULL_HANDLE;
   std::uint64_t time_ = 0;
   std::unique_ptr<VulkanCommands> commands_;

@@ -23,7 +23,7 @@ class VulkanDeviceTest : public VulkanTest {
     auto opened = VulkanDevice::open(KILN_FAULTY_VULKAN, device_.ordinal);
     ASSERT_TRUE(opened) << opened.error().message;
     on_ = *opened;
-    auto queue = on_->makeQueue();
+    auto queue = on_->makeQueue({});
     ASSERT_TRUE(queue) << queue.error().message;
     queue_ = std::move(*queue);
   }
@@ -32,11 +32,11 @@ class VulkanDeviceTest : public VulkanTest {
     on_.reset();
     VulkanTest::TearDown();
   }
-  std::unique_ptr<KernelModule> kernels() {
+  std::unique_ptr<KernelModule> kernels(const std::string& text = kernelText()) {
     VulkanTestArtifact files;
     DeviceImageInfo image = files.manifest.devices[0];
     image.kernels = {"kiln_k0_scale", "kiln_k1_blocks"};
-    auto module = on_->load(image, assemble(kernelText()));
+    auto module = on_->load(image, assemble(text));
     EXPECT_TRUE(module) << module.error().message;
     return std::move(*module);
   }
@@ -148,6 +148,99 @@ TEST_F(VulkanDeviceTest, ManyLaunchesOfOneRunKeepTheirArguments) {
   ASSERT_TRUE(queue_->download(back.data(), (*memory)->address(), kLaunches * sizeof(float)));
   ASSERT_TRUE(queue_->wait());
   EXPECT_EQ(back, std::vector<float>(kLaunches, 0.0f));
+}
+
+// 64 numbers of device memory that begin as `first`, first + 1, ...
+class VulkanBoundsTest : public VulkanDeviceTest {
+ protected:
+  static constexpr std::uint64_t kBytes = 64 * sizeof(float);
+  static std::vector<float> from(float first) {
+    std::vector<float> values(64);
+    std::iota(values.begin(), values.end(), first);
+    return values;
+  }
+  std::unique_ptr<DeviceMemory> memoryOf(float first) {
+    auto memory = on_->allocate(kBytes, "a test");
+    EXPECT_TRUE(memory);
+    const auto values = from(first);
+    EXPECT_TRUE(queue_->upload((*memory)->address(), values.data(), kBytes));
+    EXPECT_TRUE(queue_->wait());
+    return std::move(*memory);
+  }
+  std::vector<float> valuesOf(const DeviceMemory& memory) {
+    std::vector<float> values(64);
+    EXPECT_TRUE(queue_->download(values.data(), memory.address(), kBytes));
+    EXPECT_TRUE(queue_->wait());
+    return values;
+  }
+  // kiln_k0_scale for 64 numbers, of a session that has `arena` and `weights`.
+  void scale(const DeviceMemory& arena, const DeviceMemory& weights, std::uint64_t x, std::uint64_t w,
+             std::uint64_t y, const std::string& text = kernelText()) {
+    const auto module = kernels(text);
+    auto queue = on_->makeQueue({arena.address(), kBytes, weights.address(), kBytes});
+    ASSERT_TRUE(queue) << queue.error().message;
+    const std::uint64_t arguments[] = {x, w, y, 64};
+    ASSERT_TRUE((*queue)->launch(*module, {1, 0, {1, 1, 1}, 64, 4, 0, arguments}));
+    ASSERT_TRUE((*queue)->wait());
+  }
+};
+
+TEST_F(VulkanBoundsTest, WhatASessionHasIsReached) {
+  const auto arena = memoryOf(1), weights = memoryOf(1000);
+  scale(*arena, *weights, arena->address(), weights->address(), arena->address());
+  std::vector<float> expected(64);
+  for (std::size_t i = 0; i < 64; ++i)
+    expected[i] = 2 * static_cast<float>(i + 1) + static_cast<float>(i + 1000);
+  EXPECT_EQ(valuesOf(*arena), expected);
+}
+
+// What another session holds is not read and not written: the arena's start is, in its place.
+TEST_F(VulkanBoundsTest, WhatAnotherSessionHasIsNot) {
+  const auto arena = memoryOf(1), weights = memoryOf(1000), other = memoryOf(5000);
+  scale(*arena, *weights, other->address(), weights->address(), arena->address());
+  std::vector<float> expected(64);
+  for (std::size_t i = 0; i < 64; ++i) expected[i] = 2 * 1 + static_cast<float>(i + 1000);
+  EXPECT_EQ(valuesOf(*arena), expected) << "the first number, read for each of the other session's";
+  scale(*arena, *weights, arena->address(), weights->address(), other->address());
+  EXPECT_EQ(valuesOf(*other), from(5000));
+}
+
+TEST_F(VulkanBoundsTest, WeightsAreNotWritten) {
+  const auto arena = memoryOf(1), weights = memoryOf(1000);
+  scale(*arena, *weights, arena->address(), weights->address(), weights->address());
+  EXPECT_EQ(valuesOf(*weights), from(1000));
+}
+
+TEST_F(VulkanBoundsTest, AddressesAtTheEdgesOfASpanAndBeyondEndWithinIt) {
+  const auto arena = memoryOf(1), weights = memoryOf(1000), other = memoryOf(5000);
+  for (const std::uint64_t y :
+       {arena->address() - 4, arena->address() + 4, arena->address() - kBytes, arena->address() + kBytes,
+        std::uint64_t{0}, std::uint64_t{8}, UINT64_MAX - 3, UINT64_MAX / 2}) {
+    for (const std::uint64_t x : {y, weights->address() + kBytes, weights->address() - 4})
+      scale(*arena, *weights, x, UINT64_MAX - 1000, y);
+  }
+  EXPECT_EQ(valuesOf(*other), from(5000));
+  EXPECT_EQ(valuesOf(*weights), from(1000));
+}
+
+// Of 64 places, thread i takes place 63 * i.
+TEST_F(VulkanBoundsTest, AnIndexBeyondABlocksMemoryIsItsLast) {
+  const auto arena = memoryOf(1), weights = memoryOf(1000);
+  scale(*arena, *weights, arena->address(), weights->address(), arena->address(),
+        kernelText("%mine  = OpISub %uint %n63 %own", "%mine  = OpIMul %uint %n63 %own"));
+  const auto values = valuesOf(*arena);
+  EXPECT_EQ(values[0], 2 * 1 + 1000) << "thread 0 alone has place 0";
+  for (std::size_t i = 2; i < 64; ++i) EXPECT_EQ(values[i] - static_cast<float>(i), values[1] - 1) << i;
+}
+
+TEST_F(VulkanBoundsTest, ALaunchWithoutAnArenaIsRefused) {
+  const auto module = kernels();
+  auto queue = on_->makeQueue({0, 0, 0, 0});
+  ASSERT_TRUE(queue);
+  const std::uint64_t arguments[] = {0, 0, 0, 0};
+  const auto refused = (*queue)->launch(*module, {1, 0, {1, 1, 1}, 64, 4, 0, arguments});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message, HasSubstr("plans no arena"));
 }
 
 TEST_F(VulkanDeviceTest, AGridOfMoreThanARowIsRefused) {
