@@ -73,7 +73,7 @@ Status tryCudaDevice(const std::string& library, int ordinal) {
 
 Status tryVulkanDevice(const std::string& library, int ordinal) {
   KILN_ASSIGN(const auto device, runtime::VulkanDevice::open(library, ordinal));
-  KILN_ASSIGN(const auto queue, device->makeQueue());
+  KILN_ASSIGN(const auto queue, device->makeQueue({}));
   KILN_ASSIGN(const auto memory, device->allocate(kTestBytes, "a test"));
   const std::vector<unsigned char> there = testPattern();
   std::vector<unsigned char> back(kTestBytes);
