@@ -89,6 +89,9 @@ typedef struct kiln_session_options {
                                 "libcuda.so.1", "libvulkan.so.1" */
   int32_t device;            /* which of the driver's devices, from 0 */
   int32_t check_indices;     /* not 0: a run with an index outside its dimension fails (kiln_index_check) */
+  const char* device_cache;  /* directory of this user's alone that keeps what Vulkan drivers compile of
+                                kernels, so  that the next session of the artifact on the device loads faster;
+                                made where there  is none; NULL: nothing is kept */
 } kiln_session_options;
 
 /* Allocates the arena (plan + threads x scratch) and starts the threads. options may be NULL (all zero).
@@ -178,6 +181,8 @@ typedef struct kiln_counters {
                                      behind a real driver), "other"; else "" */
   const char* device_driver;      /* of Vulkan: "llvmpipe: Mesa 22.3.6 (LLVM 15.0.6)"; else "" */
   const char* device_conformance; /* of Vulkan: the tests that the driver passed, "1.3.1.1"; else "" */
+  const char* device_cache; /* what became of the options' device_cache: "used", "kept 4096 bytes", "refused:
+                               ..., kept 4096 bytes", "the driver keeps nothing"; without one "" */
 } kiln_counters;
 void kiln_session_counters(const kiln_session* session, kiln_counters* counters);
 

@@ -1,6 +1,7 @@
 #include "api/cli/artifact/device_options.h"
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 
 #include "api/cli/base/exit_code.h"
@@ -17,10 +18,22 @@ bool isNumber(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
 }
 
+// Where this user's programs keep what can be made again.
+std::string defaultCache() {
+  const auto variable = [](const char* name) {
+    const char* const value = std::getenv(name);
+    return std::string(value == nullptr ? "" : value);
+  };
+  if (!variable("KILN_CACHE").empty()) return variable("KILN_CACHE") + "/pipelines";
+  if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") + "/kiln/pipelines";
+  return variable("HOME").empty() ? "" : variable("HOME") + "/.cache/kiln/pipelines";
+}
+
 }  // namespace
 
 Status DeviceOptions::apply(const Manifest& manifest, kiln_session_options& options) const {
   options.device_driver = driver.empty() ? nullptr : driver.c_str();
+  options.device_cache = cache.empty() ? nullptr : cache.c_str();
   if (!manifest.devices.empty()) {
     if (!isNumber(device)) {
       KILN_ASSIGN(
@@ -35,7 +48,7 @@ Status DeviceOptions::apply(const Manifest& manifest, kiln_session_options& opti
     options.device = static_cast<std::int32_t>(*number);
     return {};
   }
-  for (const char* name : {"--device-driver", "--device"})
+  for (const char* name : {"--device-driver", "--device", "--device-cache"})
     if (command->count(name) > 0)
       return fail(Code::kInvalidArgument, std::string(name) + ": the artifact for " + manifest.spec.target +
                                               " has no kernels for a device; leave it out");
@@ -52,6 +65,11 @@ void addDeviceOptions(CLI::App& command, DeviceOptions& options) {
       .add_option("--device", options.device,
                   "Which of the driver's devices: its number, from 0, or its uuid, as kiln doctor shows them")
       ->capture_default_str();
+  options.cache = defaultCache();
+  command.add_option(
+      "--device-cache", options.cache,
+      "Folder of yours alone that keeps what Vulkan drivers compile (default: kiln/pipelines in the "
+      "cache folder)");
 }
 
 Error sessionError(Error error) {

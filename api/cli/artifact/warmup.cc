@@ -51,6 +51,7 @@ Status run(const Context& context, const Options& options) {
     printLine(fmt::format("device: {}, driver {}, planned {}, observed {}", counters.device_name,
                           driverText(counters), humanBytes(counters.device_planned_bytes),
                           humanBytes(counters.device_observed_bytes)));
+    if (counters.device_cache[0] != '\0') printLine(fmt::format("pipeline cache: {}", counters.device_cache));
   }
   return {};
 }

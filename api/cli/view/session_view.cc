@@ -36,6 +36,7 @@ Json countersJson(const kiln_counters& counters) {
                     {"observedBytes", counters.device_observed_bytes},
                     {"transferBytes", counters.device_transfer_bytes},
                     {"replayedRuns", counters.replayed_runs}};
+  if (counters.device_cache[0] != '\0') json["device"]["cache"] = counters.device_cache;
   if (counters.device_type[0] != '\0') {
     json["device"]["type"] = counters.device_type;
     json["device"]["driverName"] = counters.device_driver;

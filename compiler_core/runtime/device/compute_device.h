@@ -38,6 +38,8 @@ class PinnedMemory {
 class KernelModule {
  public:
   virtual ~KernelModule() = default;
+  // As kiln_counters::device_cache.
+  virtual std::string cache() const { return {}; }
 };
 
 // A run that can be repeated.
@@ -99,8 +101,9 @@ class ComputeDevice : public std::enable_shared_from_this<ComputeDevice> {
   // Checks an image before any driver sees it: kDataLoss; kUnimplemented for one that asks for what the
   // device does not have, naming both.
   virtual Status check(const DeviceImageInfo& image, const std::string& bytes) const = 0;
-  virtual Result<std::unique_ptr<KernelModule>> load(const DeviceImageInfo& image,
-                                                     const std::string& bytes) const = 0;
+  // `cache`: directory that keeps what the driver compiles, where it compiles anything; or "".
+  virtual Result<std::unique_ptr<KernelModule>> load(const DeviceImageInfo& image, const std::string& bytes,
+                                                     const std::string& cache) const = 0;
   virtual Result<std::uint64_t> freeBytes() const = 0;
   // Where the kernels' form allows it (Vulkan's do, spirv/spirv_bounds.h), they are held to `reach`.
   virtual Result<std::unique_ptr<DeviceQueue>> makeQueue(const DeviceReach& reach) const = 0;

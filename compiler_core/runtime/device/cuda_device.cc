@@ -53,8 +53,8 @@ Status CudaDevice::check(const DeviceImageInfo& image, const std::string&) const
   return checkDevice(image, info());
 }
 
-Result<std::unique_ptr<KernelModule>> CudaDevice::load(const DeviceImageInfo& image,
-                                                       const std::string& bytes) const {
+Result<std::unique_ptr<KernelModule>> CudaDevice::load(const DeviceImageInfo& image, const std::string& bytes,
+                                                       const std::string&) const {
   return CudaModule::load(context_, image, bytes);
 }
 

@@ -17,8 +17,8 @@ class CudaDevice final : public ComputeDevice {
   std::unique_ptr<Scope> enter() const override;
   // The driver's version and the compute capability alone: bytes are the driver's to judge.
   Status check(const DeviceImageInfo& image, const std::string& bytes) const override;
-  Result<std::unique_ptr<KernelModule>> load(const DeviceImageInfo& image,
-                                             const std::string& bytes) const override;
+  Result<std::unique_ptr<KernelModule>> load(const DeviceImageInfo& image, const std::string& bytes,
+                                             const std::string& cache) const override;
   Result<std::uint64_t> freeBytes() const override { return context_->freeBytes(); }
   Result<std::unique_ptr<DeviceQueue>> makeQueue(const DeviceReach& reach) const override;
   Result<std::unique_ptr<DeviceMemory>> allocate(std::uint64_t bytes, const char* what) const override;

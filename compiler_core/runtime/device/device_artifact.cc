@@ -56,19 +56,21 @@ Result<DeviceImages> DeviceImages::read(const std::string& directory, const Mani
 
 Result<std::shared_ptr<const DeviceArtifact>> DeviceArtifact::load(
     const Manifest& manifest, const DeviceImages& images, const Weights& weights, const DevicePlan& plan,
-    std::shared_ptr<const ComputeDevice> device) {
+    const std::string& cache, std::shared_ptr<const ComputeDevice> device) {
   std::shared_ptr<DeviceArtifact> artifact(new DeviceArtifact(std::move(device)));
   const auto scope = artifact->device_->enter();
   KILN_ASSIGN(artifact->freeBefore_, artifact->device_->freeBytes());
   KILN_TRY(checkDeviceMemory(plan, false, artifact->device_->info(), artifact->freeBefore_));
-  KILN_TRY(artifact->loadKernels(manifest, images));
+  KILN_TRY(artifact->loadKernels(manifest, images, cache));
   KILN_TRY(artifact->loadWeights(manifest, weights, plan));
   return artifact;
 }
 
-Status DeviceArtifact::loadKernels(const Manifest& manifest, const DeviceImages& images) {
+Status DeviceArtifact::loadKernels(const Manifest& manifest, const DeviceImages& images,
+                                   const std::string& cache) {
   for (std::size_t i = 0; i < manifest.devices.size(); ++i) {
-    KILN_ASSIGN(auto module, device_->load(manifest.devices[i], images.bytes()[i]));
+    KILN_ASSIGN(auto module, device_->load(manifest.devices[i], images.bytes()[i], cache));
+    if (cache_.empty()) cache_ = module->cache();
     modules_.push_back(std::move(module));
   }
   return {};
@@ -103,6 +105,7 @@ const KernelModule* DeviceArtifact::module(std::uint32_t space) const {
 }
 
 Result<std::shared_ptr<const DeviceArtifact>> DeviceArtifacts::on(const std::string& library, int ordinal,
+                                                                  const std::string& cache,
                                                                   const Manifest& manifest,
                                                                   const DeviceImages& images,
                                                                   const Weights& weights) const {
@@ -113,7 +116,7 @@ Result<std::shared_ptr<const DeviceArtifact>> DeviceArtifacts::on(const std::str
   for (std::size_t i = 0; i < manifest.devices.size(); ++i)
     KILN_TRY(device->check(manifest.devices[i], images.bytes()[i]));
   KILN_ASSIGN(const DevicePlan plan, devicePlan(manifest));
-  KILN_ASSIGN(auto loaded, DeviceArtifact::load(manifest, images, weights, plan, std::move(device)));
+  KILN_ASSIGN(auto loaded, DeviceArtifact::load(manifest, images, weights, plan, cache, std::move(device)));
   place = loaded;
   return loaded;
 }

@@ -33,6 +33,7 @@ class DeviceArtifact {
   static Result<std::shared_ptr<const DeviceArtifact>> load(const Manifest& manifest,
                                                             const DeviceImages& images,
                                                             const Weights& weights, const DevicePlan& plan,
+                                                            const std::string& cache,
                                                             std::shared_ptr<const ComputeDevice> device);
   DeviceArtifact(const DeviceArtifact&) = delete;
   DeviceArtifact& operator=(const DeviceArtifact&) = delete;
@@ -44,12 +45,14 @@ class DeviceArtifact {
   const void* const* weights() const { return pointers_.data(); }
   std::uint64_t weightAddress() const { return memory_ ? memory_->address() : 0; }
   std::uint64_t weightBytes() const { return memory_ ? memory_->bytes() : 0; }
+  // As kiln_counters::device_cache.
+  const std::string& cache() const { return cache_; }
   // On the device before anything of the artifact was there.
   std::uint64_t freeBefore() const { return freeBefore_; }
 
  private:
   explicit DeviceArtifact(std::shared_ptr<const ComputeDevice> device) : device_(std::move(device)) {}
-  Status loadKernels(const Manifest& manifest, const DeviceImages& images);
+  Status loadKernels(const Manifest& manifest, const DeviceImages& images, const std::string& cache);
   Status loadWeights(const Manifest& manifest, const Weights& weights, const DevicePlan& plan);
 
   const std::shared_ptr<const ComputeDevice> device_;
@@ -57,15 +60,17 @@ class DeviceArtifact {
   std::unique_ptr<DeviceMemory> memory_;                // null without weights there
   std::vector<const void*> pointers_;
   std::uint64_t freeBefore_ = 0;
+  std::string cache_;
 };
 
 // The devices that an open artifact is on. Thread safe.
 class DeviceArtifacts {
  public:
-  // The artifact on that device: what sessions there hold, else loaded now. `library`: see openDevice().
+  // The artifact on that device: what sessions there hold, else loaded now. `library`: see
+  // openDevice(); `cache`: see ComputeDevice::load().
   Result<std::shared_ptr<const DeviceArtifact>> on(const std::string& library, int ordinal,
-                                                   const Manifest& manifest, const DeviceImages& images,
-                                                   const Weights& weights) const;
+                                                   const std::string& cache, const Manifest& manifest,
+                                                   const DeviceImages& images, const Weights& weights) const;
 
  private:
   mutable Mutex mutex_;

@@ -55,6 +55,7 @@ class DeviceSession {
   void worksOnHost() { hostWork_ = true; }
 
   const DeviceInfo& info() const { return artifact_->device().info(); }
+  const std::string& cache() const { return artifact_->cache(); }
   const void* const* weights() const { return artifact_->weights(); }
   std::uint64_t plannedBytes() const { return (memory_ ? memory_->bytes() : 0) + artifact_->weightBytes(); }
   std::uint64_t observedBytes() const { return observedBytes_; }

@@ -40,6 +40,9 @@ namespace kiln::runtime::vulkan {
   F(createPipelineLayout, vkCreatePipelineLayout)               \
   F(destroyPipelineLayout, vkDestroyPipelineLayout)             \
   F(createComputePipelines, vkCreateComputePipelines)           \
+  F(createPipelineCache, vkCreatePipelineCache)                 \
+  F(destroyPipelineCache, vkDestroyPipelineCache)               \
+  F(getPipelineCacheData, vkGetPipelineCacheData)               \
   F(destroyPipeline, vkDestroyPipeline)                         \
   F(createCommandPool, vkCreateCommandPool)                     \
   F(destroyCommandPool, vkDestroyCommandPool)                   \

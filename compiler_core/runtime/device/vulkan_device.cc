@@ -108,8 +108,10 @@ Status VulkanDevice::check(const DeviceImageInfo& image, const std::string& byte
 }
 
 Result<std::unique_ptr<KernelModule>> VulkanDevice::load(const DeviceImageInfo& image,
-                                                         const std::string& bytes) const {
-  return VulkanModule::load(std::static_pointer_cast<const VulkanDevice>(shared_from_this()), image, bytes);
+                                                         const std::string& bytes,
+                                                         const std::string& cache) const {
+  return VulkanModule::load(std::static_pointer_cast<const VulkanDevice>(shared_from_this()), image, bytes,
+                            cache);
 }
 
 Status VulkanDevice::check(VkResult code, const std::string& what) const {

@@ -32,8 +32,8 @@ class VulkanDevice final : public ComputeDevice {
   ~VulkanDevice() override;
 
   Status check(const DeviceImageInfo& image, const std::string& bytes) const override;
-  Result<std::unique_ptr<KernelModule>> load(const DeviceImageInfo& image,
-                                             const std::string& bytes) const override;
+  Result<std::unique_ptr<KernelModule>> load(const DeviceImageInfo& image, const std::string& bytes,
+                                             const std::string& cache) const override;
   // As the driver tells where it can, else the memory less what this object has allocated.
   Result<std::uint64_t> freeBytes() const override;
   Result<std::unique_ptr<DeviceQueue>> makeQueue(const DeviceReach& reach) const override;

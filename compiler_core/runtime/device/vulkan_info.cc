@@ -133,6 +133,9 @@ void readProperties(const VulkanDriver& driver, VkPhysicalDevice device, VulkanD
     out.limits.gridMost[i] = limits.maxComputeWorkGroupCount[i];
     out.limits.blockMost[i] = limits.maxComputeWorkGroupSize[i];
   }
+  const VkPhysicalDeviceProperties& of = properties.properties;
+  out.cacheKey = {of.vendorID, of.deviceID, of.driverVersion, {}};
+  std::ranges::copy(of.pipelineCacheUUID, out.cacheKey.uuid.begin());
   out.limits.threadsMost = limits.maxComputeWorkGroupInvocations;
   out.limits.sharedBytes = limits.maxComputeSharedMemorySize;
   out.limits.pushBytes = limits.maxPushConstantsSize;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "compiler_core/runtime/device/device_info.h"
+#include "compiler_core/runtime/device/vulkan_cache.h"
 #include "compiler_core/runtime/device/vulkan_driver.h"
 
 namespace kiln::runtime {
@@ -32,6 +33,7 @@ struct VulkanLimits {
 
 struct VulkanDescription {
   DeviceInfo info;
+  VulkanCacheKey cacheKey;
   VulkanLimits limits;
   VulkanFeatures features;
   std::uint32_t queueFamily = 0;

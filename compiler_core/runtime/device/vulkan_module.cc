@@ -121,13 +121,13 @@ Status checkModule(const VulkanDevice& device, const DeviceImageInfo& image, con
 
 Result<std::unique_ptr<KernelModule>> VulkanModule::load(std::shared_ptr<const VulkanDevice> device,
                                                          const DeviceImageInfo& image,
-                                                         const std::string& bytes) {
+                                                         const std::string& bytes, const std::string& cache) {
   std::unique_ptr<VulkanModule> module(new VulkanModule(std::move(device)));
-  KILN_TRY(module->make(image, bytes));
+  KILN_TRY(module->make(image, bytes, cache));
   return module;
 }
 
-Status VulkanModule::make(const DeviceImageInfo& image, const std::string& bytes) {
+Status VulkanModule::make(const DeviceImageInfo& image, const std::string& bytes, const std::string& cache) {
   KILN_ASSIGN(const Kernels read, readModule(*device_, image, bytes));
   const auto bounded = spirv::bound(bytes);
   if (!bounded) return fail(bounded.error().in(image.image.path));
@@ -146,6 +146,14 @@ Status VulkanModule::make(const DeviceImageInfo& image, const std::string& bytes
   layout.pushConstantRangeCount = 1;
   layout.pPushConstantRanges = &push;
   KILN_TRY(device_->check(api.createPipelineLayout(device_->handle(), &layout, nullptr, &layout_), what));
+  if (cache.empty()) return makePipelines(image, read);
+  const VulkanCacheFile file(cache, device_->about().cacheKey, *bounded);
+  KILN_TRY(openCache(file));
+  KILN_TRY(makePipelines(image, read));
+  return keepCache(file);
+}
+
+Status VulkanModule::makePipelines(const DeviceImageInfo& image, const Kernels& read) {
   for (const std::string& name : image.kernels) {
     VkComputePipelineCreateInfo info{};
     info.sType = VK_STRUCTURE_TYPE_COMPUTE_PIPELINE_CREATE_INFO;
@@ -157,11 +165,44 @@ Status VulkanModule::make(const DeviceImageInfo& image, const std::string& bytes
     Kernel kernel;
     kernel.name = name;
     kernel.threads = read.at(name).local[0];
-    KILN_TRY(device_->check(
-        api.createComputePipelines(device_->handle(), VK_NULL_HANDLE, 1, &info, nullptr, &kernel.pipeline),
-        what + ": kernel \"" + name + "\""));
+    KILN_TRY(device_->check(device_->api().createComputePipelines(device_->handle(), pipelines_, 1, &info,
+                                                                  nullptr, &kernel.pipeline),
+                            "loading " + image.image.path + ": kernel \"" + name + "\""));
     kernels_.push_back(std::move(kernel));
   }
+  return {};
+}
+
+Status VulkanModule::openCache(const VulkanCacheFile& file) {
+  const auto kept = file.read();
+  if (kept) cacheText_ = "used";
+  if (!kept && kept.error().code != Code::kNotFound) cacheText_ = "refused: " + kept.error().message + ", ";
+  VkPipelineCacheCreateInfo info{};
+  info.sType = VK_STRUCTURE_TYPE_PIPELINE_CACHE_CREATE_INFO;
+  info.initialDataSize = kept ? kept->size() : 0;
+  info.pInitialData = kept ? kept->data() : nullptr;
+  return device_->check(device_->api().createPipelineCache(device_->handle(), &info, nullptr, &pipelines_),
+                        "making a pipeline cache");
+}
+
+// What cannot be kept is no reason not to run.
+Status VulkanModule::keepCache(const VulkanCacheFile& file) {
+  if (cacheText_ == "used") return {};
+  const vulkan::DeviceTable& api = device_->api();
+  const std::string what = "reading the pipeline cache";
+  std::size_t bytes = 0;
+  KILN_TRY(device_->check(api.getPipelineCacheData(device_->handle(), pipelines_, &bytes, nullptr), what));
+  if (bytes <= kCacheHeaderBytes || bytes > kMaxCacheBytes) {
+    cacheText_ += "the driver keeps nothing";
+    return {};
+  }
+  std::string data(bytes, '\0');
+  const VkResult read = api.getPipelineCacheData(device_->handle(), pipelines_, &bytes, data.data());
+  if (read != VK_INCOMPLETE) KILN_TRY(device_->check(read, what));
+  data.resize(std::min(bytes, data.size()));
+  const Status written = file.write(data);
+  cacheText_ +=
+      written ? "kept " + std::to_string(data.size()) + " bytes" : "not kept: " + written.error().message;
   return {};
 }
 
@@ -169,6 +210,7 @@ VulkanModule::~VulkanModule() {
   if (device_->abandoned()) return;
   const vulkan::DeviceTable& api = device_->api();
   for (const Kernel& kernel : kernels_) api.destroyPipeline(device_->handle(), kernel.pipeline, nullptr);
+  if (pipelines_ != VK_NULL_HANDLE) api.destroyPipelineCache(device_->handle(), pipelines_, nullptr);
   if (layout_ != VK_NULL_HANDLE) api.destroyPipelineLayout(device_->handle(), layout_, nullptr);
   if (shader_ != VK_NULL_HANDLE) api.destroyShaderModule(device_->handle(), shader_, nullptr);
 }

@@ -1,11 +1,13 @@
 // Kernels of a SPIR-V module on a Vulkan device: checked, then made into pipelines. Private to this folder.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "compiler_core/runtime/device/vulkan_device.h"
+#include "compiler_core/runtime/spirv/spirv_check.h"
 
 namespace kiln::runtime {
 
@@ -19,8 +21,10 @@ class VulkanModule final : public KernelModule {
   // Checks, bounds every access (spirv/spirv_bounds.h), then makes one pipeline per kernel of the manifest:
   // the driver compiles here and nowhere else.
   static Result<std::unique_ptr<KernelModule>> load(std::shared_ptr<const VulkanDevice> device,
-                                                    const DeviceImageInfo& image, const std::string& bytes);
+                                                    const DeviceImageInfo& image, const std::string& bytes,
+                                                    const std::string& cache);
   ~VulkanModule() override;
+  std::string cache() const override { return cacheText_; }
 
   struct Kernel {
     std::string name;
@@ -31,13 +35,21 @@ class VulkanModule final : public KernelModule {
   VkPipelineLayout layout() const { return layout_; }
 
  private:
+  using Kernels = std::map<std::string, spirv::Kernel>;  // by name, as the module says
+
   explicit VulkanModule(std::shared_ptr<const VulkanDevice> device) : device_(std::move(device)) {}
-  Status make(const DeviceImageInfo& image, const std::string& bytes);
+  Status make(const DeviceImageInfo& image, const std::string& bytes, const std::string& cache);
+  Status makePipelines(const DeviceImageInfo& image, const Kernels& read);
+  // What there is of the module, and afterwards what the driver made of it.
+  Status openCache(const VulkanCacheFile& file);
+  Status keepCache(const VulkanCacheFile& file);
 
   const std::shared_ptr<const VulkanDevice> device_;
   VkShaderModule shader_ = VK_NULL_HANDLE;
   VkPipelineLayout layout_ = VK_NULL_HANDLE;
+  VkPipelineCache pipelines_ = VK_NULL_HANDLE;
   std::vector<Kernel> kernels_;
+  std::string cacheText_;
 };
 
 }  // namespace kiln::runtime

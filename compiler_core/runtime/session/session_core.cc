@@ -120,8 +120,9 @@ Result<std::unique_ptr<SessionCore>> SessionCore::open(std::shared_ptr<const Loa
     const char* const library = options.device_driver != nullptr
                                     ? options.device_driver
                                     : defaultDriverLibrary(manifest.devices.front().target);
-    KILN_ASSIGN(auto there,
-                artifact->devices.on(library, options.device, manifest, artifact->images, artifact->weights));
+    KILN_ASSIGN(auto there, artifact->devices.on(library, options.device,
+                                                 options.device_cache != nullptr ? options.device_cache : "",
+                                                 manifest, artifact->images, artifact->weights));
     KILN_ASSIGN(device, DeviceSession::open(std::move(there), manifest,
                                             manifest.inputs.size() + manifest.outputs.size() + 1));
   }
@@ -170,6 +171,7 @@ SessionCore::SessionCore(std::shared_ptr<const LoadedArtifact> artifact, std::un
   counters_.device_type = device_->info().type.c_str();
   counters_.device_driver = device_->info().driver.c_str();
   counters_.device_conformance = device_->info().conformance.c_str();
+  counters_.device_cache = device_->cache().c_str();
 }
 
 std::vector<std::vector<std::int64_t>> SessionCore::outputShapes(
