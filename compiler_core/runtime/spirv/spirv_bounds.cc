@@ -11,6 +11,7 @@
 
 #include "compiler_core/runtime/spirv/spirv_check.h"
 #include "compiler_core/runtime/spirv/spirv_definitions.h"
+#include "compiler_core/runtime/spirv/spirv_flow.h"
 #include "compiler_core/runtime/spirv/spirv_names.h"
 #include "compiler_core/runtime/spirv/spirv_operands.h"
 
@@ -34,6 +35,7 @@ class Bounder {
   explicit Bounder(Words words) : words_(std::move(words)), ids_(words_), next_(words_[3]) {}
 
   Result<std::string> run() {
+    KILN_TRY(checkFlow(words_, ids_));
     KILN_TRY(scan());
     for (at_ = 5; at_ < words_.size(); at_ += length()) KILN_TRY(write());
     if (next_ > kMaxBound) return refuse("a module with so many ids that none is left to bound it");

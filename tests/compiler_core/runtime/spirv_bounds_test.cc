@@ -134,6 +134,52 @@ TEST_F(SpirvBounds, OtherPushConstantsAreRefused) {
               HasSubstr("a second variable of push constants"));
 }
 
+TEST_F(SpirvBounds, AValueIsUsedOnlyWhereAllPathsHaveDefinedIt) {
+  const auto broken = [](const std::string& from, const std::string& to) {
+    const auto bounded = bound(assemble(kernelText(from, to)));
+    EXPECT_FALSE(bounded) << to;
+    if (bounded) return std::string();
+    EXPECT_EQ(bounded.error().code, Code::kDataLoss) << bounded.error().message;
+    return bounded.error().message;
+  };
+  const std::string sum = "%sum   = OpFAdd %float %back %wv";
+  EXPECT_THAT(broken(sum, "%sum   = OpFAdd %float %xv %wv"),
+              HasSubstr("a path comes that has not defined it"));
+  EXPECT_THAT(broken("%place1 = OpIAdd %ulong %place %long8", "%place1 = OpIAdd %ulong %place %count"),
+              HasSubstr("where nothing has defined it"));
+  EXPECT_THAT(broken("%value = OpConvertUToF %float %block1", "%value = OpConvertUToF %float %i"),
+              HasSubstr("where nothing has defined it"));
+  EXPECT_THAT(broken(sum, "%sum   = OpFAdd %float %back %float"),
+              HasSubstr("is used as a value and is none"));
+  EXPECT_THAT(broken(sum, "%sum   = OpFAdd %float %back %meet"), HasSubstr("a label as a value"));
+  EXPECT_THAT(broken("OpSelectionMerge %leave None", "OpSelectionMerge %sum None"),
+              HasSubstr("a branch to no block of the function"));
+  EXPECT_THAT(
+      broken("OpBranchConditional %isFirst %work1 %leave1", "OpBranchConditional %isFirst %work1 %leave"),
+      HasSubstr("a branch to no block of the function"));
+  EXPECT_THAT(broken("OpBranch %meet", "OpBranch %enter"), HasSubstr("a branch to no block of the function"));
+  const std::string meet = "       %meet = OpLabel\n";
+  EXPECT_THAT(broken(meet, meet + "%phi = OpPhi %float %2f %enter\n"), HasSubstr("a value for each block"));
+  EXPECT_THAT(broken(meet, meet + "%phi = OpPhi %float %xv %enter %2f %read\n"),
+              HasSubstr("a path comes that has not defined it"));
+  EXPECT_TRUE(bound(assemble(kernelText(meet, meet + "%phi = OpPhi %float %2f %enter %xv %read\n"))));
+  EXPECT_THAT(broken("OpBranch %meet", "OpBranch %meet\n%dead = OpIAdd %ulong %x %x"),
+              HasSubstr("outside of a block"));
+  EXPECT_THAT(broken("OpBranch %meet", ""), HasSubstr("a block that does not end"));
+}
+
+// Chains of branches whose blocks are dominated by one far above: the time is the module's size.
+TEST_F(SpirvBounds, LongPathsTakeTimeInProportion) {
+  std::string many;
+  for (int i = 0; i < 20000; ++i) {
+    const std::string n = std::to_string(i), next = std::to_string(i + 1);
+    many += "OpSelectionMerge %next" + next + " None\nOpBranchConditional %isFirst %taken" + n + " %next" +
+            next + "\n%taken" + n + " = OpLabel\nOpBranch %next" + next + "\n%next" + next + " = OpLabel\n";
+  }
+  const std::string branch = "               OpSelectionMerge %leave1 None\n";
+  EXPECT_TRUE(bound(assemble(kernelText(branch, many + branch))));
+}
+
 // Modules that are broken in ways that check() does not look for.
 TEST_F(SpirvBounds, WhateverPassesTheCheckIsBoundedOrRefused) {
   const std::string module = assemble(kernelText());
