@@ -7,9 +7,7 @@
 #include <filesystem>
 
 #include "compiler_core/runtime/emulated/statistics.h"
-#include "compiler_core/runtime/runtime.h"
-#include "manifest/spec/target.h"
-#include "tests/compiler_core/runtime/test_artifact.h"
+#include "tests/compiler_core/runtime/device/device_folder.h"
 
 namespace kiln::runtime::test {
 
@@ -40,34 +38,16 @@ inline std::string fakeCubin(char mark) {
   return bytes;
 }
 
-// programs/device.c and its kernels. Change `manifest` and call writeManifest() for another one.
-class DeviceTestArtifact : public ArtifactFolder {
+// programs/device.c and its kernels for the emulated device.
+class DeviceTestArtifact : public DeviceFolder {
  public:
   explicit DeviceTestArtifact(const std::string& program = "device", char mark = 'a')
-      : kernels_("KILN_EMULATED_KERNELS", emulation_.path()) {
-    std::filesystem::create_directories(directory_ / "weights");
-    std::filesystem::create_directories(directory_ / "kernels");
-    const std::string programs = std::string(KILN_TEST_PROGRAMS) + "/";
-    std::filesystem::copy_file(programs + program + ".so", directory_ / "program.so");
-    const auto w = sampleWeight();
-    write("weights/0000.bin", {reinterpret_cast<const char*>(w.data()), w.size() * sizeof(float)});
-    write("weights/0001.bin", "");
+      : DeviceFolder(program, "cuda:sm_90a", "cuda:sm_90a"),
+        kernels_("KILN_EMULATED_KERNELS", emulation_.path()) {
     write("kernels/sm_90a.cubin", fakeCubin(mark));
-    std::filesystem::copy_file(programs + "device_kernels.so",
+    std::filesystem::copy_file(std::string(KILN_TEST_PROGRAMS) + "/device_kernels.so",
                                emulation_ / (digestOf(fakeCubin(mark)).hex() + ".so"));
-    manifest.spec = testing_support::sampleSpec();
-    manifest.spec.pins.clear();
-    manifest.spec.target = "cuda:sm_90a";
-    manifest.spec.features = parseTarget("cuda:sm_90a").value().features;
-    manifest.spec.profiles = {{"default", {{"N", {kRows, kRows, kRows}}}}};
-    manifest.programAbi = KILN_PROGRAM_ABI_DEVICES;
-    manifest.symbols = {{.name = "N", .input = "x"}};
-    manifest.inputs = {{"x", DType::kF32, {"N", kColumns}, {}}};
-    manifest.outputs = {{"y", DType::kF32, {"N", kColumns}, {}}};
-    manifest.profiles = {{.name = "default", .deviceArenaBytes = {kArenaBytes}}};
-    manifest.program = {"program.so", kProgramMediaType, *digestOfFile(directory_ / "program.so")};
-    DeviceImageInfo device;
-    device.target = "cuda:sm_90a";
+    DeviceImageInfo& device = manifest.devices[0];
     device.arch = "sm_90a";
     device.image = {"kernels/sm_90a.cubin", kCubinMediaType,
                     *digestOfFile(directory_ / "kernels/sm_90a.cubin")};
@@ -75,31 +55,10 @@ class DeviceTestArtifact : public ArtifactFolder {
     device.driver = "13.0";
     device.computeCapability = "9.0";
     device.exact = true;
-    manifest.devices = {device};
-    for (const char* path : {"weights/0000.bin", "weights/0001.bin"})
-      manifest.weights.push_back({path, kWeightsMediaType, *digestOfFile(directory_ / path)});
-    manifest.weightSpaces = {1, 0};
-    manifest.stages = Json::object();
     writeManifest();
   }
 
-  static constexpr std::uint64_t kArenaBytes = 2 * kRows * kColumns * sizeof(float);
-
   const std::string& emulation() const { return emulation_.path(); }  // what KILN_EMULATED_KERNELS names
-
-  void writeFixtures(float error = 0) const {
-    std::filesystem::create_directories(directory_ / "fixtures/default");
-    auto y = expectedOutput(sampleInput());
-    y.back() += error;
-    ASSERT_TRUE(
-        npy::write(directory_ / "fixtures/default/input_0.npy", floats({kRows, kColumns}, sampleInput())));
-    ASSERT_TRUE(npy::write(directory_ / "fixtures/default/output_0.npy", floats({kRows, kColumns}, y)));
-    write("fixtures/fixtures.json",
-          R"({"version":"1","profiles":[{"name":"default","inputs":["default/input_0.npy"],)"
-          R"("outputs":["default/output_0.npy"]}],"files":[)" +
-              listed("default/input_0.npy") + "," + listed("default/output_0.npy") +
-              R"(],"tolerance":{"rtol":"1e-3","atol":"1e-5"}})");
-  }
 
  private:
   testing_support::TempDirectory emulation_;

@@ -4,8 +4,9 @@
 #include <unistd.h>
 
 #include <csignal>
-#include <thread>
+#include <optional>
 
+#include "tests/compiler_core/runtime/device/device_contract.h"
 #include "tests/compiler_core/runtime/device/device_files.h"
 #include "tests/compiler_core/runtime/failure.h"
 
@@ -15,32 +16,40 @@ namespace {
 using testing::AllOf;
 using testing::HasSubstr;
 
-std::vector<float> inputOf(float first) {
-  auto values = sampleInput();
-  values[0] = first;
-  return values;
-}
-std::vector<NamedTensor> tensorsOf(const std::vector<float>& values) {
-  return {{"x", floats({kRows, kColumns}, values)}};
-}
+class EmulatedCuda final : public DeviceFamily {
+ public:
+  std::unique_ptr<DeviceFolder> files(const std::string& program) const override {
+    return std::make_unique<DeviceTestArtifact>(program);
+  }
+  kiln_session_options options() const override { return onEmulatedDevice(); }
+  std::string left() const override {
+    const auto left = statistics();
+    // Of one that is lost nothing can be overwritten any more.
+    if (left.unscrubbed != 0 && !lost_) return "memory of a session was given back as it is";
+    return left.device_bytes + left.pinned_bytes + left.modules == 0 ? "" : "memory or modules on the device";
+  }
+  void willBeLost() override {
+    fault_.emplace("KILN_EMULATED_LOST", "1");
+    lost_ = true;
+  }
+  void takeMemory() override { fault_.emplace("KILN_EMULATED_MEMORY", "10000"); }
+  void giveMemory() override { fault_.reset(); }
+  Words words() const override {
+    return {"cuda:sm_90a",        "cuda",
+            "no CUDA driver",     "cuInit",
+            "CUDA_ERROR_UNKNOWN", "10000 of its 10000 bytes free"};
+  }
 
-Artifact open(const DeviceTestArtifact& files) {
-  auto artifact = Artifact::open(files.path());
-  EXPECT_TRUE(artifact) << artifact.error().message;
-  return std::move(*artifact);
-}
-Session sessionOf(const Artifact& artifact, kiln_session_options options = onEmulatedDevice()) {
-  auto session = Session::open(artifact, options);
-  EXPECT_TRUE(session) << session.error().message;
-  return std::move(*session);
-}
-void expectRight(Session& session, const std::vector<float>& x, float more = 0) {
-  const auto outputs = session.run(tensorsOf(x));
-  ASSERT_TRUE(outputs) << outputs.error().message;
-  auto expected = expectedOutput(x);
-  for (float& value : expected) value += more;
-  EXPECT_EQ(valuesOf((*outputs)[0].tensor), expected);
-}
+ private:
+  std::optional<Variable> fault_;
+  bool lost_ = false;
+};
+INSTANTIATE_TEST_SUITE_P(Devices, DeviceContract,
+                         testing::Values(DeviceFamilyMaker{"emulated_cuda",
+                                                           []() -> std::unique_ptr<DeviceFamily> {
+                                                             return std::make_unique<EmulatedCuda>();
+                                                           }}));
+
 // How opening a session fails; nothing of it is left on the device.
 Failure refusal(const DeviceTestArtifact& files, kiln_session_options options = onEmulatedDevice()) {
   const Failure failure = failureOf(Session::open(open(files), options));
@@ -49,16 +58,13 @@ Failure refusal(const DeviceTestArtifact& files, kiln_session_options options = 
   return failure;
 }
 
-TEST(DeviceSession, RunsOnTheDeviceAndCounts) {
+TEST(DeviceSession, CountsWhatTheDeviceSays) {
   DeviceTestArtifact files;
   const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
+  Session session = sessionOf(artifact, onEmulatedDevice());
   expectRight(session, sampleInput());
   const kiln_counters counters = session.counters();
-  EXPECT_EQ(std::string(counters.path), "cuda:sm_90a profile default");
-  EXPECT_EQ(counters.device_planned_bytes, DeviceTestArtifact::kArenaBytes + kColumns * sizeof(float));
   EXPECT_EQ(counters.device_observed_bytes, counters.device_planned_bytes);
-  EXPECT_EQ(counters.device_transfer_bytes, 2 * kRows * kColumns * sizeof(float));
   EXPECT_EQ(std::string(counters.device_name), "Kiln emulated device (test only)");
   EXPECT_EQ(counters.device_driver_version, 13000);
   EXPECT_NE(counters.device_emulated, 0);
@@ -71,70 +77,18 @@ TEST(DeviceSession, EveryOrderOfThreadsGivesTheSameBits) {
     const Variable chosen("KILN_EMULATED_ORDER", order);
     DeviceTestArtifact files;
     const Artifact artifact = open(files);
-    Session session = sessionOf(artifact);
+    Session session = sessionOf(artifact, onEmulatedDevice());
     expectRight(session, sampleInput());
   }
 }
 
-TEST(DeviceSession, WarmsUpAgainstItsFixtures) {
-  DeviceTestArtifact files;
-  files.writeFixtures();
-  const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
-  const Status warm = session.warmup();
-  ASSERT_TRUE(warm) << warm.error().message;
-  files.writeFixtures(1);
-  EXPECT_EQ(failureOf(session.warmup()).errorClass, KILN_NUMERICAL_CHECK_FAILED);
-}
-
-TEST(DeviceSession, ARunOfFixedShapesIsRecordedAndReplayed) {
+TEST(DeviceSession, ARecordedRunIsAGraph) {
   DeviceTestArtifact files;
   const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
+  Session session = sessionOf(artifact, onEmulatedDevice());
   for (int i = 0; i < 5; ++i) expectRight(session, inputOf(static_cast<float>(i)));
-  EXPECT_EQ(session.counters().replayed_runs, 4u);
   EXPECT_EQ(statistics().graph_launches, 4u);
   EXPECT_EQ(statistics().launches, 5u);
-  EXPECT_EQ(session.counters().device_transfer_bytes, 5 * 2 * kRows * kColumns * sizeof(float));
-}
-
-TEST(DeviceSession, EachProfileReplaysItsOwnRun) {
-  DeviceTestArtifact files("device_two_profiles");
-  files.manifest.spec.profiles.push_back({"half", {{"N", {kRows / 2, kRows / 2, kRows / 2}}}});
-  files.manifest.profiles.push_back({.name = "half", .deviceArenaBytes = {DeviceTestArtifact::kArenaBytes}});
-  files.writeManifest();
-  const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
-  for (int i = 0; i < 3; ++i) {
-    auto x = inputOf(static_cast<float>(i));
-    expectRight(session, x);
-    x.resize(x.size() / 2);
-    const auto outputs = session.run({{"x", floats({kRows / 2, kColumns}, x)}});
-    ASSERT_TRUE(outputs) << outputs.error().message;
-    EXPECT_EQ(valuesOf((*outputs)[0].tensor), expectedOutput(x));
-  }
-  EXPECT_EQ(session.counters().replayed_runs, 4u);
-  EXPECT_EQ(session.counters().device_transfer_bytes, 3 * 3 * kRows * kColumns * sizeof(float));
-}
-
-TEST(DeviceSession, WhatWorksOnTheHostTooIsNeverReplayed) {
-  for (const auto& [program, added] :
-       {std::pair("device_and_host", 1.0f), std::pair("device_after_host", 0.0f)}) {
-    DeviceTestArtifact files(program);
-    const Artifact artifact = open(files);
-    Session session = sessionOf(artifact);
-    for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)), added);
-    EXPECT_EQ(session.counters().replayed_runs, 0u) << program;
-  }
-}
-
-TEST(DeviceSession, WhatAsksNothingOfTheDeviceIsNotRecorded) {
-  DeviceTestArtifact files("device_nothing");
-  const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
-  for (int i = 0; i < 3; ++i) ASSERT_TRUE(session.run(tensorsOf(sampleInput())));
-  EXPECT_EQ(session.counters().replayed_runs, 0u);
-  EXPECT_EQ(statistics().graph_launches, 0u);
 }
 
 TEST(DeviceSession, AFallbackIsNeverReplayed) {
@@ -142,7 +96,7 @@ TEST(DeviceSession, AFallbackIsNeverReplayed) {
   files.manifest.spec.fallback = "cpu";
   files.writeManifest();
   const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
+  Session session = sessionOf(artifact, onEmulatedDevice());
   for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)));
   EXPECT_EQ(session.counters().replayed_runs, 0u);
 }
@@ -151,7 +105,7 @@ TEST(DeviceSession, WeightsAreThereOnceAndNothingStays) {
   DeviceTestArtifact files;
   const Artifact artifact = open(files);
   {
-    Session first = sessionOf(artifact), second = sessionOf(artifact);
+    Session first = sessionOf(artifact, onEmulatedDevice()), second = sessionOf(artifact, onEmulatedDevice());
     expectRight(first, inputOf(1));
     expectRight(second, inputOf(2));
     EXPECT_EQ(statistics().device_allocations, 3u) << "weights, and an arena for each session";
@@ -162,36 +116,8 @@ TEST(DeviceSession, WeightsAreThereOnceAndNothingStays) {
   EXPECT_EQ(left.pinned_bytes, 0u);
   EXPECT_EQ(left.modules, 0u);
   EXPECT_EQ(left.unscrubbed, 0u) << "memory of a session must not be given back as it is";
-  Session again = sessionOf(artifact);
+  Session again = sessionOf(artifact, onEmulatedDevice());
   expectRight(again, inputOf(3));
-}
-
-TEST(DeviceSession, SessionsRunAtTheSameTime) {
-  DeviceTestArtifact files;
-  const Artifact artifact = open(files);
-  std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) {
-    threads.emplace_back([&artifact, t] {
-      Session session = sessionOf(artifact);
-      for (int i = 0; i < 5; ++i) expectRight(session, inputOf(static_cast<float>(10 * t + i)));
-    });
-  }
-  for (std::thread& thread : threads) thread.join();
-}
-
-TEST(DeviceSession, MeasuresKernels) {
-  DeviceTestArtifact files;
-  const Artifact artifact = open(files);
-  auto options = onEmulatedDevice();
-  options.measure_kernels = 1;
-  Session session = sessionOf(artifact, options);
-  for (int i = 0; i < 3; ++i) expectRight(session, inputOf(static_cast<float>(i)));
-  const auto kernels = session.kernels();
-  ASSERT_EQ(kernels.size(), 1u);
-  EXPECT_EQ(std::string(kernels[0].symbol), "kiln_k0_scale");
-  EXPECT_EQ(kernels[0].calls, 3u);
-  EXPECT_EQ(kernels[0].tasks, 3u * kRows * kColumns / 64);
-  EXPECT_GT(kernels[0].nanoseconds, 0u);
 }
 
 TEST(DeviceSession, KeepsWhenEachKernelRan) {
@@ -225,43 +151,11 @@ TEST(DeviceSession, TheSecondDeviceIsChosenByNumber) {
   expectRight(session, sampleInput());
 }
 
-TEST(DeviceSession, NoDriverIsNamed) {
-  DeviceTestArtifact files;
-  auto options = onEmulatedDevice();
-  options.device_driver = "";
-  const auto unnamed = refusal(files, options);
-  EXPECT_EQ(unnamed.errorClass, KILN_INVALID_ARGUMENT);
-  EXPECT_THAT(unnamed.message, HasSubstr("device_driver"));
-  options.device_driver = "libno-such-driver.so.1";
-  const Failure failure = refusal(files, options);
-  EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
-  EXPECT_THAT(failure.message, AllOf(HasSubstr("no CUDA driver"), HasSubstr("libno-such-driver.so.1")));
-}
-
-TEST(DeviceSession, ALibraryThatIsNoDriverIsNamed) {
-  DeviceTestArtifact files;
-  auto options = onEmulatedDevice();
-  options.device_driver = "libm.so.6";
-  const Failure failure = refusal(files, options);
-  EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
-  EXPECT_THAT(failure.message, HasSubstr("cuInit"));
-}
-
 TEST(DeviceSession, NoDeviceIsSaid) {
   const Variable none("KILN_EMULATED_DEVICES", "0");
   const Failure failure = refusal(DeviceTestArtifact());
   EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
   EXPECT_THAT(failure.message, HasSubstr("CUDA_ERROR_NO_DEVICE"));
-}
-
-TEST(DeviceSession, AnotherOrdinalThanThereAreIsRefused) {
-  auto options = onEmulatedDevice();
-  for (const int ordinal : {1, -1}) {
-    options.device = ordinal;
-    const Failure failure = refusal(DeviceTestArtifact(), options);
-    EXPECT_EQ(failure.errorClass, KILN_UNSUPPORTED_TARGET);
-    EXPECT_THAT(failure.message, HasSubstr("there is no device " + std::to_string(ordinal)));
-  }
 }
 
 TEST(DeviceSession, TooOldADriverNamesBothVersions) {
@@ -290,7 +184,7 @@ TEST(DeviceSession, TooLittleMemoryForASecondSession) {
   const Variable little("KILN_EMULATED_MEMORY", "20000");
   DeviceTestArtifact files;
   const Artifact artifact = open(files);
-  Session first = sessionOf(artifact);
+  Session first = sessionOf(artifact, onEmulatedDevice());
   const Failure failure = failureOf(Session::open(artifact, onEmulatedDevice()));
   EXPECT_EQ(failure.errorClass, KILN_ALLOCATION_FAILURE);
   expectRight(first, sampleInput());
@@ -341,15 +235,6 @@ TEST(DeviceSession, AnImageThatIsCutOffNeverReachesTheDriver) {
   }
 }
 
-TEST(DeviceSession, AKernelThatTheImageLacksIsNamed) {
-  DeviceTestArtifact files;
-  files.manifest.devices[0].kernels[1] = "kiln_k9_absent";
-  files.writeManifest();
-  const Failure failure = refusal(files);
-  EXPECT_EQ(failure.errorClass, KILN_INVALID_ARTIFACT);
-  EXPECT_THAT(failure.message, HasSubstr("kiln_k9_absent"));
-}
-
 TEST(DeviceSession, AnImageWithoutEmulationIsNamed) {
   DeviceTestArtifact files;
   const Variable elsewhere("KILN_EMULATED_KERNELS", "/nowhere");
@@ -361,7 +246,7 @@ TEST(DeviceSession, AnImageWithoutEmulationIsNamed) {
 TEST(DeviceSession, ADivergentBarrierEndsTheDeviceForTheProcess) {
   DeviceTestArtifact files("device_diverge");
   const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
+  Session session = sessionOf(artifact, onEmulatedDevice());
   const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
   EXPECT_EQ(failure.errorClass, KILN_BACKEND_FAILURE);
   EXPECT_THAT(failure.message, AllOf(HasSubstr("CUDA_ERROR_LAUNCH_FAILED"), HasSubstr("kiln_k1_diverge"),
@@ -372,22 +257,10 @@ TEST(DeviceSession, ADivergentBarrierEndsTheDeviceForTheProcess) {
   EXPECT_EQ(session.counters().failed_runs, 2u);
 }
 
-TEST(DeviceSession, WhatEndsTheDeviceEndsItForAllSessions) {
-  const Variable lost("KILN_EMULATED_LOST", "1");
-  DeviceTestArtifact files;
-  const Artifact artifact = open(files);
-  Session first = sessionOf(artifact), second = sessionOf(artifact);
-  expectRight(first, sampleInput());
-  EXPECT_EQ(failureOf(first.run(tensorsOf(sampleInput()))).errorClass, KILN_DEVICE_LOST);
-  const Failure other = failureOf(second.run(tensorsOf(sampleInput())));
-  EXPECT_EQ(other.errorClass, KILN_DEVICE_LOST);
-  EXPECT_THAT(other.message, HasSubstr("an earlier run failed"));
-}
-
 TEST(DeviceSession, AWriteOutsideOfMemoryIsTheKernelsError) {
   DeviceTestArtifact files("device_outside");
   const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
+  Session session = sessionOf(artifact, onEmulatedDevice());
   const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
   EXPECT_EQ(failure.errorClass, KILN_BACKEND_FAILURE);
   EXPECT_THAT(failure.message, AllOf(HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"), HasSubstr("kiln_k2_outside")));
@@ -396,23 +269,12 @@ TEST(DeviceSession, AWriteOutsideOfMemoryIsTheKernelsError) {
 TEST(DeviceSession, AKernelThatIsGivenMemoryOfTheProcessorIsRefused) {
   DeviceTestArtifact files("device_foreign");
   const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
+  Session session = sessionOf(artifact, onEmulatedDevice());
   const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));
   EXPECT_EQ(failure.errorClass, KILN_BACKEND_FAILURE);
   EXPECT_THAT(failure.message,
               AllOf(HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"),
                     HasSubstr("kernel kiln_k0_scale, argument 0 is no address on the device")));
-}
-
-TEST(DeviceSession, ALaunchThatCannotBeLeavesTheSessionUsable) {
-  for (const char* program : {"device_no_kernel", "device_wrong_block"}) {
-    DeviceTestArtifact files(program);
-    const Artifact artifact = open(files);
-    Session session = sessionOf(artifact);
-    const Failure first = failureOf(session.run(tensorsOf(sampleInput())));
-    EXPECT_EQ(first.errorClass, KILN_BACKEND_FAILURE) << program;
-    EXPECT_EQ(failureOf(session.run(tensorsOf(sampleInput()))).message, first.message) << program;
-  }
 }
 
 // Nothing within the process can end it: that is for whoever started the process, with a time limit.
@@ -422,7 +284,7 @@ TEST(DeviceSessionDeathTest, AKernelThatNeverEndsIsEndedFromOutside) {
   const auto runTwice = [] {
     DeviceTestArtifact files;
     const Artifact artifact = open(files);
-    Session session = sessionOf(artifact);
+    Session session = sessionOf(artifact, onEmulatedDevice());
     expectRight(session, inputOf(1));
     // Starts when the first run is over, so that a slow machine does not matter.
     ::signal(SIGALRM, [](int) { ::_exit(33); });
@@ -437,7 +299,7 @@ TEST(DeviceSession, ALostDeviceIsSaid) {
   const Variable lost("KILN_EMULATED_LOST", "2");
   DeviceTestArtifact files;
   const Artifact artifact = open(files);
-  Session session = sessionOf(artifact);
+  Session session = sessionOf(artifact, onEmulatedDevice());
   expectRight(session, inputOf(1));
   expectRight(session, inputOf(2));
   const Failure failure = failureOf(session.run(tensorsOf(sampleInput())));

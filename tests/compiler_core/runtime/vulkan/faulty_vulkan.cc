@@ -5,14 +5,19 @@
 //   memory          no allocation succeeds
 //   wrong           kernels are not run
 //   abort           making a device ends the process
+//   stuck           making a device never ends
+//   kernels         the device is lost once a kernel was launched
 //   threads, types, heap, old, address   lies: no threads in a block, more memory types than Vulkan knows, a
 //                   heap that there is not, Vulkan 1.1, buffers at address 0
+//   cache           pipeline caches have content: kCacheContent behind the driver's header
 //   no-addresses    the device has no bufferDeviceAddress
 //   none            there is no device
 #include "tests/compiler_core/runtime/vulkan/faulty_vulkan.h"
 
 #include <dlfcn.h>
+#include <unistd.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -39,8 +44,10 @@ struct State {
   VkDevice logical = nullptr;  // likewise
   std::map<VkInstance, VkDebugUtilsMessengerEXT> messengers;
   bool validates = false;
+  std::atomic<bool> launched = false;
   std::uint64_t messages = 0;
   std::string first;
+  std::uint64_t cacheGiven = 0;
 };
 State& state() {
   static State one;
@@ -184,7 +191,7 @@ VKAPI_ATTR VkDeviceAddress VKAPI_CALL getAddress(VkDevice device, const VkBuffer
 
 VKAPI_ATTR VkResult VKAPI_CALL queueSubmit(VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos,
                                            VkFence fence) {
-  if (faulty("lost")) return VK_ERROR_DEVICE_LOST;
+  if (faulty("lost") || (faulty("kernels") && state().launched)) return VK_ERROR_DEVICE_LOST;
   if (faulty("hang")) return VK_SUCCESS;
   return onDevice<PFN_vkQueueSubmit>("vkQueueSubmit")(queue, count, infos, fence);
 }
@@ -195,8 +202,36 @@ VKAPI_ATTR VkResult VKAPI_CALL waitSemaphores(VkDevice device, const VkSemaphore
   return onDevice<PFN_vkWaitSemaphores>("vkWaitSemaphores")(device, info, timeout);
 }
 
+constexpr char kCacheContent[] = "what a driver has compiled";
+
+VKAPI_ATTR VkResult VKAPI_CALL createCache(VkDevice device, const VkPipelineCacheCreateInfo* info,
+                                           const VkAllocationCallbacks* allocator, VkPipelineCache* cache) {
+  {
+    const std::lock_guard lock(state().mutex);
+    state().cacheGiven = info->initialDataSize;
+  }
+  VkPipelineCacheCreateInfo less = *info;
+  if (less.initialDataSize > sizeof kCacheContent) less.initialDataSize -= sizeof kCacheContent;
+  return onDevice<PFN_vkCreatePipelineCache>("vkCreatePipelineCache")(device, &less, allocator, cache);
+}
+
+VKAPI_ATTR VkResult VKAPI_CALL getCacheData(VkDevice device, VkPipelineCache cache, std::size_t* bytes,
+                                            void* data) {
+  const auto real = onDevice<PFN_vkGetPipelineCacheData>("vkGetPipelineCacheData");
+  if (!faulty("cache")) return real(device, cache, bytes, data);
+  std::size_t own = 0;
+  if (const VkResult sized = real(device, cache, &own, nullptr); sized != VK_SUCCESS) return sized;
+  if (data != nullptr) {
+    if (const VkResult read = real(device, cache, &own, data); read != VK_SUCCESS) return read;
+    std::memcpy(static_cast<char*>(data) + own, kCacheContent, sizeof kCacheContent);
+  }
+  *bytes = own + sizeof kCacheContent;
+  return VK_SUCCESS;
+}
+
 VKAPI_ATTR void VKAPI_CALL cmdDispatch(VkCommandBuffer commands, std::uint32_t x, std::uint32_t y,
                                        std::uint32_t z) {
+  state().launched = true;
   if (!faulty("wrong")) onDevice<PFN_vkCmdDispatch>("vkCmdDispatch")(commands, x, y, z);
 }
 
@@ -207,6 +242,8 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL getDeviceProcAddr(VkDevice device, cons
   if (wanted == "vkGetBufferDeviceAddress") return reinterpret_cast<PFN_vkVoidFunction>(getAddress);
   if (wanted == "vkQueueSubmit") return reinterpret_cast<PFN_vkVoidFunction>(queueSubmit);
   if (wanted == "vkWaitSemaphores") return reinterpret_cast<PFN_vkVoidFunction>(waitSemaphores);
+  if (wanted == "vkCreatePipelineCache") return reinterpret_cast<PFN_vkVoidFunction>(createCache);
+  if (wanted == "vkGetPipelineCacheData") return reinterpret_cast<PFN_vkVoidFunction>(getCacheData);
   if (wanted == "vkCmdDispatch") return reinterpret_cast<PFN_vkVoidFunction>(cmdDispatch);
   return state().device(device, name);
 }
@@ -214,6 +251,7 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL getDeviceProcAddr(VkDevice device, cons
 VKAPI_ATTR VkResult VKAPI_CALL createDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
                                             const VkAllocationCallbacks* allocator, VkDevice* device) {
   if (faulty("abort")) std::abort();
+  while (faulty("stuck")) ::pause();
   state().device = onInstance<PFN_vkGetDeviceProcAddr>("vkGetDeviceProcAddr");
   return onInstance<PFN_vkCreateDevice>("vkCreateDevice")(physical, info, allocator, device);
 }
@@ -247,6 +285,11 @@ __attribute__((visibility("default"))) std::uint64_t kiln_faulty_vulkan_messages
   std::snprintf(text, capacity, "%s", state().first.c_str());
   state().first.clear();
   return std::exchange(state().messages, 0);
+}
+
+__attribute__((visibility("default"))) std::uint64_t kiln_faulty_vulkan_cache_given() {
+  const std::lock_guard lock(state().mutex);
+  return state().cacheGiven;
 }
 
 __attribute__((visibility("default"))) int kiln_faulty_vulkan_validates() {

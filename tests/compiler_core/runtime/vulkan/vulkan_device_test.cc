@@ -36,7 +36,7 @@ class VulkanDeviceTest : public VulkanTest {
     VulkanTestArtifact files;
     DeviceImageInfo image = files.manifest.devices[0];
     image.kernels = {"kiln_k0_scale", "kiln_k1_blocks"};
-    auto module = on_->load(image, assemble(text));
+    auto module = on_->load(image, assemble(text), "");
     EXPECT_TRUE(module) << module.error().message;
     return std::move(*module);
   }

@@ -10,10 +10,8 @@
 #include <string>
 
 #include "compiler_core/runtime/device/vulkan_info.h"
-#include "compiler_core/runtime/runtime.h"
 #include "manifest/base/run_program.h"
-#include "manifest/spec/target.h"
-#include "tests/compiler_core/runtime/test_artifact.h"
+#include "tests/compiler_core/runtime/device/device_folder.h"
 #include "tests/compiler_core/runtime/vulkan/faulty_vulkan.h"
 
 namespace kiln::runtime::test {
@@ -49,22 +47,14 @@ inline std::string assemble(const std::string& text, const std::string& environm
   return bytes.str();
 }
 
-// Skips, in words, where there is no assembler or no Vulkan device; fails when the validation layer had
-// something to say.
-class VulkanTest : public testing::Test {
- protected:
-  void SetUp() override {
-    if (std::string(KILN_SPIRV_AS).empty()) GTEST_SKIP() << "no spirv-as here: install spirv-tools";
-    ::unsetenv("KILN_EMULATED_VULKAN_FAULT");
+// The loader in front of this machine's.
+class FaultyLoader {
+ public:
+  // Why there is no device, or no assembler of its kernels, in words; else "".
+  static std::string missing() {
+    if (std::string(KILN_SPIRV_AS).empty()) return "no spirv-as here: install spirv-tools";
     const auto devices = listVulkanDevices(KILN_FAULTY_VULKAN);
-    if (!devices) GTEST_SKIP() << "no Vulkan device here: " << devices.error().message;
-    device_ = devices->front();
-    (void)messages();
-  }
-  void TearDown() override {
-    ::unsetenv("KILN_EMULATED_VULKAN_FAULT");
-    std::string first;
-    EXPECT_EQ(messages(&first), 0u) << first;
+    return devices ? "" : "no Vulkan device here: " + devices.error().message;
   }
   // What the validation layer has said since it was asked.
   static std::uint64_t messages(std::string* first = nullptr) {
@@ -77,9 +67,10 @@ class VulkanTest : public testing::Test {
   static bool validates() {
     return function<decltype(&kiln_faulty_vulkan_validates)>("kiln_faulty_vulkan_validates")() != 0;
   }
+  static std::uint64_t cacheGiven() {
+    return function<decltype(&kiln_faulty_vulkan_cache_given)>("kiln_faulty_vulkan_cache_given")();
+  }
   static void fault(const char* name) { ::setenv("KILN_EMULATED_VULKAN_FAULT", name, 1); }
-
-  DeviceInfo device_;
 
  private:
   template <class F>
@@ -89,60 +80,42 @@ class VulkanTest : public testing::Test {
   }
 };
 
-// programs/device.c and its kernels as SPIR-V. Change `manifest` and call writeManifest() for another one.
-class VulkanTestArtifact : public ArtifactFolder {
- public:
-  explicit VulkanTestArtifact(const std::string& program = "device",
-                              const std::string& module = assemble(kernelText())) {
-    const std::string programs = std::string(KILN_TEST_PROGRAMS) + "/";
-    std::filesystem::copy_file(programs + program + ".so", directory_ / "program.so");
-    const auto w = sampleWeight();
-    write("weights/0000.bin", {reinterpret_cast<const char*>(w.data()), w.size() * sizeof(float)});
-    write("weights/0001.bin", "");
-    manifest.spec = testing_support::sampleSpec();
-    manifest.spec.pins.clear();
-    manifest.spec.target = "vulkan:1.3";
-    manifest.spec.features = parseTarget(kHostTarget).value().features;
-    manifest.spec.profiles = {{"default", {{"N", {kRows, kRows, kRows}}}}};
-    manifest.programAbi = KILN_PROGRAM_ABI_DEVICES;
-    manifest.symbols = {{.name = "N", .input = "x"}};
-    manifest.inputs = {{"x", DType::kF32, {"N", kColumns}, {}}};
-    manifest.outputs = {{"y", DType::kF32, {"N", kColumns}, {}}};
-    manifest.profiles = {{.name = "default", .deviceArenaBytes = {kArenaBytes}}};
-    manifest.program = {"program.so", kProgramMediaType, *digestOfFile(directory_ / "program.so")};
-    DeviceImageInfo device;
-    device.target = "vulkan:1.3";
-    device.arch = "1.3";
-    device.kernels = {"kiln_k0_scale"};
-    device.driver = "1.3";
-    device.computeCapability = "1.6";
-    manifest.devices = {device};
-    for (const char* path : {"weights/0000.bin", "weights/0001.bin"})
-      manifest.weights.push_back({path, kWeightsMediaType, *digestOfFile(directory_ / path)});
-    manifest.weightSpaces = {1, 0};
-    manifest.stages = Json::object();
-    writeModule(module);
+// Skips, in words, where there is no assembler or no Vulkan device; fails when the validation layer had
+// something to say.
+class VulkanTest : public testing::Test, protected FaultyLoader {
+ protected:
+  void SetUp() override {
+    fault("");
+    if (const std::string why = missing(); !why.empty()) GTEST_SKIP() << why;
+    device_ = listVulkanDevices(KILN_FAULTY_VULKAN)->front();
+    (void)messages();
+  }
+  void TearDown() override {
+    fault("");
+    std::string first;
+    EXPECT_EQ(messages(&first), 0u) << first;
   }
 
-  static constexpr std::uint64_t kArenaBytes = 2 * kRows * kColumns * sizeof(float);
+  DeviceInfo device_;
+};
+
+// programs/device.c and its kernels as SPIR-V.
+class VulkanTestArtifact : public DeviceFolder {
+ public:
+  explicit VulkanTestArtifact(const std::string& program = "device",
+                              const std::string& module = assemble(kernelText()))
+      : DeviceFolder(program, "vulkan:1.3", kHostTarget) {
+    DeviceImageInfo& device = manifest.devices[0];
+    device.arch = "1.3";
+    device.driver = "1.3";
+    device.computeCapability = "1.6";
+    writeModule(module);
+  }
 
   void writeModule(const std::string& module) {
     write("kernels/vulkan1.3.spv", module);
     manifest.devices[0].image = {"kernels/vulkan1.3.spv", kSpirvMediaType, digestOf(module)};
     writeManifest();
-  }
-
-  void writeFixtures() const {
-    std::filesystem::create_directories(directory_ / "fixtures/default");
-    ASSERT_TRUE(
-        npy::write(directory_ / "fixtures/default/input_0.npy", floats({kRows, kColumns}, sampleInput())));
-    ASSERT_TRUE(npy::write(directory_ / "fixtures/default/output_0.npy",
-                           floats({kRows, kColumns}, expectedOutput(sampleInput()))));
-    write("fixtures/fixtures.json",
-          R"({"version":"1","profiles":[{"name":"default","inputs":["default/input_0.npy"],)"
-          R"("outputs":["default/output_0.npy"]}],"files":[)" +
-              listed("default/input_0.npy") + "," + listed("default/output_0.npy") +
-              R"(],"tolerance":{"rtol":"1e-3","atol":"1e-5"}})");
   }
 };
 
