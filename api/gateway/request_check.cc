@@ -75,10 +75,7 @@ std::optional<std::string> hostIn(std::string_view authority) {
   }
   port = authority.substr(host.size());
   if (host.empty() || (!port.empty() && (port[0] != ':' || !isPort(port.substr(1))))) return std::nullopt;
-  std::string out(host);
-  std::ranges::transform(out, out.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return out;
+  return lower(host);
 }
 
 bool keepsConnection(const http::request<http::string_body>& request) {

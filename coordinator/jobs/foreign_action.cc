@@ -6,6 +6,7 @@
 #include <array>
 #include <charconv>
 
+#include "manifest/base/lower.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/path.h"
 
@@ -68,11 +69,6 @@ Status checkEnvironment(const reapi::Command& command) {
     previous = name;
   }
   return {};
-}
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(), [](unsigned char c) { return std::tolower(c); });
-  return text;
 }
 
 // "sha256:HEX/SIZE", else a label.

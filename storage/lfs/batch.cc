@@ -6,6 +6,7 @@
 #include <array>
 #include <map>
 
+#include "manifest/base/lower.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 
@@ -18,13 +19,6 @@ constexpr std::size_t kMaxHeaders = 32, kMaxHeaderBytes = 16 << 10;
 constexpr std::array<std::string_view, 9> kOwnHeaders = {
     "connection", "content-length",    "cookie",  "expect", "host",
     "te",         "transfer-encoding", "upgrade", "trailer"};
-
-std::string lower(std::string_view text) {
-  std::string out(text);
-  for (char& c : out)
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-  return out;
-}
 
 // RFC 9110, "token".
 bool isToken(std::string_view text) {

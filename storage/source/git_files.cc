@@ -2,10 +2,10 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <filesystem>
 
 #include "manifest/base/file.h"
+#include "manifest/base/lower.h"
 
 namespace kiln::source {
 namespace {
@@ -66,8 +66,7 @@ Status checkConfig(const fs::path& file) {
   if (!text && text.error().code == Code::kInvalidArgument)
     return malformed(file.string(), "is no file of at most 1 MiB");
   if (!text) return fail(text.error());
-  std::ranges::transform(*text, text->begin(), [](unsigned char c) { return std::tolower(c); });
-  if (text->find("[include") == text->npos) return {};
+  if (lower(*text).find("[include") == text->npos) return {};
   return fail(Code::kDataLoss,
               fmt::format("{} includes other files, which is not followed; clone the repository "
                           "and name the clone",

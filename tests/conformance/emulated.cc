@@ -17,15 +17,13 @@
 namespace kiln::conformance {
 namespace {
 
-// What qemu-user emulates a target as; as in tests/support/compiled.py.
 struct Emulator {
   std::string_view target, architecture, processor;
 };
 constexpr Emulator kEmulators[] = {
-    {"cpu:aarch64", "aarch64", "neoverse-n1"},
-    {"cpu:aarch64-neoverse-n1", "aarch64", "neoverse-n1"},
-    {"cpu:aarch64-neoverse-v2", "aarch64", "max,sve-default-vector-length=16"},
-    {"cpu:riscv64-rva22+v", "riscv64", "rv64,v=true,vext_spec=v1.0,zba=true,zbb=true,zbs=true,Zfhmin=true"},
+#define KILN_EMULATOR(target, architecture, processor) {target, architecture, processor},
+#include "tests/support/emulators.inc"
+#undef KILN_EMULATOR
 };
 
 const Emulator* emulatorOf(const std::string& target) {

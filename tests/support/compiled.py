@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 import time
@@ -12,13 +13,10 @@ ARM = "cpu:aarch64-neoverse-n1"
 X86_LEVELS = {"cpu:x86-64-v3": "avx2", "cpu:x86-64-v4": "avx512bw"}
 # Bytes of an element, where there are more than one.
 WIDTHS = {"f64": 8, "i64": 8, "u64": 8, "f32": 4, "i32": 4, "u32": 4, "f16": 2, "bf16": 2, "i16": 2, "u16": 2}
-# What qemu-user emulates each target as.
-EMULATED = {
-    "cpu:aarch64": ("aarch64", "neoverse-n1"),
-    ARM: ("aarch64", "neoverse-n1"),
-    "cpu:aarch64-neoverse-v2": ("aarch64", "max,sve-default-vector-length=16"),
-    "cpu:riscv64-rva22+v": ("riscv64", "rv64,v=true,vext_spec=v1.0,zba=true,zbb=true,zbs=true,Zfhmin=true"),
-}
+# What qemu-user emulates each target as: architecture and processor.
+EMULATED = {target: (arch, processor) for target, arch, processor in
+            re.findall(r'^KILN_EMULATOR\("(.*)", "(.*)", "(.*)"\)$',
+                       pathlib.Path(__file__).with_name("emulators.inc").read_text(), re.M)}
 
 
 class Failure(Exception):

@@ -2,12 +2,12 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <cctype>
 
 #include "api/cli/artifact/commands.h"
 #include "api/cli/base/print.h"
 #include "api/cli/view/job_view.h"
 #include "api/client/artifact_ref.h"
+#include "manifest/base/lower.h"
 
 namespace kiln::cli {
 namespace {
@@ -20,12 +20,6 @@ struct Options {
   int limit = 20;
   std::string before;
 };
-
-std::string lower(std::string text) {
-  std::ranges::transform(text, text.begin(),
-                         [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
-}
 
 // Whether each of the words, in lower case, stands somewhere in what a list shows of it.
 bool matches(const v1::Artifact& artifact, const std::vector<std::string>& words) {
