@@ -5,6 +5,8 @@
 #include <boost/beast/core/string.hpp>
 #include <cctype>
 
+#include "manifest/base/glob.h"
+
 namespace kiln::gateway {
 namespace http = boost::beast::http;
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <charconv>
 
-#include "manifest/base/lower.h"
+#include "manifest/base/glob.h"
 #include "manifest/base/printable.h"
 #include "manifest/spec/path.h"
 

@@ -6,7 +6,7 @@
 #include <array>
 #include <map>
 
-#include "manifest/base/lower.h"
+#include "manifest/base/glob.h"
 #include "manifest/base/printable.h"
 #include "manifest/json/reader.h"
 

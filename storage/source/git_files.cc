@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "manifest/base/file.h"
-#include "manifest/base/lower.h"
+#include "manifest/base/glob.h"
 
 namespace kiln::source {
 namespace {

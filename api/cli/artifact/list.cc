@@ -7,7 +7,7 @@
 #include "api/cli/base/print.h"
 #include "api/cli/view/job_view.h"
 #include "api/client/artifact_ref.h"
-#include "manifest/base/lower.h"
+#include "manifest/base/glob.h"
 
 namespace kiln::cli {
 namespace {
