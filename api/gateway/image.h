@@ -15,6 +15,7 @@ struct PublishedImage {
   ArtifactImage image;
   Digest digest;  // of its OCI manifest, by its hash alone
   Digest bundle;  // of the statement that names image and artifact
+  bool operator==(const PublishedImage&) const = default;
 };
 
 // Thread safe; called on the gateway's handler threads. Nobody needs to believe it: the gateway makes an

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "api/mirror/images.h"
 #include "api/mirror/read_through.h"
 #include "manifest/artifact/bundle_limit.h"
 #include "manifest/artifact/oci.h"
@@ -55,13 +56,14 @@ Result<std::optional<Digest>> Intake::subjectOf(const LoggedStatement& logged) {
 
 Result<ArtifactRecord> Intake::verified(const node::ArtifactRef& ref) {
   ReadThrough store(blobs_, farm_.blobs());
-  KILN_TRY(node::verifyOffered(store, ref, trust_, clock_));
+  KILN_ASSIGN(const signing::Verdict verdict, node::verifyOffered(store, ref, trust_, clock_));
   KILN_ASSIGN(const std::string own,
               storage::getBlob(blobs_, ref.instance, ref.artifact, kMaxOciManifestBytes));
   KILN_ASSIGN(const OciManifest oci, parseOciManifest(own));
   std::set<Digest> files{oci.config};
   for (const ArtifactFile& layer : oci.layers) files.insert(layer.digest);
   ArtifactRecord out{ref.artifact, {files.begin(), files.end()}, {}, ref.fixtures};
+  KILN_ASSIGN(out.images, imagesOf(blobs_, ref, verdict));
   for (const Digest& bundle : ref.bundles)
     if (std::ranges::find(out.bundles, bundle) == out.bundles.end()) out.bundles.push_back(bundle);
   return out;

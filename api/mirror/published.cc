@@ -45,6 +45,16 @@ Result<std::shared_ptr<const Published::Entry>> Published::entryOf(ArtifactRecor
     KILN_ASSIGN(const std::string text, makeReferrer(recallsOf(record, *recalls)));
     entry->recalls = digestOf(text).hash;
   }
+  for (std::size_t i = 0; i < record.images.size(); ++i) {
+    const gateway::PublishedImage& image = record.images[i];
+    const auto documents = makeImage(image.image);
+    // One that makes another image than its own is served to nobody.
+    if (!documents || digestOf(documents->manifest).hash != image.digest.hash) continue;
+    KILN_ASSIGN(const std::string text, makeBundleReferrer(digestOf(documents->manifest), image.bundle));
+    for (const Digest& name : {image.digest, digestOf(documents->config), digestOf(text)})
+      entry->images.emplace_back(name.hash, i);
+    for (const Digest& layer : image.image.layers) entry->images.emplace_back(layer.hash, i);
+  }
   entry->record = std::move(record);
   return std::shared_ptr<const Entry>(std::move(entry));
 }
@@ -64,6 +74,7 @@ void Published::add(std::shared_ptr<const Entry> entry) {
   for (std::size_t i = 0; i < entry->referrers.size(); ++i)
     referrers_[entry->referrers[i]] = {entry.get(), i};
   if (recalls_) referrers_[entry->recalls] = {entry.get(), entry->referrers.size()};
+  for (const auto& [hash, place] : entry->images) images_.try_emplace(hash, &record.images[place]);
   artifacts_[record.artifact.hash] = std::move(entry);
 }
 
@@ -93,6 +104,11 @@ std::optional<Digest> Published::blob(const Digest& hash) const {
   if (recalls_ && recalls_->hash == hash.hash) return recalls_;
   const auto found = blobs_.find(hash.hash);
   return found == blobs_.end() ? std::nullopt : std::optional(found->second.blob);
+}
+
+const gateway::PublishedImage* Published::image(const Digest& hash) const {
+  const auto found = images_.find(hash.hash);
+  return found == images_.end() ? nullptr : found->second;
 }
 
 std::vector<Digest> Published::artifactsOf(const Digest& blob) const {

@@ -41,6 +41,37 @@ Status readDigests(ObjectReader& reader, std::string_view name, std::vector<Dige
   });
 }
 
+Json imageJson(const gateway::PublishedImage& image) {
+  return {{"image", digestJson(image.digest)},
+          {"bundle", digestJson(image.bundle)},
+          {"target", image.image.target},
+          {"layers", listJson(image.image.layers)},
+          {"bundles", listJson(image.image.bundles)}};
+}
+
+Result<Digest> readDigest(ObjectReader& reader, std::string_view name) {
+  KILN_ASSIGN(ObjectReader one, reader.object(name));
+  KILN_ASSIGN(const Digest digest, one.digest());
+  KILN_TRY(one.finish());
+  return digest;
+}
+
+Status readImages(ObjectReader& reader, ArtifactRecord& out) {
+  if (!reader.has("images")) return {};
+  return eachOf(reader, "images", [&](ObjectReader& entry) -> Status {
+    gateway::PublishedImage image;
+    image.image.artifact = out.artifact;
+    KILN_ASSIGN(image.digest, readDigest(entry, "image"));
+    KILN_ASSIGN(image.bundle, readDigest(entry, "bundle"));
+    KILN_ASSIGN(image.image.target, entry.string("target"));
+    KILN_TRY(readDigests(entry, "layers", image.image.layers));
+    KILN_TRY(readDigests(entry, "bundles", image.image.bundles));
+    if (image.image.layers.size() != 2) return badMember(entry.path("layers"), "must hold two digests");
+    out.images.push_back(std::move(image));
+    return {};
+  });
+}
+
 Result<TimePoint> readTime(ObjectReader& reader, std::string_view name) {
   KILN_ASSIGN(const std::string text, reader.string(name));
   auto time = parseRfc3339(text);
@@ -62,12 +93,15 @@ std::string ArtifactRecord::text() const {
     one["path"] = file.path;
     files.push_back(std::move(one));
   }
+  Json made = Json::array();
+  for (const gateway::PublishedImage& image : images) made.push_back(imageJson(image));
   return written({{"apiVersion", kVersion},
                   {"kind", "MirroredArtifact"},
                   {"artifact", digestJson(artifact)},
                   {"files", listJson(this->files)},
                   {"bundles", listJson(bundles)},
-                  {"fixtures", std::move(files)}});
+                  {"fixtures", std::move(files)},
+                  {"images", std::move(made)}});
 }
 
 Result<ArtifactRecord> ArtifactRecord::parse(std::string_view text) {
@@ -76,9 +110,7 @@ Result<ArtifactRecord> ArtifactRecord::parse(std::string_view text) {
   ArtifactRecord out;
   KILN_TRY(reader.expect("apiVersion", kVersion));
   KILN_TRY(reader.expect("kind", "MirroredArtifact"));
-  KILN_ASSIGN(ObjectReader artifact, reader.object("artifact"));
-  KILN_ASSIGN(out.artifact, artifact.digest());
-  KILN_TRY(artifact.finish());
+  KILN_ASSIGN(out.artifact, readDigest(reader, "artifact"));
   KILN_TRY(readDigests(reader, "files", out.files));
   KILN_TRY(readDigests(reader, "bundles", out.bundles));
   KILN_TRY(eachOf(reader, "fixtures", [&](ObjectReader& entry) -> Status {
@@ -88,6 +120,7 @@ Result<ArtifactRecord> ArtifactRecord::parse(std::string_view text) {
     out.fixtures.push_back(std::move(file));
     return {};
   }));
+  KILN_TRY(readImages(reader, out));
   KILN_TRY(reader.finish());
   return out;
 }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "api/gateway/image.h"
 #include "manifest/artifact/fixture_list.h"
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
@@ -22,10 +23,11 @@ struct ArtifactRecord {
   std::vector<Digest> files;    // its config and layers, each once
   std::vector<Digest> bundles;  // oldest first, as the farm lists them
   std::vector<FixtureFile> fixtures;
+  std::vector<gateway::PublishedImage> images = {};  // of this artifact, in the order of their bundles
 
   bool operator==(const ArtifactRecord&) const = default;
   std::string text() const;
-  // kInvalidArgument naming the member.
+  // kInvalidArgument naming the member. One of an earlier release says nothing of images.
   static Result<ArtifactRecord> parse(std::string_view text);
 };
 

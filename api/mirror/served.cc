@@ -139,6 +139,20 @@ Result<gateway::PublishedArtifact> Served::findReferrer(const std::string& insta
   return std::move(*found);
 }
 
+Result<std::optional<gateway::PublishedImage>> Served::findImage(const std::string& instance,
+                                                                 const Digest& hash) {
+  KILN_ASSIGN(const auto published, in(instance));
+  const gateway::PublishedImage* image = published->image(hash);
+  return image ? std::optional(*image) : std::nullopt;
+}
+
+Result<std::vector<gateway::PublishedImage>> Served::findImagesOf(const std::string& instance,
+                                                                  const Digest& artifact) {
+  KILN_ASSIGN(const auto published, in(instance));
+  const ArtifactRecord* record = published->artifact(artifact);
+  return record ? record->images : std::vector<gateway::PublishedImage>();
+}
+
 Status Served::check(const std::string& instance, const Digest& artifact) {
   const Now here = now();
   if (instance != directory_.instance()) return notHere("this mirror has no such instance");

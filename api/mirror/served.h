@@ -25,7 +25,9 @@ struct ServeOptions {
 };
 
 // Thread safe. Sees what an update of the same directory brings.
-class Served final : public gateway::ArtifactLookup, public gateway::ReleaseGate {
+class Served final : public gateway::ArtifactLookup,
+                     public gateway::ImageLookup,
+                     public gateway::ReleaseGate {
  public:
   // kNotFound if there is no mirror; errors of the trust being loaded. What is passed by reference must
   // outlive it. Metrics:
@@ -52,6 +54,11 @@ class Served final : public gateway::ArtifactLookup, public gateway::ReleaseGate
   Result<gateway::PublishedArtifact> findReferrers(const std::string& instance,
                                                    const Digest& artifact) override;
   Result<gateway::PublishedArtifact> findReferrer(const std::string& instance, const Digest& hash) override;
+
+  Result<std::optional<gateway::PublishedImage>> findImage(const std::string& instance,
+                                                           const Digest& hash) override;
+  Result<std::vector<gateway::PublishedImage>> findImagesOf(const std::string& instance,
+                                                            const Digest& artifact) override;
 
   // Bundles and Manifest are verified again under the root, the policy and the newest recalls: once a minute
   // for each artifact that is asked for. kPermissionDenied says what does not hold.

@@ -118,7 +118,8 @@ Status run(const Context& context, const Options& options) {
                                   .health = health,
                                   .log = std::make_shared<gateway::PublishedLogFiles>(served->log()),
                                   .release = served,
-                                  .unhealthy = "the mirror is stale or damaged; its --metrics says more"};
+                                  .unhealthy = "the mirror is stale or damaged; its --metrics says more",
+                                  .images = served};
   std::unique_ptr<gateway::Gateway> plain, secure;
   std::shared_ptr<gateway::ServerTls> tls;
   if (!options.http.empty() || options.https.empty()) {

@@ -9,6 +9,9 @@
 #include "api/gateway/log_files.h"
 #include "api/pull/mirror.h"
 #include "manifest/json/json.h"
+#include "manifest/statement/image_statement.h"
+#include "signing/bundle/bundle.h"
+#include "storage/oci/image_layer.h"
 #include "tests/api/gateway/http.h"
 #include "tests/api/mirror/mirrored_farm.h"
 
@@ -36,8 +39,33 @@ struct ServedTest : testing::Test, testing_support::MirroredFarm {
                                           .health = [this] { return served->health(); },
                                           .log = std::make_shared<gateway::PublishedLogFiles>(served->log()),
                                           .release = served,
-                                          .unhealthy = "the mirror is stale"})
+                                          .unhealthy = "the mirror is stale",
+                                          .images = served})
                  .value();
+  }
+  // `key` signs which image is made of the artifact and the bundles that there are; the farm has that, too.
+  // `more` is one bundle more in the image, which the farm does not offer with the artifact.
+  StatedImage addImage(const signing::PrivateKey& key, const std::string& more = "") {
+    ArtifactImage image{artifact.ref.artifact, artifact.farm.manifest.spec.target, {}, artifact.ref.bundles};
+    if (!more.empty()) image.bundles.push_back(artifact.farm.put(more));
+    const OciManifest oci = parseOciManifest(artifact.farm.ociText).value();
+    for (const auto& layer :
+         {storage::ImageLayer::ofArtifact(oci), storage::ImageLayer::ofBundles(image.bundles)})
+      image.layers.push_back(layer.digest(storage::readerOf(artifact.farm.store, "default")).value());
+    const std::string statement = imageStatement(image).value();
+    const auto envelope = signing::signEnvelope(signing::kInTotoPayload, statement, key).value();
+    artifact.ref.bundles.push_back(artifact.farm.put(signing::makeBundle(envelope, key.publicKey()).value()));
+    farm.offered = {artifact.ref};
+    return readImageStatement(parseStatement(statement).value(), image.artifact, image.target).value();
+  }
+  Status takeAll() {
+    options.all = true;
+    KILN_TRY(update());
+    served->refresh();
+    return {};
+  }
+  testing_support::HttpReply get(const std::string& path) const {
+    return httpGet(url() + "/v2/default/artifacts/" + path, {});
   }
   std::string url() const { return "http://127.0.0.1:" + std::to_string(server->port()); }
   Result<signing::Verdict> fetch(const std::string& to) {
@@ -72,6 +100,69 @@ TEST_F(ServedTest, OciClientsFindWhatRefersToIt) {
   EXPECT_EQ(types, (std::set<std::string>{kBundleType, kFixturesType}));
   EXPECT_EQ(httpGet(url() + "/v2/other/artifacts/manifests/" + name, {}).status, 404);
   EXPECT_EQ(httpGet(url() + "/v2/default/artifacts/blobs/" + digestOf("other").text(), {}).status, 404);
+}
+
+TEST_F(ServedTest, ImagesThatTheFarmHasSignedAreMadeOfWhatIsHere) {
+  const StatedImage image = addImage(artifact.farm.key);
+  ASSERT_TRUE(takeAll());
+  const auto manifest = get("manifests/image-" + artifact.ref.artifact.hex());
+  ASSERT_EQ(manifest.status, 200) << manifest.body;
+  EXPECT_EQ(digestOf(manifest.body), image.digest);
+  EXPECT_EQ(get("manifests/" + image.digest.text()).body, manifest.body);
+  const Json parts = parseJson(manifest.body).value();
+  std::vector<Json> blobs = parts.at("layers");
+  ASSERT_EQ(blobs.size(), 2u);
+  blobs.push_back(parts.at("config"));
+  for (const Json& blob : blobs) {
+    const auto bytes = get("blobs/" + blob.at("digest").get<std::string>());
+    ASSERT_EQ(bytes.status, 200) << bytes.body;
+    EXPECT_EQ(digestOf(bytes.body).text(), blob.at("digest").get<std::string>());
+  }
+  const Json about = parseJson(get("referrers/" + image.digest.text()).body).value();
+  ASSERT_EQ(about.at("manifests").size(), 1u) << "the statement that names it";
+  const std::string statement = about.at("manifests").at(0).at("digest");
+  EXPECT_EQ(digestOf(get("manifests/" + statement).body).text(), statement);
+  EXPECT_NE(get("referrers/" + artifact.ref.artifact.text()).body.find(image.digest.text()),
+            std::string::npos);
+}
+
+TEST_F(ServedTest, AnImageOfARecalledArtifactIsRefused) {
+  const StatedImage image = addImage(artifact.farm.key);
+  ASSERT_TRUE(takeAll());
+  farm.recallsText = issue("", {artifact.ref.artifact});
+  ASSERT_TRUE(takeAll());
+  EXPECT_EQ(get("manifests/image-" + artifact.ref.artifact.hex()).status, 403);
+  EXPECT_EQ(get("manifests/" + image.digest.text()).status, 403);
+  for (const Digest& layer : image.image.layers) EXPECT_EQ(get("blobs/" + layer.text()).status, 403);
+}
+
+TEST_F(ServedTest, AnImageWhoseStatementDoesNotCountIsNotServed) {
+  const StatedImage image = addImage(signing::PrivateKey::create().value());
+  ASSERT_TRUE(takeAll());
+  EXPECT_EQ(get("manifests/image-" + artifact.ref.artifact.hex()).status, 404);
+  EXPECT_EQ(get("blobs/" + image.image.layers[0].text()).status, 404);
+}
+
+TEST_F(ServedTest, AnImageOfBundlesThatAreNotHereIsNotServed) {
+  const StatedImage image = addImage(artifact.farm.key, "a bundle that is gone");
+  ASSERT_TRUE(takeAll());
+  EXPECT_EQ(get("manifests/" + image.digest.text()).status, 404);
+}
+
+TEST_F(ServedTest, ARecordOfAnEarlierReleaseHasNoImagesUntilAllIsRead) {
+  addImage(artifact.farm.key);
+  ASSERT_TRUE(takeAll());
+  const std::string file = place + "/artifacts/" + artifact.ref.artifact.hex() + ".json";
+  Json text = parseJson(record()->text()).value();
+  text.erase("images");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_all);
+  std::ofstream(file) << text.dump();
+  options.all = false;
+  ASSERT_TRUE(update());
+  EXPECT_TRUE(record()->images.empty());
+  ASSERT_TRUE(takeAll());
+  EXPECT_EQ(record()->images.size(), 1u);
+  EXPECT_EQ(get("manifests/image-" + artifact.ref.artifact.hex()).status, 200);
 }
 
 TEST_F(ServedTest, WhatIsRecalledIsRefusedOnceTheMirrorKnows) {
