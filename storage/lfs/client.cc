@@ -4,7 +4,8 @@
 
 #include <algorithm>
 
-#include "storage/lfs/exchange.h"
+#include "storage/lfs/lfs_config.h"
+#include "storage/lfs/redirects.h"
 #include "storage/lfs/server_url.h"
 
 namespace kiln::lfs {
@@ -12,33 +13,37 @@ namespace {
 
 constexpr std::size_t kMaxBatch = 100;  // as git-lfs asks
 
-bool isSame(const source::GitUrl& a, const source::GitUrl& b) {
-  return a.scheme == b.scheme && a.host == b.host && a.port == b.port;
-}
-
 }  // namespace
 
-Result<LfsClient> LfsClient::make(const std::string& url, const source::GitFetchOptions& options) {
+Result<LfsClient> LfsClient::make(const std::string& url, const source::GitFetchOptions& options,
+                                  const std::string& config) {
   KILN_ASSIGN(const source::GitUrl repository, source::parseGitUrl(url));
-  const source::GitUrl server = serverOf(repository);
   // As libcurl has it, which leaves out a port that is the scheme's own.
-  KILN_ASSIGN(source::GitUrl place, placeOf(textOf(server)));
-  place.path = server.path;
-  return LfsClient(std::move(place), options);
+  std::string server = textOf(serverOf(repository));
+  KILN_ASSIGN(const source::GitUrl own, placeOf(server));
+  KILN_ASSIGN(const std::string named, lfsServerIn(config));
+  if (!named.empty()) {
+    KILN_ASSIGN(server, checkedServer(named));
+  }
+  KILN_ASSIGN(source::GitUrl place, placeOf(server));
+  return LfsClient(std::move(server), std::move(place), own, options);
 }
 
-LfsClient::LfsClient(source::GitUrl server, source::GitFetchOptions options)
+LfsClient::LfsClient(std::string server, source::GitUrl place, source::GitUrl own,
+                     source::GitFetchOptions options)
     : server_(std::move(server)),
+      place_(std::move(place)),
+      own_(std::move(own)),
       options_(std::move(options)),
       deadline_(std::chrono::steady_clock::now() + options_.timeLimit),
       left_(options_.maxTransferBytes) {}
 
 Result<std::vector<Download>> LfsClient::ask(std::span<const LargeFile> files) const {
-  Request request{server_, textOf(server_) + "/objects/batch", {}, {}, true};
+  Request request{place_, server_ + "/objects/batch", {}, {}, isSameServer(place_, own_)};
   request.headers = {fmt::format("Accept: {}", kBatchType), fmt::format("Content-Type: {}", kBatchType)};
   KILN_ASSIGN(request.post, batchRequest(files));
   std::string answer;
-  const Status asked = exchange(request, options_, deadline_, [&](Bytes bytes) -> Status {
+  const Status asked = exchangeFollowed(request, options_, deadline_, [&](Bytes bytes) -> Status {
     if (bytes.size() > kMaxBatchBytes - answer.size())
       return fail(Code::kDataLoss, "the answer of the Git LFS server has more than 4 MiB");
     answer.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -51,9 +56,10 @@ Result<std::vector<Download>> LfsClient::ask(std::span<const LargeFile> files) c
 Status LfsClient::download(const LargeFile& file, const Download& from) const {
   const auto place = placeOf(from.href);
   if (!place) return fail(place.error().in(describe(file)));
-  const Request request{*place, from.href, from.headers, {}, !from.authorizes && isSame(*place, server_)};
+  const Request request{*place, from.href, from.headers, {}, !from.authorizes && isSameServer(*place, own_)};
   KILN_ASSIGN(ObjectWriter writer, ObjectWriter::open(file));
-  const Status came = exchange(request, options_, deadline_, [&](Bytes bytes) { return writer.take(bytes); });
+  const Status came =
+      exchangeFollowed(request, options_, deadline_, [&](Bytes bytes) { return writer.take(bytes); });
   if (!came)
     return fail(came.error().message.starts_with(describe(file)) ? came.error()
                                                                  : came.error().in(describe(file)));

@@ -9,6 +9,7 @@
 #include <memory>
 
 #include "manifest/base/printable.h"
+#include "storage/lfs/server_url.h"
 #include "storage/source/host_policy.h"
 
 namespace kiln::lfs {
@@ -53,7 +54,7 @@ Error byStatus(long status, const std::string& host) {
     return Error{code, fmt::format("{} {} (HTTP {})", host, what, status), {}};
   };
   if (status >= 300 && status < 400)
-    return error(Code::kUnimplemented, "redirects elsewhere, which is not followed");
+    return error(Code::kUnimplemented, "redirects in a way that is not followed");
   switch (status) {
     case 401:
       return error(Code::kUnauthenticated,
@@ -98,6 +99,16 @@ Error byCurl(CURLcode code, const Flow& flow, const std::string& host,
   return {Code::kUnavailable, fmt::format("{}: {}", host, curl_easy_strerror(code)), {}};
 }
 
+// Where the answer leads; "" for one that leads nowhere. Only 307 and 308 have a POST repeated.
+std::string redirectOf(CURL* curl, long status, const Request& request) {
+  const bool repeats = status == 307 || status == 308;
+  if (!repeats && (request.post || (status != 301 && status != 302 && status != 303))) return "";
+  // CURLINFO_REDIRECT_URL would hold the token that was sent along.
+  curl_header* location = nullptr;
+  const bool leads = curl_easy_header(curl, "Location", 0, CURLH_HEADER, -1, &location) == CURLHE_OK;
+  return leads ? resolved(request.url, location->value) : "";
+}
+
 Status check(const Request& request, const source::GitFetchOptions& options) {
   if (request.place.scheme != "https" && !options.allowHttp)
     return fail(Code::kPermissionDenied, fmt::format("{} is to be fetched from over plain http, and git "
@@ -137,8 +148,8 @@ void setLimits(CURL* curl, std::chrono::milliseconds left) {
 
 }  // namespace
 
-Status exchange(const Request& request, const source::GitFetchOptions& options,
-                std::chrono::steady_clock::time_point deadline, const Sink& sink) {
+Result<std::string> exchange(const Request& request, const source::GitFetchOptions& options,
+                             std::chrono::steady_clock::time_point deadline, const Sink& sink) {
   KILN_TRY(check(request, options));
   const auto left =
       std::chrono::duration_cast<std::chrono::milliseconds>(deadline - std::chrono::steady_clock::now());
@@ -167,8 +178,9 @@ Status exchange(const Request& request, const source::GitFetchOptions& options,
   const std::string& host = request.place.host;
   if (done != CURLE_OK && (done != CURLE_WRITE_ERROR || status == 200))
     return fail(byCurl(done, flow, host, deadline));
+  if (std::string next = redirectOf(curl.get(), status, request); !next.empty()) return next;
   if (status != 200) return fail(byStatus(status, host));
-  return {};
+  return std::string();
 }
 
 }  // namespace kiln::lfs

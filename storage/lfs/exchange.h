@@ -1,5 +1,5 @@
-// One exchange with a Git LFS server, or with the store that it sends to, over libcurl: no redirects, no
-// cookies, no configuration of the user.
+// One exchange with a Git LFS server, or with the store that it sends to, over libcurl: no cookies, no
+// configuration of the user.
 #pragma once
 
 #include <chrono>
@@ -25,12 +25,13 @@ struct Request {
 // Takes the body of an answer with status 200; an error of it ends the exchange.
 using Sink = std::function<Status(Bytes)>;
 
-// OK for an answer with status 200 that is whole. Messages name the host, and of the address nothing else,
-// since it may hold secrets. kPermissionDenied for a host that is not allowed (host_policy.h; with "*" the
-// address is looked at that the connection goes to), a certificate that is not trusted, plain http and status
-// 403; kUnauthenticated, kNotFound; kUnimplemented for a redirect; kUnavailable where another try may help;
-// kDeadlineExceeded; kDataLoss for other answers; the sink's own.
-Status exchange(const Request& request, const source::GitFetchOptions& options,
-                std::chrono::steady_clock::time_point deadline, const Sink& sink);
+// "" for an answer with status 200 that is whole, or the address that another one redirects to. Messages name
+// the host, and of the address nothing else, since it may hold secrets. kPermissionDenied for a host that is
+// not allowed (host_policy.h; with "*" the address is looked at that the connection goes to), a certificate
+// that is not trusted, plain http and status 403; kUnauthenticated, kNotFound; kUnimplemented for a redirect
+// that makes another request of a POST; kUnavailable where another try may help; kDeadlineExceeded; kDataLoss
+// for other answers; the sink's own.
+Result<std::string> exchange(const Request& request, const source::GitFetchOptions& options,
+                             std::chrono::steady_clock::time_point deadline, const Sink& sink);
 
 }  // namespace kiln::lfs

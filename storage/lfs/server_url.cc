@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <memory>
 
+#include "manifest/base/glob.h"
+
 namespace kiln::lfs {
 namespace {
 
@@ -51,14 +53,24 @@ Result<source::GitUrl> placeOf(const std::string& href) {
   source::GitUrl place{partOf(url, CURLUPART_SCHEME), "", partOf(url, CURLUPART_HOST),
                        partOf(url, CURLUPART_PORT), ""};
   std::string& host = place.host;
-  std::ranges::transform(host, host.begin(),
-                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  host = lower(host);
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);
   while (host.ends_with('.')) host.pop_back();
   if ((place.scheme != "https" && place.scheme != "http") || !isPlainHost(host))
     return fail(Code::kDataLoss,
                 "its address is not of https, or of a host with another name than letters have");
   return place;
+}
+
+std::string resolved(const std::string& from, const std::string& reference) {
+  const Parsed url(curl_url(), curl_url_cleanup);
+  if (!url || curl_url_set(url.get(), CURLUPART_URL, from.c_str(), 0) != CURLUE_OK) return "";
+  if (curl_url_set(url.get(), CURLUPART_URL, reference.c_str(), 0) != CURLUE_OK) return "";
+  return partOf(url, CURLUPART_URL);
+}
+
+bool isSameServer(const source::GitUrl& a, const source::GitUrl& b) {
+  return a.scheme == b.scheme && a.host == b.host && a.port == b.port;
 }
 
 }  // namespace kiln::lfs

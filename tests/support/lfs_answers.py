@@ -19,6 +19,23 @@ WHOLE = {
     "huge": (200, b'{"objects":[],"x":"' + b"x" * (5 << 20) + b'"}'),
     "empty": (200, b'{"objects":[]}'),
     "moved": (307, b""),
+    "shifted": (307, b""),
+    "other-question": (303, b""),
+}
+
+
+# NAME: where a redirect leads, from the path that was asked for; None leads nowhere.
+LEADS = {
+    "redirect": lambda origin, path: path,
+    "moved": lambda origin, path: path,
+    "other-question": lambda origin, path: path,
+    "shifted": lambda origin, path: path.replace("/hostile/shifted/", "/hostile/right/"),
+    "on": lambda origin, path: path.replace("/hostile/on/", "/hostile/right/"),
+    "aside": lambda origin, path: origin.replace("127.0.0.1", "localhost") + path.replace("/hostile/aside/", "/hostile/landed/"),
+    "internal": lambda origin, path: origin.replace("127.0.0.1", "169.254.169.254") + path,
+    "to-user": lambda origin, path: origin.replace("://", "://a:s3cret@") + path,
+    "to-file": lambda origin, path: "file:///etc/passwd",
+    "nowhere": lambda origin, path: None,
 }
 
 
@@ -67,7 +84,9 @@ def download(name, content):
         content = content[:-1]
     if name == "long":
         content += b"x"
-    return {"gone": 404, "redirect": 302, "later": 429}.get(name, 200), len(content), content
+    if name in LEADS and name != "shifted":
+        return 302, 0, b""
+    return {"gone": 404, "later": 429}.get(name, 200), len(content), content
 
 
 def answer(handler, directory, token):
@@ -88,24 +107,31 @@ def answer(handler, directory, token):
         host = handler.headers["Host"]  # of a front within TLS, where it is not this server's
         scheme = "http" if host.endswith(f":{handler.server.server_port}") else "https"
         status, body = WHOLE.get(name) or (200, json.dumps(batch(name, f"{scheme}://{host}", prefix, request)).encode())
-        return reply(handler, status, body)
+        return reply(handler, status, body, name=name)
     if OBJECT not in repository:
         return False
-    if name not in ("break", "host", "headers") and handler.headers["X-Kiln-Test"] != "brought along":
+    if name == "landed":  # on another host than that which redirects: nothing comes along
+        brought = handler.headers["X-Kiln-Test"] or handler.headers["Authorization"]
+        authorized = True
+        if brought:
+            return reply(handler, 400, b"")
+    elif name not in ("break", "host", "headers") and handler.headers["X-Kiln-Test"] != "brought along":
         return reply(handler, 400, b"")
     if not authorized:
         return reply(handler, 401, b"")
     repository, _, oid = repository.partition(OBJECT)
     status, length, content = download(name, stored(directory, repository, oid))
-    return reply(handler, status, content, length)
+    return reply(handler, status, content, length, name)
 
 
-def reply(handler, status, body, length=None):
+def reply(handler, status, body, length=None, name=""):
     handler.send_response(status)
     handler.send_header("Content-Type", TYPE)
     handler.send_header("Content-Length", str(len(body) if length is None else length))
-    if status in (302, 307):
-        handler.send_header("Location", f"http://127.0.0.1:{handler.server.server_port}/work/.git")
+    if 300 <= status < 400:
+        leads = LEADS[name](f"http://127.0.0.1:{handler.server.server_port}", handler.path)
+        if leads:
+            handler.send_header("Location", leads)
     handler.end_headers()
     handler.wfile.write(body)
     return True

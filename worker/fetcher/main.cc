@@ -12,6 +12,7 @@
 #include "manifest/base/usage.h"
 #include "manifest/json/error_line.h"
 #include "storage/lfs/client.h"
+#include "storage/lfs/lfs_config.h"
 #include "storage/lfs/local_objects.h"
 #include "storage/source/git_fetch.h"
 #include "storage/source/secrets.h"
@@ -50,7 +51,9 @@ Status fetch(const Flags& flags) {
   commit.read = [&](const std::string& path, std::uint64_t limit) { return tree.read(path, limit); };
   commit.fetchLarge = [&](std::span<const lfs::LargeFile> files) -> Status {
     std::fprintf(stderr, "stage: fetch Git LFS objects\n");
-    KILN_ASSIGN(lfs::LfsClient client, lfs::LfsClient::make(reference.url, options));
+    auto config = tree.read(lfs::kLfsConfig, lfs::kMaxLfsConfigBytes);
+    if (!config && config.error().code != Code::kNotFound) return fail(config.error());
+    KILN_ASSIGN(lfs::LfsClient client, lfs::LfsClient::make(reference.url, options, config.value_or("")));
     return client.fetch(files);
   };
   return writeModel(commit, reference.path, flags.out);

@@ -75,6 +75,11 @@ TEST_F(Client, WhatTheServerDoesWrongIsRefusedByName) {
                                                 {"sha512", Code::kUnimplemented},
                                                 {"redirect", Code::kUnimplemented},
                                                 {"moved", Code::kUnimplemented},
+                                                {"other-question", Code::kUnimplemented},
+                                                {"nowhere", Code::kUnimplemented},
+                                                {"to-user", Code::kDataLoss},
+                                                {"to-file", Code::kDataLoss},
+                                                {"internal", Code::kPermissionDenied},
                                                 {"file", Code::kDataLoss},
                                                 {"user", Code::kDataLoss},
                                                 {"break", Code::kDataLoss},
@@ -110,6 +115,45 @@ TEST_F(Client, HostsThatTheServerSendsToAreOnTheAllowListToo) {
   source::GitFetchOptions onlyTls = options(server);
   onlyTls.allowHttp = false;
   EXPECT_EQ(fetch(server, onlyTls).error().code, Code::kPermissionDenied);
+}
+
+TEST_F(Client, RedirectsAreFollowedAndNothingSecretGoesAlong) {
+  GitHttpServer server(repositories(), "s3cret");
+  source::GitFetchOptions with = options(server);
+  with.credentials.token = "s3cret";
+  for (const char* name : {"on", "shifted"}) {
+    const Status done = fetch(server, with, name);
+    EXPECT_TRUE(done) << name << ": " << done.error().message;
+  }
+  const Status denied = fetch(server, with, "aside");
+  ASSERT_FALSE(denied);
+  EXPECT_EQ(denied.error().code, Code::kPermissionDenied) << denied.error().message;
+  EXPECT_NE(denied.error().message.find("localhost"), std::string::npos) << denied.error().message;
+  with.allowedHosts.push_back("localhost" + server.host().substr(server.host().find(':')));
+  const Status aside = fetch(server, with, "aside");
+  EXPECT_TRUE(aside) << aside.error().message;
+}
+
+TEST_F(Client, TheServerMayBeTheOneThatTheCommitNames) {
+  GitHttpServer server(repositories(), "s3cret");
+  source::GitFetchOptions with = options(server);
+  with.credentials.token = "s3cret";
+  const std::string port = server.host().substr(server.host().find(':'));
+  const auto fetched = [&](const std::string& place) -> Status {
+    std::filesystem::remove(out_ / "m.onnx");
+    KILN_ASSIGN(LfsClient client, LfsClient::make("http://" + server.host() + "/nothing/here", with,
+                                                  "[lfs]\n\turl = " + place + "\n"));
+    return client.fetch(std::vector<LargeFile>{{"m.onnx", object_, out_ / "m.onnx"}});
+  };
+  const std::string own = "http://" + server.host() + "/work/.git/info/lfs";
+  const Status named = fetched(own + "/");
+  EXPECT_TRUE(named) << named.error().message;
+  // Another host must be allowed, and gets no token.
+  const std::string other = "http://localhost" + port + "/work/.git/info/lfs";
+  EXPECT_EQ(fetched(other).error().code, Code::kPermissionDenied);
+  with.allowedHosts.push_back("localhost" + port);
+  EXPECT_EQ(fetched(other).error().code, Code::kUnauthenticated);
+  EXPECT_EQ(fetched("ssh://git@" + server.host() + "/work/.git").error().code, Code::kUnimplemented);
 }
 
 TEST_F(Client, CredentialsOpenPrivateServers) {
