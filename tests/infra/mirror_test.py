@@ -186,7 +186,7 @@ class MirrorTest(FarmCase):
     @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
     def test_skopeo_pulls_the_image_that_the_farm_has_signed(self):
         place, out, tag = self.url.removeprefix("http://"), self.farm.home / "pulled-image", self.artifact.removeprefix("sha256:")
-        done = subprocess.run(["skopeo", "--insecure-policy", "copy", "--src-tls-verify=false",
+        done = subprocess.run(["skopeo", "--insecure-policy", "copy", "--preserve-digests", "--src-tls-verify=false",
                                f"docker://{place}/default/artifacts:image-{tag}", f"dir:{out}"], capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stderr)
         _, wanted = get(f"{self.farm.env['KILN_HTTP']}/v2/default/artifacts/manifests/image-{tag}")
