@@ -93,6 +93,8 @@ Result<std::string> signModel(const std::string& path, const ModelSigner& signer
     manifest.resources.push_back({name, digest});
   }
   KILN_ASSIGN(const std::string statement, manifest.statement());
+  // What is too large to be read again is not signed.
+  if (const auto read = ModelManifest::fromStatement(statement); !read) return fail(read.error().in(path));
   KILN_ASSIGN(std::string signature,
               signer.sign(asBytes(preAuthenticationEncoding(kInTotoPayload, statement))));
   const Envelope envelope{kInTotoPayload, statement, {std::move(signature)}};

@@ -99,6 +99,9 @@ class StatementsTest(FarmCase):
         outside = home / "not_covered.sig"
         self.kiln("model", "sign", model, "--key", vendor, "--ignore", "digits_cnn.onnx", "--ignore", "model.sig", "--out", outside)
         self.assertIn("does not cover it", self.kiln(*build, vendor_pem, "--model-signature", outside, code=5).stderr)
+        # Weights of a commit are no file that anybody signed.
+        commit = "git+https://models.example/r@" + "0" * 40 + "#w.safetensors"
+        self.assertIn("a commit is none", self.kiln(*build, vendor_pem, "--params", commit, code=2).stderr)
         # Named by nobody it is told of, and not believed.
         built = self.kiln("build", model, "--target", TARGET)
         self.assertIn("was not looked at", built.stderr)
@@ -131,6 +134,15 @@ class StatementsTest(FarmCase):
         # What was fetched is signed for those who know of no farm.
         self.kiln("model", "sign", home / "accepted", "--key", intake)
         self.kiln("model", "verify", home / "accepted", "--signed-by", intake_pem)
+        self.kiln("verify", home / "accepted")
+        # A statement that is too large for whoever verifies is not added.
+        deep = model.joinpath(*["d" * 250] * 12)
+        deep.mkdir(parents=True)
+        for number in range(1200):
+            (deep / str(number)).touch()
+        self.kiln("model", "sign", model, "--key", vendor, "--out", home / "large.sig")
+        large = self.kiln("attest", home / "accepted", "--key", intake, "--input-statement", home / "large.sig", "--signed-by", vendor_pem, code=2)
+        self.assertIn("the statement to be signed", large.stderr)
         self.kiln("verify", home / "accepted")
 
     def openssl(self, *words, **more):

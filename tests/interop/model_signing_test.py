@@ -180,6 +180,15 @@ class ModelSigningTest(unittest.TestCase):
         first, second = (json.loads(one.read_text())["dsseEnvelope"]["payload"] for one in (self.home / "first.sig", bundle))
         self.assertEqual(first, second)
 
+    def test_what_an_artifacts_folder_is_given_later_is_said_to_be_left_out(self):
+        manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
+                    "config": {"mediaType": "application/json", "digest": "sha256:" + "0" * 64, "size": 1}, "layers": []}
+        model = self.made({"artifact.json": json.dumps(manifest).encode(), "bundles/loader.py": b"import os", "w.bin": b"w"})
+        done, bundle = self.sign(model)
+        self.assertEqual(self.names(bundle), ["artifact.json", "w.bin"], done.stderr)
+        self.assertIn("bundles is not covered", done.stderr)
+        self.assertNotIn("fixtures", done.stderr)
+
     def test_what_cannot_be_signed(self):
         self.assertNotEqual(self.sign(self.made({".gitignore": b".gitkeep\n"}))[0].returncode, 0)  # key-empty-model-rejected
         for case, (name, target) in LINKS.items():
@@ -300,7 +309,8 @@ class ModelSigningTest(unittest.TestCase):
         (model / "weights.bin").write_bytes(b"other")
         self.assertNotEqual(peer("verify", "key", model, "--signature", bundle, "--public_key", self.pem).returncode, 0)
 
-        model = self.made(MULTI)
+        # Its order of paths is that of their parts.
+        model = self.made({"model.onnx": b"graph", "model/w.bin": b"w", "model-2.bin": b"2"})
         for curve in ("prime256v1", "secp384r1", "secp521r1"):
             with self.subTest(curve):
                 key, pem, bundle = (self.home / f"{curve}.{suffix}" for suffix in ("key", "pem", "sig"))

@@ -26,6 +26,7 @@
 #include "compiler_core/frontend/parameters/expand.h"
 #include "manifest/base/counted.h"
 #include "manifest/base/mapped_file.h"
+#include "manifest/base/printable.h"
 #include "manifest/spec/target.h"
 #include "storage/source/git_reference.h"
 
@@ -105,6 +106,11 @@ Result<std::optional<SignedInputs>> signedInputs(const Context& context, const B
     return fail(Code::kInvalidArgument,
                 "--model-signed-by and the like go with a model on this disk; a commit is "
                 "named by its hash");
+  for (const std::string& parameters : given.parameters)
+    if (source::isGitReference(parameters))
+      return fail(Code::kInvalidArgument,
+                  "--params " + printable(parameters) +
+                      ": a model's signature covers files on this disk; a commit is none");
   KILN_ASSIGN(const signing::AcceptedSigners signers, loadSigners(given.modelSigners, SystemClock().now()));
   KILN_ASSIGN(SignedInputs inputs, SignedInputs::open(given.model, given.modelSignature, signers));
   if (!context.json)

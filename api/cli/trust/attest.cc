@@ -14,6 +14,7 @@
 #include "manifest/artifact/oci.h"
 #include "manifest/base/printable.h"
 #include "manifest/base/short_digest.h"
+#include "manifest/statement/statement.h"
 #include "manifest/statement/third_party.h"
 #include "manifest/statement/vsa.h"
 #include "signing/bundle/bundle.h"
@@ -172,6 +173,9 @@ Status run(const Context& context, const Options& options) {
   KILN_ASSIGN(const std::string statement, options.vsa ? summary(context, options)
                                            : ofInputs  ? aboutInputs(context, options)
                                                        : thirdParty(options, place.artifact));
+  // What no reader takes would make the artifact one that cannot be verified.
+  if (const auto read = parseStatement(statement); !read)
+    return fail(read.error().in("the statement to be signed"));
   KILN_ASSIGN(const auto envelope, signing::signEnvelope(signing::kInTotoPayload, statement, key));
   KILN_ASSIGN(const std::string bundle, signing::makeBundle(envelope, key.publicKey()));
   KILN_TRY(add(context, place, bundle, options.out));

@@ -1,6 +1,8 @@
 // kiln model: OpenSSF model signatures on folders and files, of inputs and of what was fetched.
 #include <fmt/format.h>
 
+#include <filesystem>
+
 #include "api/cli/base/print.h"
 #include "api/cli/base/signer_options.h"
 #include "api/cli/trust/commands.h"
@@ -52,7 +54,12 @@ Status sign(const Context& context, const Options& options) {
   const std::string path =
       options.signature.empty() ? signing::modelSignaturePath(options.model) : options.signature;
   signing::ModelScope scope{path, options.ignored};
-  for (const std::string& name : growing(options.model)) scope.ignored.push_back(name);
+  for (const std::string& name : growing(options.model)) {
+    scope.ignored.push_back(name);
+    std::error_code error;
+    if (!context.json && std::filesystem::exists(options.model + "/" + name, error))
+      note(name + " is not covered: what an artifact's folder is given later lies there");
+  }
   KILN_ASSIGN(const std::string text, signing::signModel(options.model, signer, scope));
   KILN_TRY(signing::writeTextFile(path, text));
   const std::string& id = signer.publicKey().id();

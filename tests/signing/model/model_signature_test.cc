@@ -215,6 +215,15 @@ TEST_F(ModelSignature, TheOrderOfTheFilesIsItsProducers) {
   EXPECT_NE(twice.error().message.find("there twice"), std::string::npos) << twice.error().message;
 }
 
+TEST_F(ModelSignature, SignsNothingThatIsTooLargeToBeRead) {
+  std::string deep = home_ / "large";
+  for (int i = 0; i < 14; ++i) deep += "/" + std::string(250, 'd');
+  for (int i = 0; i < 2800; ++i) put(deep + "/" + std::to_string(i), "");
+  const auto text = signModel(home_ / "large", key_);
+  ASSERT_FALSE(text);
+  EXPECT_NE(text.error().message.find("bytes"), std::string::npos) << text.error().message;
+}
+
 TEST_F(ModelSignature, RefusesStatementsOfOtherForms) {
   const std::string good = said().statement().value();
   EXPECT_TRUE(opened(signedText(good)));
