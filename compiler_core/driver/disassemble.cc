@@ -48,7 +48,7 @@ struct Subtarget {
 constexpr Subtarget kSubtargets[] = {
     {llvm::Triple::x86_64, "sapphirerapids", "", 1, 1},
     {llvm::Triple::aarch64, "", "+all", 0, 4},
-    {llvm::Triple::thumb, "cortex-m55", "", 0, 2},
+    {llvm::Triple::arm, "cortex-m55", "+thumb-mode", 0, 2},
     {llvm::Triple::riscv64, "", "+m,+a,+f,+d,+c,+zba,+zbb,+zbs,+zfh,+v,+zvfh", 0, 2}};
 
 const Subtarget* subtargetOf(const llvm::Triple& triple) {

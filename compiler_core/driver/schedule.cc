@@ -2,6 +2,7 @@
 #include "compiler_core/driver/module_evidence.h"
 #include "compiler_core/driver/stages.h"
 #include "compiler_core/driver/unit_pipeline.h"
+#include "manifest/spec/bare_metal.h"
 
 namespace kiln::driver {
 namespace {
@@ -24,11 +25,14 @@ Result<Scheduled> scheduleUnit(Compilation& compilation, Unit unit, const ir::We
   compilation.begin(Stage::kSchedule);
   const CompileRequest& request = compilation.request;
   const bool onDevice = unit.isOnDevice();
+  // Other orders than the model's take transformed weights and buffers, which a microcontroller lacks room
+  // for.
+  const bool inModelsOrder = onDevice || isBareMetal(unit.target->triple);
   codegen::PipelineOptions options = pipelineOf(compilation, unit, parts);
   options.last = "vectors";
   options.schedules.environment = {unit.target->name, unit.target->features, request.contraction,
                                    onDevice && request.tf32,
-                                   onDevice ? schedule::Reassociation::kOff : request.reassociation};
+                                   inModelsOrder ? schedule::Reassociation::kOff : request.reassociation};
   options.schedules.given = &request.schedules;
   options.schedules.onKernel = [&](const schedule::KernelFound& kernel) {
     parts.signatures.insert(kernel.signature);

@@ -3,6 +3,7 @@ import json
 import os
 import pathlib
 import shutil
+import string
 import subprocess
 
 from compiled import Compiler, check
@@ -16,6 +17,7 @@ BOARDS = {"cpu:cortex-m55": "mps3-an547"}
 TYPES = {"f32": "float", "f64": "double", "i8": "int8_t", "i16": "int16_t", "i32": "int32_t", "i64": "int64_t", "f16": "uint16_t",
          "bf16": "uint16_t", "u16": "uint16_t", "u32": "uint32_t", "u64": "uint64_t"}
 SECONDS = 120
+LETTERS = string.ascii_lowercase  # of files, one for each tensor
 
 
 def why_not():
@@ -54,14 +56,14 @@ class Firmwares(Compiler):
         manifest = json.loads((artifact / "manifest.json").read_text())
         program, target = manifest["program"], manifest["spec"]["target"]["name"]
         for i, value in enumerate(inputs):
-            (artifact / f"in{i}.bin").write_bytes(value.tobytes())
+            (artifact / f"in_{LETTERS[i]}.bin").write_bytes(value.tobytes())
         done = subprocess.run(["qemu-system-arm", "-M", BOARDS[target], "-nographic", "-monitor", "none", "-serial", "none", "-nodefaults",
                                "-semihosting-config", "enable=on,target=native", "-kernel", self.firmware(artifact).name],
                               cwd=artifact, capture_output=True, text=True, check=False, stdin=subprocess.DEVNULL, timeout=SECONDS,
                               env={**os.environ, "QEMU_AUDIO_DRV": "none"})
         check(done.returncode < 100, f"the firmware: exit {done.returncode}: {done.stderr[-2000:]}")
         count = len(program["outputs"]) + bool(program.get("indexChecks"))
-        return [(artifact / f"out{i}.bin").read_bytes() for i in range(count)], done.returncode
+        return [(artifact / f"out_{LETTERS[i]}.bin").read_bytes() for i in range(count)], done.returncode
 
     def footprint(self, artifact):
         """Bytes of code, of constants beside it, of weights and of memory, in the program as the compiler leaves it."""

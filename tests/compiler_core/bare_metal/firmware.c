@@ -2,7 +2,7 @@
  * host, runs the model once and writes what comes out. It has no C library. The test generates model.h, from
  * `kiln-cc header`, and tensors.h:
  *   MODEL_TENSORS(IN, OUT): IN(member, type, elements) and OUT(member, type, elements) for each tensor.
- * Files are named in0.bin, in1.bin ... and out0.bin ... in the order of the structures. The exit status is what
+ * Files are named in_a.bin, in_b.bin ... and out_a.bin ... in the order of the structures. The exit status is what
  * the model's function returns, or 100 and more where the firmware itself fails.
  * Semihosting for AArch32 and AArch64 (Arm's document "semihosting", 2.0) is how it speaks to the host. */
 #include <stdint.h>
@@ -48,25 +48,25 @@ static uint32_t modes(void) {
 }
 
 static void run(void) {
-  char name[] = "in0.bin";
+  char name[] = "in_a.bin";
   uint32_t number = 0;
 #define READ(member, type, elements)                                                                      \
-  name[2] = (char)('0' + number++);                                                                       \
+  name[3] = (char)('a' + number++);                                                                       \
   move(kRead, name, kReadBinary, tensor_##member, sizeof(type) * (elements), kCannotRead);
 #define NOTHING(member, type, elements)
   MODEL_TENSORS(READ, NOTHING)
 #define MEMBER(member, type, elements) .member = tensor_##member,
-  const model_inputs inputs = {MODEL_TENSORS(MEMBER, NOTHING)};
-  const model_outputs outputs = {MODEL_TENSORS(NOTHING, MEMBER)};
+  static const model_inputs inputs = {MODEL_TENSORS(MEMBER, NOTHING)};
+  static const model_outputs outputs = {MODEL_TENSORS(NOTHING, MEMBER)};
   /* Rounding towards minus infinity with subnormals taken for zero: none of the model's business. */
   const uint32_t before = 0x01840000u;
   __asm__ volatile("vmsr fpscr, %0" : : "r"(before));
   const int32_t status = model_run(&inputs, &outputs);
   if (modes() != before) leave(kOtherModes);
-  char result[] = "out0.bin";
+  char result[] = "out_a.bin";
   number = 0;
 #define WRITE(member, type, elements)                                                                     \
-  result[3] = (char)('0' + number++);                                                                     \
+  result[4] = (char)('a' + number++);                                                                     \
   move(kWrite, result, kWriteBinary, tensor_##member, sizeof(type) * (elements), kCannotWrite);
   MODEL_TENSORS(NOTHING, WRITE)
   leave((uint32_t)status);
