@@ -5,8 +5,6 @@
 //   memory          no allocation succeeds
 //   wrong           kernels are not run
 //   abort           making a device ends the process
-//   stuck           making a device never ends
-//   kernels         the device is lost once a kernel was launched
 //   threads, types, heap, old, address   lies: no threads in a block, more memory types than Vulkan knows, a
 //                   heap that there is not, Vulkan 1.1, buffers at address 0
 //   cache           pipeline caches have content: kCacheContent behind the driver's header
@@ -15,9 +13,7 @@
 #include "tests/compiler_core/runtime/vulkan/faulty_vulkan.h"
 
 #include <dlfcn.h>
-#include <unistd.h>
 
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -44,7 +40,6 @@ struct State {
   VkDevice logical = nullptr;  // likewise
   std::map<VkInstance, VkDebugUtilsMessengerEXT> messengers;
   bool validates = false;
-  std::atomic<bool> launched = false;
   std::uint64_t messages = 0;
   std::string first;
   std::uint64_t cacheGiven = 0;
@@ -191,7 +186,7 @@ VKAPI_ATTR VkDeviceAddress VKAPI_CALL getAddress(VkDevice device, const VkBuffer
 
 VKAPI_ATTR VkResult VKAPI_CALL queueSubmit(VkQueue queue, std::uint32_t count, const VkSubmitInfo* infos,
                                            VkFence fence) {
-  if (faulty("lost") || (faulty("kernels") && state().launched)) return VK_ERROR_DEVICE_LOST;
+  if (faulty("lost")) return VK_ERROR_DEVICE_LOST;
   if (faulty("hang")) return VK_SUCCESS;
   return onDevice<PFN_vkQueueSubmit>("vkQueueSubmit")(queue, count, infos, fence);
 }
@@ -231,7 +226,6 @@ VKAPI_ATTR VkResult VKAPI_CALL getCacheData(VkDevice device, VkPipelineCache cac
 
 VKAPI_ATTR void VKAPI_CALL cmdDispatch(VkCommandBuffer commands, std::uint32_t x, std::uint32_t y,
                                        std::uint32_t z) {
-  state().launched = true;
   if (!faulty("wrong")) onDevice<PFN_vkCmdDispatch>("vkCmdDispatch")(commands, x, y, z);
 }
 
@@ -251,7 +245,6 @@ VKAPI_ATTR PFN_vkVoidFunction VKAPI_CALL getDeviceProcAddr(VkDevice device, cons
 VKAPI_ATTR VkResult VKAPI_CALL createDevice(VkPhysicalDevice physical, const VkDeviceCreateInfo* info,
                                             const VkAllocationCallbacks* allocator, VkDevice* device) {
   if (faulty("abort")) std::abort();
-  while (faulty("stuck")) ::pause();
   state().device = onInstance<PFN_vkGetDeviceProcAddr>("vkGetDeviceProcAddr");
   return onInstance<PFN_vkCreateDevice>("vkCreateDevice")(physical, info, allocator, device);
 }
