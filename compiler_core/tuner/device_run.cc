@@ -44,7 +44,7 @@ Status DeviceKernelRun::loadImage(const KernelProgram& program) {
   image.kernels = program.imageKernels;
   image.computeCapability = program.imageVersion;
   kernels_ = program.imageKernels.size();
-  KILN_ASSIGN(module_, room_.device->load(image, program.image));
+  KILN_ASSIGN(module_, room_.device->load(image, program.image, ""));
   return {};
 }
 
