@@ -7,6 +7,7 @@ import pathlib
 import shutil
 import subprocess
 import sys
+import time
 import unittest
 
 from farm import MODELS, ROOT, TARGET, FarmCase, artifact_of, json_of, wait_for
@@ -143,6 +144,101 @@ class StatementsTest(FarmCase):
         large = self.kiln("attest", home / "accepted", "--key", intake, "--input-statement", home / "large.sig", "--signed-by", vendor_pem, code=2)
         self.assertIn("the statement to be signed", large.stderr)
         self.kiln("verify", home / "accepted")
+
+    def openssl(self, *words, **more):
+        return subprocess.run(["openssl", *(str(w) for w in words)], check=True, capture_output=True, **more).stdout
+
+    def made_certificate(self, home, name, issuer, extensions):
+        key, request, out, listed = (home / f"{name}.{kind}" for kind in ("key", "csr", "pem", "ext"))
+        listed.write_text("".join(f"{line}\n" for line in extensions))
+        self.openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", key)
+        key.chmod(0o600)
+        self.openssl("req", "-new", "-key", key, "-subj", f"/CN={name}", "-out", request)
+        signer = ("-CA", home / f"{issuer}.pem", "-CAkey", home / f"{issuer}.key", "-CAcreateserial") if issuer else ("-signkey", key)
+        self.openssl("x509", "-req", "-in", request, *signer, "-days", 2, "-extfile", listed, "-out", out)
+        return out
+
+    # The log says that it signed now, so that the certificate of two days holds.
+    def test_a_policy_asks_for_a_forges_attestation_and_for_a_vendors_certificate(self):
+        home = self.farm.home / "certified"
+        home.mkdir()
+        root = self.made_certificate(home, "root", None, ["basicConstraints=critical,CA:TRUE", "keyUsage=critical,keyCertSign"])
+        signer = ["keyUsage=critical,digitalSignature", "extendedKeyUsage=codeSigning"]
+        who, issuer = "https://forge.test/acme/models/.ci/release.yml@refs/heads/main", "https://token.forge.test"
+        leaf = self.made_certificate(home, "leaf", "root", [*signer, f"subjectAltName=critical,URI:{who}",
+                                                            f"1.3.6.1.4.1.57264.1.8=ASN1:UTF8String:{issuer}"])
+        # The vendor signs the folder with a certificate of his own PKI, and the build asks for his name.
+        model = home / "delivered"
+        model.mkdir()
+        shutil.copy(MODELS / "digits_cnn.onnx", model)
+        self.kiln("model", "sign", model, "--key", home / "leaf.key", "--certificate", leaf)
+        build = ("build", model, "--target", TARGET, "--model-certificate-root", root, "--model-certificate-identity")
+        self.assertIn(who, self.kiln(*build, who[:-1], code=5).stderr)
+        built = json_of(self.kiln(*build, who, "--json"))
+        self.assertEqual(built["modelSignedBy"], who)
+        artifact = built["artifacts"][0]["digest"]
+        # The forge's attestation about the model, keyless, with the promise of a log.
+        bundle, trusted = self.attestation(home, leaf, model / "digits_cnn.onnx")
+        intake, intake_pem = self.made_key("certifier")
+        named = pathlib.Path(self.farm.env["KILN_TRUST_ROOT"])
+        self.kiln("trust", "add-key", named, "--id", "urn:example:certifier", "--public", intake_pem, "--out", home / "next.json")
+        shutil.copy(home / "next.json", named)
+        say = ("attest", artifact, "--key", intake, "--input-statement", bundle, "--trusted-root", trusted, "--certificate-identity")
+        self.assertIn(who, self.kiln(*say, who + "x", "--certificate-oidc-issuer", issuer, code=5).stderr)
+        self.assertIn(issuer, self.kiln(*say, who, "--certificate-oidc-issuer", "https://token", code=5).stderr)
+        policy = json.loads(pathlib.Path(self.farm.env["KILN_POLICY"]).read_text())
+        policy["statements"] = [{"predicateType": INPUTS, "authors": ["urn:example:certifier"], "input": {
+            "predicateTypes": ["https://slsa.dev/provenance/v1"], "identities": [who], "issuers": [issuer]}}]
+        (home / "policy.json").write_text(json.dumps(policy))
+        fetch = ("fetch", artifact, "--policy", home / "policy.json", "--out")
+        self.assertIn(who, self.kiln(*fetch, home / "refused", code=5).stderr)
+        # The vendor's signature under his root is evidence too, and not what this policy asks for.
+        self.kiln("attest", artifact, "--key", intake, "--input-statement", model / "model.sig", "--certificate-root", root,
+                  "--certificate-identity", who)
+        self.kiln(*fetch, home / "refused", code=5)
+        self.kiln(*say, who, "--certificate-oidc-issuer", issuer)
+        self.kiln(*fetch, home / "accepted")
+        said = [s["predicate"] for s in self.statements(home / "accepted") if s["predicateType"] == INPUTS and "identity" in s["predicate"]]
+        self.assertEqual({(one["identity"], one.get("issuer")) for one in said}, {(who, issuer), (who, None)})
+
+    def attestation(self, home, leaf, file):
+        """A bundle as `gh attestation download` leaves one, and the trusted_root.json under which it holds."""
+        def text(data):
+            return base64.b64encode(data).decode()
+
+        def signed(key, data):
+            return self.openssl("dgst", "-sha256", "-sign", home / f"{key}.key", input=data)
+
+        def der(pem):
+            return text(self.openssl("x509", "-in", pem, "-outform", "DER"))
+
+        payload = json.dumps({"_type": "https://in-toto.io/Statement/v1", "predicateType": "https://slsa.dev/provenance/v1",
+                              "subject": [{"name": file.name, "digest": {"sha256": hashlib.sha256(file.read_bytes()).hexdigest()}}],
+                              "predicate": {"buildDefinition": {}}}).encode()
+        kind = b"application/vnd.in-toto+json"
+        signature = text(signed("leaf", b"DSSEv1 %d %s %d %s" % (len(kind), kind, len(payload), payload)))
+        self.openssl("genpkey", "-algorithm", "EC", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-out", home / "log.key")
+        public = self.openssl("pkey", "-in", home / "log.key", "-pubout", "-outform", "DER")
+        log = hashlib.sha256(public).digest()
+        body = json.dumps({"apiVersion": "0.0.1", "kind": "dsse", "spec": {
+            "payloadHash": {"algorithm": "sha256", "value": hashlib.sha256(payload).hexdigest()},
+            "signatures": [{"signature": signature, "verifier": text(leaf.read_bytes())}]}}).encode()
+        promised = {"body": text(body), "integratedTime": int(time.time()), "logID": log.hex(), "logIndex": 7}
+        promise = signed("log", json.dumps(promised, separators=(",", ":"), sort_keys=True).encode())
+        entry = {"logIndex": "7", "logId": {"keyId": text(log)}, "kindVersion": {"kind": "dsse", "version": "0.0.1"},
+                 "integratedTime": str(promised["integratedTime"]), "inclusionPromise": {"signedEntryTimestamp": text(promise)},
+                 "canonicalizedBody": text(body)}
+        bundle, trusted = home / "attestations.jsonl", home / "trusted_root.json"
+        bundle.write_text(json.dumps({
+            "mediaType": "application/vnd.dev.sigstore.bundle.v0.3+json",
+            "verificationMaterial": {"certificate": {"rawBytes": der(leaf)}, "tlogEntries": [entry]},
+            "dsseEnvelope": {"payload": text(payload), "payloadType": kind.decode(), "signatures": [{"sig": signature}]}}) + "\n")
+        valid = {"start": "2020-01-01T00:00:00Z"}
+        trusted.write_text(json.dumps({
+            "mediaType": "application/vnd.dev.sigstore.trustedroot+json;version=0.1",
+            "certificateAuthorities": [{"certChain": {"certificates": [{"rawBytes": der(home / "root.pem")}]}, "validFor": valid}],
+            "tlogs": [{"logId": {"keyId": text(log)}, "publicKey": {"rawBytes": text(public), "validFor": valid}}]}))
+        return bundle, trusted
 
     def tekton(self, file, key):
         """A provenance of the file in an envelope by itself."""

@@ -181,9 +181,13 @@ class ModelSigningTest(unittest.TestCase):
         self.assertEqual(first, second)
 
     def test_what_an_artifacts_folder_is_given_later_is_said_to_be_left_out(self):
+        digest = "sha256:" + "0" * 64
+        program = {"mediaType": "application/vnd.kiln.program.v1+elf", "digest": digest, "size": 1,
+                   "annotations": {"org.opencontainers.image.title": "program.so"}}
         manifest = {"schemaVersion": 2, "mediaType": "application/vnd.oci.image.manifest.v1+json",
-                    "config": {"mediaType": "application/json", "digest": "sha256:" + "0" * 64, "size": 1}, "layers": []}
-        model = self.made({"artifact.json": json.dumps(manifest).encode(), "bundles/loader.py": b"import os", "w.bin": b"w"})
+                    "artifactType": "application/vnd.kiln.artifact.v1+json",
+                    "config": {"mediaType": "application/vnd.kiln.manifest.v1+json", "digest": digest, "size": 1}, "layers": [program]}
+        model = self.made({"artifact.json": json.dumps(manifest, sort_keys=True, separators=(",", ":")).encode(), "bundles/loader.py": b"import os", "w.bin": b"w"})
         done, bundle = self.sign(model)
         self.assertEqual(self.names(bundle), ["artifact.json", "w.bin"], done.stderr)
         self.assertIn("bundles is not covered", done.stderr)
