@@ -62,9 +62,8 @@ std::string pathOf(const Digest& bundle) {
 }
 
 // Of what lies there, or of that what a published image has.
-Result<Layers> layersOf(const node::VerifiedArtifact& artifact,
+Result<Layers> layersOf(const node::VerifiedArtifact& artifact, ArtifactPaths contents,
                         const std::optional<PublishedImage>& published = {}) {
-  KILN_ASSIGN(ArtifactPaths contents, pathsOf(artifact));
   if (published) {
     const Paths there = std::exchange(contents.evidence, {});
     for (const Digest& bundle : published->said.image.bundles) {
@@ -91,7 +90,8 @@ Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const s
   if (contents == ImageContents::kAsPublished) {
     KILN_ASSIGN(published, publishedImageOf(artifact));
   }
-  KILN_ASSIGN(const Layers layers, layersOf(artifact, published));
+  KILN_ASSIGN(ArtifactPaths paths, pathsOf(artifact));
+  KILN_ASSIGN(const Layers layers, layersOf(artifact, std::move(paths), published));
   const auto reader = readerOf(artifact.directory);
   ImageSummary summary;
   std::vector<Digest> digests;
@@ -132,9 +132,9 @@ Result<ImageSummary> exportImage(const node::VerifiedArtifact& artifact, const s
 }
 
 Result<Digest> imageOf(const node::VerifiedArtifact& artifact) {
-  KILN_ASSIGN(const ArtifactPaths contents, pathsOf(artifact));
+  KILN_ASSIGN(ArtifactPaths contents, pathsOf(artifact));
   KILN_TRY(checkNothingElse(artifact.directory, contents));
-  KILN_ASSIGN(const Layers layers, layersOf(artifact));
+  KILN_ASSIGN(const Layers layers, layersOf(artifact, std::move(contents)));
   std::vector<Digest> digests;
   for (const storage::ImageLayer& layer : layers) {
     KILN_ASSIGN(const Digest digest, layer.digest(readerOf(artifact.directory)));

@@ -1,9 +1,9 @@
 #include "api/cli/artifact/device_options.h"
 
 #include <cerrno>
-#include <cstdlib>
 #include <cstring>
 
+#include "api/cli/base/cache_directory.h"
 #include "api/cli/base/exit_code.h"
 #include "compiler_core/runtime/device/open_device.h"
 #include "manifest/json/reader.h"
@@ -16,17 +16,6 @@ constexpr std::uint64_t kMostDevices = 1024;
 
 bool isNumber(const std::string& text) {
   return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
-// Where this user's programs keep what can be made again.
-std::string defaultCache() {
-  const auto variable = [](const char* name) {
-    const char* const value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  if (!variable("KILN_CACHE").empty()) return variable("KILN_CACHE") + "/pipelines";
-  if (!variable("XDG_CACHE_HOME").empty()) return variable("XDG_CACHE_HOME") + "/kiln/pipelines";
-  return variable("HOME").empty() ? "" : variable("HOME") + "/.cache/kiln/pipelines";
 }
 
 }  // namespace
@@ -65,10 +54,10 @@ void addDeviceOptions(CLI::App& command, DeviceOptions& options) {
       .add_option("--device", options.device,
                   "Which of the driver's devices: its number, from 0, or its uuid, as kiln doctor shows them")
       ->capture_default_str();
-  options.cache = defaultCache();
+  if (const std::string cache = cacheDirectory(); !cache.empty()) options.cache = cache + "/pipelines";
   command.add_option(
       "--device-cache", options.cache,
-      "Folder of yours alone that keeps what Vulkan drivers compile (default: kiln/pipelines in the "
+      "Folder of yours alone that keeps what Vulkan drivers compile (default: pipelines in kiln's "
       "cache folder)");
 }
 

@@ -101,7 +101,7 @@ void addArtifacts(CLI::App& app, Context& context) {
       "kiln artifacts digits cpu:x86-64-v3", [&context, options] { return run(context, *options); });
   command.add_option(
       "WORD", options->words,
-      "Only those with each of these words in model, digest, target, toolchain, builders or jobs");
+      "Only those with each of these words in model, digest, target, toolchain, builders or first 16 jobs");
   command.add_option("--limit", options->limit, "How many, 1 to 1000")
       ->check(CLI::Range(1, 1000))
       ->capture_default_str();

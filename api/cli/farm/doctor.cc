@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "api/cli/base/cache_directory.h"
 #include "api/cli/base/colour.h"
 #include "api/cli/base/exit_code.h"
 #include "api/cli/base/print.h"
@@ -114,14 +115,8 @@ void checkPostgres(Report& report) {
 
 // Where infra/setup puts CUDA's compiler parts, and where a toolkit would be.
 std::vector<std::string> cudaPlaces() {
-  const auto variable = [](const char* name) {
-    const char* value = std::getenv(name);
-    return std::string(value == nullptr ? "" : value);
-  };
-  const auto cache =
-      variable("XDG_CACHE_HOME").empty() ? variable("HOME") + "/.cache" : variable("XDG_CACHE_HOME");
-  const auto kiln = variable("KILN_CACHE").empty() ? cache + "/kiln" : variable("KILN_CACHE");
-  return {variable("KILN_CUDA_DIR"), kiln + "/cuda", "/usr/local/cuda", "/usr"};
+  const char* const named = std::getenv("KILN_CUDA_DIR");
+  return {named == nullptr ? "" : named, cacheDirectory() + "/cuda", "/usr/local/cuda", "/usr"};
 }
 
 void checkCuda(Report& report) {

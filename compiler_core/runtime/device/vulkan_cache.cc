@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include <cstring>
+#include <filesystem>
 
 #include "manifest/base/digest.h"
 #include "manifest/base/durable_file.h"
@@ -76,6 +77,8 @@ Result<std::string> VulkanCacheFile::read() const {
 
 Status VulkanCacheFile::write(std::string_view data) const {
   KILN_TRY(checkCacheData(data, key_));
+  std::error_code error;  // of what is above it: makeDirectory() tells
+  std::filesystem::create_directories(std::filesystem::path(directory_).parent_path(), error);
   KILN_TRY(makeDirectory(directory_, 0700));
   const std::string content =
       std::string(kCacheMagic) + std::string(hashOf(digestOf(data))) + std::string(data);

@@ -35,7 +35,7 @@ class VulkanCacheFile {
   const std::string& path() const { return path_; }
   // kNotFound; kDataLoss, and kPermissionDenied for a file that others than this user could have written.
   Result<std::string> read() const;
-  // Replaces it. Makes the directory, for this user alone; its parent must be there.
+  // Replaces it. Makes the directory, for this user alone, and those above it.
   Status write(std::string_view data) const;
 
  private:

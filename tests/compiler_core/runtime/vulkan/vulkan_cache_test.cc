@@ -69,6 +69,14 @@ TEST_F(VulkanCache, WhatWasWrittenIsRead) {
   EXPECT_EQ(files, 1u) << "nothing stays of writing";
 }
 
+// A user's cache folder may never have been needed before.
+TEST_F(VulkanCache, TheFoldersAboveItAreMade) {
+  const VulkanCacheFile file(folder_ + "/not/there/yet", kKey, "module");
+  const Status written = file.write(data());
+  ASSERT_TRUE(written) << written.error().message;
+  EXPECT_EQ(file.read().value(), data());
+}
+
 TEST_F(VulkanCache, EachDriverDeviceAndModuleHasAFileOfItsOwn) {
   ASSERT_TRUE(file_.write(data()));
   VulkanCacheKey vendor = kKey, device = kKey, version = kKey, build = kKey;
