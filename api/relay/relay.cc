@@ -4,14 +4,13 @@
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
-#include <boost/asio/local/stream_protocol.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/thread_pool.hpp>
-#include <boost/beast/core/basic_stream.hpp>
 #include <boost/beast/core/flat_buffer.hpp>
 #include <boost/beast/core/tcp_stream.hpp>
 #include <boost/beast/http.hpp>
 #include <limits>
+#include <optional>
 #include <set>
 #include <thread>
 #include <vector>
@@ -25,8 +24,6 @@ namespace asio = boost::asio;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using asio::ip::tcp;
-using Local = asio::local::stream_protocol;
-using LocalStream = beast::basic_stream<Local, asio::any_io_executor>;
 using Request = http::request<http::string_body>;
 
 namespace {
@@ -56,9 +53,11 @@ void setCommon(http::response_header<>& head, const char* policy) {
 
 // What every connection needs; outlives them.
 struct Shared {
-  explicit Shared(Settings given) : settings(std::move(given)), door(settings.limits.sessions) {}
+  Shared(Settings given, std::optional<asio::ssl::context> tlsContext)
+      : settings(std::move(given)), tls(std::move(tlsContext)), door(settings.limits.sessions) {}
 
   const Settings settings;
+  std::optional<asio::ssl::context> tls;  // of an HttpsSide
   Door door;
   std::uint16_t port = 0;
 
@@ -75,7 +74,7 @@ struct Shared {
 class Exchange {
  public:
   Exchange(Shared& shared, asio::io_context& context, tcp::socket socket)
-      : shared_(shared), context_(context), client_(std::move(socket)) {}
+      : shared_(shared), steps_(context), client_(std::move(socket)) {}
 
   void run() {
     http::request_parser<http::string_body> parser;
@@ -101,20 +100,9 @@ class Exchange {
  private:
   const Limits& limits() const { return shared_.settings.limits; }
 
-  // What `start` begins, until it has ended or its stream's time is over. Where the context was stopped from
-  // outside, nothing is begun any more.
   template <class Start>
   beast::error_code await(Start start) {
-    if (stopped_) return asio::error::operation_aborted;
-    beast::error_code result;
-    stopped_ = true;
-    start([&](beast::error_code error, auto&&...) {
-      result = error;
-      stopped_ = false;
-    });
-    context_.restart();
-    context_.run();
-    return stopped_ ? asio::error::operation_aborted : result;
+    return steps_.await(start);
   }
 
   void send(unsigned status, std::string_view type, std::string_view body, const char* policy) {
@@ -162,7 +150,7 @@ class Exchange {
   // The request as the farm is to see it: nothing of a browser's header goes on but what is named here.
   Request rewritten(const Request& request) const {
     Request out(request.method(), request.target(), 11);
-    out.set(http::field::host, "localhost");
+    out.set(http::field::host, authorityOf(shared_.settings.farm));
     out.set(http::field::connection, "close");
     if (request.method() == http::verb::post) {
       out.set(http::field::content_type, "application/json");
@@ -173,12 +161,27 @@ class Exchange {
   }
 
   void forward(const Request& request) {
-    LocalStream farm(context_);
-    farm.expires_after(limits().silence);
-    const Local::endpoint place(shared_.settings.socket);
-    if (await([&](auto done) { farm.async_connect(place, done); }))
-      return refuse({502, "the farm does not answer"});
-    const Request asked = rewritten(request);
+    std::visit([&](const auto& side) { forwardTo(side, rewritten(request)); }, shared_.settings.farm);
+  }
+
+  void forwardTo(const SocketSide& side, const Request& asked) {
+    SocketStream farm(steps_.context());
+    ask(side, farm, asked);
+  }
+
+  void forwardTo(const HttpsSide& side, Request asked) {
+    if (side.token) {
+      const auto token = side.token();
+      if (!token) return refuse({502, "kiln console cannot read its token file any more"});
+      asked.set(http::field::authorization, "Bearer " + *token);
+    }
+    TlsStream farm(steps_.context(), *shared_.tls);
+    ask(side, farm, asked);
+  }
+
+  template <class Side, class Stream>
+  void ask(const Side& side, Stream& farm, const Request& asked) {
+    if (!connectTo(side, steps_, farm, limits().silence)) return refuse({502, "the farm does not answer"});
     if (await([&](auto done) { http::async_write(farm, asked, done); }))
       return refuse({502, "the farm does not take the request"});
     http::response_parser<http::buffer_body> parser;
@@ -192,8 +195,8 @@ class Exchange {
   }
 
   // The answer, piece by piece; cut off where the farm or the browser is.
-  void relay(LocalStream& farm, beast::flat_buffer& buffer,
-             http::response_parser<http::buffer_body>& parser) {
+  template <class Stream>
+  void relay(Stream& farm, beast::flat_buffer& buffer, http::response_parser<http::buffer_body>& parser) {
     http::response<http::buffer_body> answer;
     setCommon(answer, kAnswerPolicy);
     const auto& said = parser.get();
@@ -214,7 +217,7 @@ class Exchange {
       to.data = piece.data();
       to.size = piece.size();
       to.more = true;
-      farm.expires_after(limits().silence);
+      beast::get_lowest_layer(farm).expires_after(limits().silence);
       const auto error = await([&](auto done) { http::async_read_some(farm, buffer, parser, done); });
       if (error && error != http::error::need_buffer) return cut();
       const std::size_t size = piece.size() - to.size;
@@ -233,17 +236,16 @@ class Exchange {
   }
 
   Shared& shared_;
-  asio::io_context& context_;
+  Steps steps_;
   beast::tcp_stream client_;
-  bool stopped_ = false;
 };
 
 }  // namespace
 
 class Relay::Server {
  public:
-  explicit Server(Settings settings)
-      : shared_(std::move(settings)), acceptor_(accepting_), pool_(shared_.settings.limits.atOnce) {}
+  Server(Settings settings, std::optional<asio::ssl::context> tls)
+      : shared_(std::move(settings), std::move(tls)), acceptor_(accepting_), pool_(shared_.settings.limits.atOnce) {}
 
   ~Server() {
     asio::post(accepting_, [this] { acceptor_.close(); });
@@ -321,7 +323,11 @@ Relay::Relay(std::unique_ptr<Server> server) : server_(std::move(server)) {}
 Relay::~Relay() = default;
 
 Result<std::unique_ptr<Relay>> Relay::start(Settings settings) {
-  auto server = std::make_unique<Server>(std::move(settings));
+  std::optional<asio::ssl::context> tls;
+  if (const auto* side = std::get_if<HttpsSide>(&settings.farm)) {
+    KILN_ASSIGN(tls, tlsOf(*side));
+  }
+  auto server = std::make_unique<Server>(std::move(settings), std::move(tls));
   KILN_TRY(server->start());
   return std::unique_ptr<Relay>(new Relay(std::move(server)));
 }

@@ -1,5 +1,5 @@
-// A server on 127.0.0.1 that hands out a page of this program and lets it read from a farm's private Unix
-// socket.
+// A server on 127.0.0.1 that hands out a page of this program and lets it read from a farm: by its private Unix
+// socket, or by its HTTPS side.
 //
 // HTTP/1.1, one request for each connection. What it holds against whom is in README.md beside this file.
 #pragma once
@@ -12,6 +12,7 @@
 #include <string>
 
 #include "api/gateway/page.h"
+#include "api/relay/farm_side.h"
 #include "manifest/base/result.h"
 
 namespace kiln::relay {
@@ -27,7 +28,7 @@ struct Limits {
 };
 
 struct Settings {
-  std::string socket;      // path of the farm's private HTTP side
+  FarmSide farm;
   std::uint16_t port = 0;  // 0: the system chooses
   gateway::PageFiles page;
   // Beside the token, what a session is told: members of a JSON object, ",\"instance\":\"default\"", or "".
@@ -40,7 +41,8 @@ struct Settings {
 // A running relay. Thread safe. Destroying it ends every request.
 class Relay {
  public:
-  // Returns once the port is bound and the first link was told. kUnavailable if the port is taken.
+  // Returns once the port is bound and the first link was told. kUnavailable if the port is taken; errors of
+  // tlsOf().
   static Result<std::unique_ptr<Relay>> start(Settings settings);
   ~Relay();
   std::uint16_t port() const;

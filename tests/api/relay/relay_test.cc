@@ -73,7 +73,7 @@ class RelayTest : public testing::Test {
   void start(const std::string& answer, Limits limits = {}) {
     farm_ = std::make_unique<FakeFarm>(answer);
     Settings settings;
-    settings.socket = farm_->path();
+    settings.farm = SocketSide{farm_->path()};
     settings.page = console::findFile;
     settings.told = ",\"instance\":\"default\"";
     settings.onLink = [this](const std::string& url) { links_.push_back(url); };
@@ -263,7 +263,7 @@ TEST_F(RelayTest, WhoeverDestroysItWaitsForNobody) {
 TEST_F(RelayTest, APortThatIsTakenIsSaidSo) {
   start(okAnswer("{}"));
   Settings settings;
-  settings.socket = farm_->path();
+  settings.farm = SocketSide{farm_->path()};
   settings.page = console::findFile;
   settings.onLink = [](const std::string&) {};
   settings.port = relay_->port();
