@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import json
-import os
 import uuid
 from dataclasses import dataclass
 from typing import Any, Iterator, Mapping, Sequence
@@ -10,7 +9,7 @@ from typing import Any, Iterator, Mapping, Sequence
 from . import _native
 from ._wire import Wire
 from .errors import CancelledError, Error, InternalError, UsageError, VerificationError, from_code
-from .trust import StrPath, Verdict, named, path_of, verdict_of
+from .trust import StrPath, Verdict, credentials_of, named, or_variable, path_of, verdict_of
 
 _ENDED = ("JOB_SUCCEEDED", "JOB_FAILED", "JOB_CANCELLED")
 
@@ -103,13 +102,9 @@ class Farm:
     def __init__(self, endpoint: str | None = None, *, instance: str | None = None, tls_ca: StrPath | None = None,
                  tls_cert: StrPath | None = None, tls_key: StrPath | None = None, token_file: StrPath | None = None,
                  timeout: float = 30.0) -> None:
-        def chosen(value: StrPath | None, variable: str) -> str:
-            return path_of(value) if value is not None else os.environ.get(variable, "")
-
-        self.endpoint = chosen(endpoint, "KILN_ENDPOINT")
-        self.instance = chosen(instance, "KILN_INSTANCE") or "default"
-        self._wire = Wire(self.endpoint, chosen(tls_ca, "KILN_TLS_CA"), chosen(tls_cert, "KILN_TLS_CERT"),
-                          chosen(tls_key, "KILN_TLS_KEY"), chosen(token_file, "KILN_TOKEN_FILE"), timeout)
+        self.endpoint = or_variable(endpoint, "KILN_ENDPOINT") or ""
+        self.instance = or_variable(instance, "KILN_INSTANCE") or "default"
+        self._wire = Wire(self.endpoint, *credentials_of(tls_ca, tls_cert, tls_key, token_file), timeout)
 
     def build(self, model: StrPath, *, targets: Sequence[str], data: Sequence[StrPath] = (), toolchain: str = "",
               profiles: Sequence[str] = (), pins: Mapping[str, Sequence[float]] | None = None, sequences: Sequence[str] = (),

@@ -40,17 +40,24 @@ def path_of(value: StrPath) -> str:
     return os.fsdecode(value)
 
 
-def _or_variable(value: StrPath | None, variable: str) -> str | None:
+def or_variable(value: StrPath | None, variable: str) -> str | None:
     """The path that was given, else the variable's; an empty variable counts as not set."""
     return path_of(value) if value is not None else os.environ.get(variable) or None
 
 
+def credentials_of(tls_ca: StrPath | None, tls_cert: StrPath | None, tls_key: StrPath | None,
+                   token_file: StrPath | None) -> tuple[str, str, str, str]:
+    """Who asks, by files; "" for none. What is left out comes from the variables of the command line."""
+    return (or_variable(tls_ca, "KILN_TLS_CA") or "", or_variable(tls_cert, "KILN_TLS_CERT") or "",
+            or_variable(tls_key, "KILN_TLS_KEY") or "", or_variable(token_file, "KILN_TOKEN_FILE") or "")
+
+
 def named(root: StrPath | None, policy: StrPath | None, recalls: StrPath | None) -> Named:
     """What is left out comes from $KILN_TRUST_ROOT, $KILN_POLICY and $KILN_RECALLS, as for the command line."""
-    found = _or_variable(root, "KILN_TRUST_ROOT")
+    found = or_variable(root, "KILN_TRUST_ROOT")
     if found is None:
         raise UsageError("no trust root is named; give root= or set KILN_TRUST_ROOT", 3)
-    return Named(found, _or_variable(policy, "KILN_POLICY"), _or_variable(recalls, "KILN_RECALLS"))
+    return Named(found, or_variable(policy, "KILN_POLICY"), or_variable(recalls, "KILN_RECALLS"))
 
 
 def verdict_of(found: tuple[str, list[tuple[str, str]]], directory: str) -> Verdict:
@@ -76,10 +83,12 @@ def verify(path: StrPath, *, digest: str | None = None, root: StrPath | None = N
 
 def fetch(digest: str, out: StrPath | None = None, *, endpoint: str | None = None, instance: str | None = None,
           root: StrPath | None = None, policy: StrPath | None = None, recalls: StrPath | None = None,
-          tls_ca: StrPath = "", tls_cert: StrPath = "", tls_key: StrPath = "", token_file: StrPath = "") -> Verdict:
+          tls_ca: StrPath | None = None, tls_cert: StrPath | None = None, tls_key: StrPath | None = None,
+          token_file: StrPath | None = None) -> Verdict:
     """Fetches an artifact by its hash into `out` (default: kiln-<hash>), as `kiln fetch --mirror`; what does not verify
     leaves nothing behind. `endpoint` is the URL of a mirror, or of the farm's own HTTP side (default: $KILN_HTTP),
-    which serves no fixtures; `Farm.fetch` brings them.
+    which serves no fixtures; `Farm.fetch` brings them. What is left out of who asks comes from $KILN_TLS_CA,
+    $KILN_TLS_CERT, $KILN_TLS_KEY and $KILN_TOKEN_FILE, and counts for https alone.
 
     >>> kiln.fetch(ARTIFACT, "fetched").digest == ARTIFACT
     True
@@ -94,7 +103,6 @@ def fetch(digest: str, out: StrPath | None = None, *, endpoint: str | None = Non
         raise UsageError(f"endpoint={url!r}: give the URL of a mirror or of the farm's HTTP side, as http://HOST:PORT, "
                          "or set KILN_HTTP", 3)
     directory = path_of(out) if out is not None else "kiln-" + digest.removeprefix("sha256:")[:12]
-    credentials = [path_of(value) for value in (tls_ca, tls_cert, tls_key, token_file)]
     found = _native.fetch(digest, directory, url, instance or os.environ.get("KILN_INSTANCE") or "default", trust.root,
-                          trust.policy, trust.recalls, *credentials)
+                          trust.policy, trust.recalls, *credentials_of(tls_ca, tls_cert, tls_key, token_file))
     return verdict_of(found, directory)
