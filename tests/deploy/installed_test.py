@@ -1,27 +1,33 @@
 #!/usr/bin/env python3
 """The packages of infra/packages in a Debian that has nothing else of Kiln's: systemd starts the units, a model is built through the farm,
-fetched, verified and run; a restart and an upgrade keep the farm; a removal and a purge leave what Debian's policy says.
+fetched, verified and run, looked at in a browser and run from Python, by the commands of the guide alone; a restart and an upgrade keep
+the farm; a removal and a purge leave what Debian's policy says.
 
 usage: installed_test.py; of what build/release has. Exit 77 (skipped) where debian_root.py cannot work or the network is missing.
 """
 import json
 import math
+import os
 import pathlib
 import re
 import shutil
 import sys
 import tempfile
+import time
 import unittest
+import urllib.parse
 
 sys.dont_write_bytecode = True
 import debian_root
 from debian_root import Unavailable, run
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+NODE = shutil.which("node") or shutil.which("nodejs")
 SERVICES = ("kiln-log", "kiln-signer", "kiln-coordinator", "kiln-worker@1")
 # The exposure that systemd-analyze security may find at most, of 10.
 MOST = 2.0
-OTHERS = ("postgresql", "openssl", "procps", "gcc", "g++", "make", "cmake", "pkgconf")
+PAGE = (ROOT / "api/guides/install_packages.md").read_text()
+OTHERS = ("postgresql", "openssl", "python3-venv", "procps", "gcc", "g++", "make", "cmake", "pkgconf")
 
 
 def wanted(packages):
@@ -65,6 +71,8 @@ class Installed(unittest.TestCase):
             (cls.home / name).mkdir()
         done = run(ROOT / "infra/packages", cls.home / "now", "--no-build")
         assert done.returncode == 0, done.stderr
+        done = run(ROOT / "infra/wheel", cls.home / "now")
+        assert done.returncode == 0, done.stderr
         packages = sorted((cls.home / "now").glob("*.deb"))
         for package in packages:
             newer(package, cls.home / "later")
@@ -101,14 +109,14 @@ class Installed(unittest.TestCase):
         self.do("cd /root && . ./farm.sh && for i in $(seq 60); do kiln workers --json | grep -q '\"w1\"' && exit 0; sleep 1; done; exit 1")
 
     def test_1_nothing_starts_before_it_is_configured(self):
+        type(self).begun = time.monotonic()
         self.do("apt-get install -y --no-install-recommends /debs/*.deb")
         self.assertEqual(set(self.active().values()), {"inactive"})
         self.assertIn("ConditionPathExists=/etc/kiln/", self.do("systemctl status kiln-coordinator || true"))
         self.assertEqual(self.do("systemctl --failed --no-legend"), "")
 
     def test_2_the_guides_commands_make_a_farm(self):
-        page = (ROOT / "api/guides/install_packages.md").read_text()
-        for block in re.findall(r"^```sh operator\n(.*?)^```", page, re.M | re.S):
+        for block in re.findall(r"^```sh operator\n(.*?)^```", PAGE, re.M | re.S):
             self.do(f"cd /root\n{block}")
         self.wait_for_worker()
         self.assertEqual(set(self.active().values()), {"active"}, self.said())
@@ -128,6 +136,31 @@ class Installed(unittest.TestCase):
         self.assertIn(f"verified {self.artifact}", self.kiln("verify /root/fetched"))
         self.kiln("run /root/fetched --input image=/files/image.npy --output-dir /root/answer")
         self.do("test -s /root/answer/logits.npy")
+
+    def test_4a_python_fetches_and_runs_it_and_a_browser_shows_it(self):
+        script = re.search(r"^```python\n(.*?)^```", PAGE, re.M | re.S).group(1)
+        (self.home / "files/from_page.py").write_text(script)
+        said = self.do(f"cd /root && . ./farm.sh && venv/bin/python /files/from_page.py {self.artifact}")
+        self.assertIn("<kiln.Tensor f32(1, 10)>", said)
+        self.assertIn(f"verified {self.artifact}", self.kiln("verify from-python"))
+        if NODE and shutil.which("chromium"):
+            view = f"#/artifacts/{urllib.parse.quote(self.artifact, safe='')}"
+            shown = self.browse([view, "#/workers"])
+            self.assertEqual(shown["complaints"], [])
+            self.assertEqual((shown["views"][view]["bad"], shown["views"][view]["good"]), ([], 1), shown["views"][view]["text"])
+            self.assertIn("w1", shown["views"]["#/workers"]["text"])
+        print(f"from packages to a page and to Python in {time.monotonic() - self.begun:.0f} s, Debian's own packages not counted")
+
+    def browse(self, views):
+        """A browser of this machine in the network of that one, whose `kiln console` it opens, with the settings of farm.sh."""
+        settings = self.do("cd /root && . ./farm.sh && env | grep ^KILN_").splitlines()
+        root = self.machine.home / "root"
+        there = {name: f"{root}{value}" if value.startswith("/") else value for name, value in (line.split("=", 1) for line in settings)}
+        done = run("nsenter", "-t", self.machine.leader, "-n", NODE, ROOT / "tests/api/console/support/drive.mjs",
+                   json.dumps({"views": views, "audit": "", "once": True, "pictures": "", "axe": "", "recalled": False}),
+                   env={**os.environ, **there, "PATH": f"{root}/usr/bin:{os.environ['PATH']}"})
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return json.loads(done.stdout)
 
     def test_4b_a_worker_measures_schedules_where_it_may(self):
         unbound = "a thread cannot be bound to its processor"

@@ -57,6 +57,8 @@ LABELLED = (
     ("reapi_artifact", 600, (*FARM, *COMPILER, "infra/ci/", "infra/toolchain/", "tests/interop/")),
     ("debian_installed", 600, ("infra/packages", "infra/debian/", "infra/deploy/systemd/", "api/node/package/", "tests/deploy/",
                                "api/guides/install_packages.md")),
+    ("arm64", 1500, ("infra/cross/", "infra/wheel", "infra/packages", "infra/debian/", "api/node/", "api/python/", "compiler_core/runtime/",
+                     "tests/deploy/arm64_test.py")),
     ("deploy_cluster", 3600, ("infra/deploy/kubernetes/", "tests/deploy/")),
     *((f"runbook_{name}", 600, ("infra/deploy/runbooks/",))
       for name in ("add_a_gpu_pool", "lose_a_region", "lose_the_log_key", "restore", "rotate", "upgrade")),
