@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "manifest/base/printable.h"
+#include "storage/source/fetched_model.h"
 #include "storage/source/git_url.h"
 
 namespace kiln::source {
@@ -38,7 +39,7 @@ bool isFullCommit(std::string_view commit) {
 
 Status checkSourcePath(std::string_view path) {
   if (path.empty() || path.size() > 4096)
-    return fail(Code::kInvalidArgument, "no path to a file in the repository");
+    return fail(Code::kInvalidArgument, "no path in the repository; '#.' is the whole of it");
   for (std::size_t start = 0; start <= path.size();) {
     std::size_t end = std::min(path.find('/', start), path.size());
     std::string_view name = path.substr(start, end - start);
@@ -76,7 +77,7 @@ Result<GitReference> parseGitReference(std::string_view text) {
                    [](unsigned char c) { return c > 0x20 && c != 0x7f; }))
     return bad("no commit after '@'");
   if (auto url = parseGitUrl(out.url); !url) return fail(url.error());
-  KILN_TRY(checkSourcePath(out.path));
+  if (out.path != kWholeCommit) KILN_TRY(checkSourcePath(out.path));
   return out;
 }
 

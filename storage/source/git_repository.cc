@@ -6,6 +6,8 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "manifest/base/printable.h"
+#include "storage/source/fetched_model.h"
 #include "storage/source/git_loose.h"
 #include "storage/source/git_reference.h"
 #include "storage/source/git_state.h"
@@ -78,8 +80,46 @@ bool isAt(const char* path, const std::string& expected) {
 }
 
 Error wrongKind(const std::string& path, std::string_view what) {
-  return {Code::kInvalidArgument,
-          fmt::format("'{}' in the repository is {}; name a regular file", path, what)};
+  return {Code::kInvalidArgument, fmt::format("'{}' in the repository is {}", path, what), {}};
+}
+
+Status checkNoLink(const std::string& path, git_filemode_t mode) {
+  if (mode == GIT_FILEMODE_LINK)
+    return fail(wrongKind(path, "a symbolic link, which is not followed; name a regular file"));
+  if (mode == GIT_FILEMODE_COMMIT)
+    return fail(wrongKind(path, "a submodule, which is not fetched; name a regular file"));
+  return {};
+}
+
+Result<TreeHandle> treeOf(git_repository* repository, const git_oid& id, const std::string& what) {
+  KILN_TRY(checkSize(repository, id, what, kMaxParsed));
+  git_tree* raw = nullptr;
+  if (int code = git_tree_lookup(&raw, repository, &id); code < 0) return fail(gitError(code, what));
+  return TreeHandle(raw);
+}
+
+struct Entry {
+  git_oid id;
+  git_filemode_t mode;
+};
+
+// What `path` names: a regular file or a directory.
+Result<Entry> entryAt(git_repository* repository, const git_commit* commit, const std::string& path) {
+  const std::string name = "commit " + hexOf(git_commit_id(commit));
+  KILN_ASSIGN(TreeHandle tree, treeOf(repository, *git_commit_tree_id(commit), name));
+  for (std::size_t start = 0;;) {
+    const std::size_t end = std::min(path.find('/', start), path.size());
+    const std::string here = path.substr(0, end);
+    const git_tree_entry* found = git_tree_entry_byname(tree.get(), path.substr(start, end - start).c_str());
+    if (!found) return fail(Code::kNotFound, fmt::format("'{}' is not in {}", here, name));
+    const Entry entry{*git_tree_entry_id(found), git_tree_entry_filemode(found)};
+    KILN_TRY(checkNoLink(here, entry.mode));
+    if (end == path.size()) return entry;
+    if (entry.mode != GIT_FILEMODE_TREE)
+      return fail(wrongKind(here, "a file, not a directory; name a regular file"));
+    KILN_ASSIGN(tree, treeOf(repository, entry.id, here));
+    start = end + 1;
+  }
 }
 
 }  // namespace
@@ -159,37 +199,47 @@ Status CommitTree::select(const std::string& commit) {
 Result<std::string> CommitTree::read(const std::string& path, std::uint64_t limit) const {
   KILN_TRY(checkSourcePath(path));
   git_repository* const repository = state_->repository.get();
-  KILN_TRY(checkSize(repository, *git_commit_tree_id(state_->commit.get()), "commit " + commit_, kMaxParsed));
-  git_tree* raw = nullptr;
-  if (int code = git_commit_tree(&raw, state_->commit.get()); code < 0)
-    return fail(gitError(code, "commit " + commit_));
-  TreeHandle tree(raw);
-  git_oid id{};
-  for (std::size_t start = 0;;) {
-    std::size_t end = std::min(path.find('/', start), path.size());
-    std::string name = path.substr(start, end - start), here = path.substr(0, end);
-    const git_tree_entry* entry = git_tree_entry_byname(tree.get(), name.c_str());
-    if (!entry) return fail(Code::kNotFound, fmt::format("'{}' is not in commit {}", here, commit_));
-    git_filemode_t mode = git_tree_entry_filemode(entry);
-    if (mode == GIT_FILEMODE_LINK) return fail(wrongKind(here, "a symbolic link, which is not followed"));
-    if (mode == GIT_FILEMODE_COMMIT) return fail(wrongKind(here, "a submodule, which is not fetched"));
-    bool last = end == path.size();
-    if (last && mode == GIT_FILEMODE_TREE) return fail(wrongKind(here, "a directory"));
-    if (!last && mode != GIT_FILEMODE_TREE) return fail(wrongKind(here, "a file, not a directory"));
-    id = *git_tree_entry_id(entry);
-    if (last) break;
-    KILN_TRY(checkSize(repository, id, here, kMaxParsed));
-    if (int code = git_tree_lookup(&raw, repository, &id); code < 0) return fail(gitError(code, here));
-    tree.reset(raw);
-    start = end + 1;
-  }
-
-  KILN_TRY(checkSize(repository, id, path, limit));
+  KILN_ASSIGN(const Entry entry, entryAt(repository, state_->commit.get(), path));
+  if (entry.mode == GIT_FILEMODE_TREE) return fail(wrongKind(path, "a directory; name a regular file"));
+  KILN_TRY(checkSize(repository, entry.id, path, limit));
   git_blob* rawBlob = nullptr;
-  if (int code = git_blob_lookup(&rawBlob, repository, &id); code < 0) return fail(gitError(code, path));
+  if (int code = git_blob_lookup(&rawBlob, repository, &entry.id); code < 0)
+    return fail(gitError(code, path));
   BlobHandle blob(rawBlob);
   return std::string(static_cast<const char*>(git_blob_rawcontent(blob.get())),
                      static_cast<std::size_t>(git_blob_rawsize(blob.get())));
+}
+
+Result<std::optional<CommitTree::Listing>> CommitTree::list(const std::string& path, std::size_t most) const {
+  git_repository* const repository = state_->repository.get();
+  Entry folder{*git_commit_tree_id(state_->commit.get()), GIT_FILEMODE_TREE};
+  if (path != kWholeCommit) {
+    KILN_TRY(checkSourcePath(path));
+    KILN_ASSIGN(folder, entryAt(repository, state_->commit.get(), path));
+  }
+  if (folder.mode != GIT_FILEMODE_TREE) return std::optional<Listing>();
+  KILN_ASSIGN(const TreeHandle tree, treeOf(repository, folder.id, path));
+  const std::size_t count = git_tree_entrycount(tree.get());
+  if (count > most)
+    return fail(Code::kResourceExhausted,
+                fmt::format("'{}' in the repository has {} entries; at most {} are looked at, name a file",
+                            path, count, most));
+  Listing out;
+  for (std::size_t i = 0; i < count; ++i) {
+    const git_tree_entry* const entry = git_tree_entry_byindex(tree.get(), i);
+    const std::string name = git_tree_entry_name(entry);
+    const std::string here = path == kWholeCommit ? name : path + "/" + name;
+    if (name.find('/') != std::string::npos || !checkSourcePath(name))
+      return fail(Code::kDataLoss, fmt::format("{} in the repository is no name of a file", inQuotes(here)));
+    const git_filemode_t mode = git_tree_entry_filemode(entry);
+    KILN_TRY(checkNoLink(here, mode));
+    (mode == GIT_FILEMODE_TREE ? out.folders : out.files).push_back(name);
+  }
+  std::ranges::sort(out.files);
+  std::ranges::sort(out.folders);
+  if (const auto twice = std::ranges::adjacent_find(out.files); twice != out.files.end())
+    return fail(Code::kDataLoss, fmt::format("'{}' in the repository is there twice", *twice));
+  return std::optional(std::move(out));
 }
 
 }  // namespace kiln::source

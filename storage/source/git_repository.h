@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "manifest/base/result.h"
 #include "storage/source/git_files.h"
@@ -37,6 +39,15 @@ class CommitTree {
   // if it has more than `limit` bytes; kDataLoss for what is malformed or is not its hash; kResourceExhausted
   // without memory.
   Result<std::string> read(const std::string& path, std::uint64_t limit) const;
+
+  // The names in a folder, sorted.
+  struct Listing {
+    std::vector<std::string> files, folders;
+  };
+  // What lies directly in the folder at `path`, kWholeCommit for the top; nothing if `path` names a regular
+  // file. kInvalidArgument names a symlink or a submodule on the way or in it; kResourceExhausted beyond
+  // `most` entries; kNotFound and kDataLoss as read(), the latter also for names that no file can have.
+  Result<std::optional<Listing>> list(const std::string& path, std::size_t most) const;
 
   // 40 hex digits.
   const std::string& commit() const { return commit_; }

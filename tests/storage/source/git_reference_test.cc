@@ -25,6 +25,7 @@ TEST(GitReference, Parses) {
   EXPECT_EQ(ssh->commit, "v1.0/rc");
   EXPECT_EQ(ssh->path, "a b.onnx");
   EXPECT_EQ(parseGitReference("git+file:///srv/my@repo@" + kCommit + "#m")->url, "file:///srv/my@repo");
+  EXPECT_EQ(parseGitReference("git+https://h/r@c#.")->path, ".");
   EXPECT_TRUE(isGitReference("git+x"));
   EXPECT_FALSE(isGitReference("model.onnx"));
 }
@@ -33,8 +34,9 @@ TEST(GitReference, RefusesBadForms) {
   for (std::string bad :
        {"git+", "git+https://h/r", "git+https://h/r#p", "git+https://h/r@#p", "git+ssh://git@h/r#p",
         "git+https://h/r@c#", "git+https://h/r@c#/etc/passwd", "git+https://h/r@c#../x",
-        "git+https://h/r@c#a/./b", "git+https://h/r@c#a//b", "git+ftp://h/r@c#p", "git+h/r@c#p",
-        "git+https://h/r@c\n#p", "git+https://user:secret@h/r@c#p", "git+https://token@h/r@c#p"})
+        "git+https://h/r@c#a/./b", "git+https://h/r@c#..", "git+https://h/r@c#./a", "git+https://h/r@c#a//b",
+        "git+ftp://h/r@c#p", "git+h/r@c#p", "git+https://h/r@c\n#p", "git+https://user:secret@h/r@c#p",
+        "git+https://token@h/r@c#p"})
     EXPECT_EQ(parseGitReference(bad).error().code, Code::kInvalidArgument) << bad;
 }
 

@@ -264,5 +264,51 @@ TEST_F(LocalRepository, AForeignOwnerIsExplained) {
       << opened.error().message;
 }
 
+TEST_F(LocalRepository, ListsAFolderAndFollowsNothingOutOfIt) {
+  git_.git("rm -q --cached link.onnx linked");
+  git_.add("dir/b/c", "x");
+  const std::string plain = git_.commit();
+  const CommitTree tree = CommitTree::openLocal(git_.directory(), plain).value();
+  const auto top = tree.list(".", 10).value();
+  ASSERT_TRUE(top);
+  EXPECT_EQ(top->files, std::vector<std::string>{"model.onnx"});
+  EXPECT_EQ(top->folders, std::vector<std::string>{"dir"});
+  const auto below = tree.list("dir", 10).value();
+  EXPECT_EQ(below->files, std::vector<std::string>{"weights.bin"});
+  EXPECT_EQ(below->folders, std::vector<std::string>{"b"});
+  EXPECT_FALSE(tree.list("model.onnx", 10).value()) << "a file";
+  EXPECT_EQ(tree.list("dir", 1).error().code, Code::kResourceExhausted);
+  EXPECT_EQ(tree.list("none", 10).error().code, Code::kNotFound);
+  for (const char* path : {"", "..", "dir/..", "/", "dir/", "./dir"})
+    EXPECT_EQ(tree.list(path, 10).error().code, Code::kInvalidArgument) << path;
+  // With links in it, as they are in the first commit.
+  const CommitTree links = CommitTree::openLocal(git_.directory(), commit_).value();
+  EXPECT_EQ(links.list(".", 10).error().message,
+            "'link.onnx' in the repository is a symbolic link, which is not followed; name a regular file");
+  EXPECT_TRUE(links.list("dir", 10));
+  EXPECT_EQ(links.list("linked", 10).error().code, Code::kInvalidArgument);
+}
+
+// Trees that git itself would not write.
+TEST_F(LocalRepository, NamesThatNoFileHasAreRefusedInAListing) {
+  const std::string blob = git_.git("hash-object -w model.onnx");
+  const auto listing = [&](const std::vector<std::string>& names) {
+    std::string raw;
+    for (const std::string& name : names) {
+      raw += "100644 " + name + std::string(1, '\0');
+      for (std::size_t i = 0; i < blob.size(); i += 2)
+        raw += static_cast<char>(std::stoi(blob.substr(i, 2), nullptr, 16));
+    }
+    write(git_.directory() + "/raw", raw);
+    const std::string tree = git_.git("hash-object -w --literally -t tree raw");
+    const std::string commit = git_.git("commit-tree -m x " + tree);
+    return CommitTree::openLocal(git_.directory(), commit).value().list(".", 10);
+  };
+  EXPECT_TRUE(listing({"a", "b"}));
+  for (const std::vector<std::string>& names :
+       {std::vector<std::string>{".."}, {"."}, {"a/b"}, {"a\nb"}, {"a", "a"}})
+    EXPECT_EQ(listing(names).error().code, Code::kDataLoss) << names[0];
+}
+
 }  // namespace
 }  // namespace kiln::source
