@@ -20,6 +20,7 @@ RULES = {
     "storage": {"proto", "manifest"},
     "signing": {"proto", "manifest", "storage"},
     "worker": {"proto", "manifest", "compiler_core/runtime", "storage", "signing/receipt"},
+    "worker/fetcher": {"proto", "manifest", "compiler_core/frontend", "storage", "signing/receipt", "worker/sandbox"},
     "coordinator": {"proto", "manifest", "storage", "signing", "worker/receipt", "api/gateway", "api/transcoding", "api/console"},
     "api": {"proto", "manifest", "compiler_core/runtime", "compiler_core/frontend", "storage", "signing"},
 }

@@ -3,10 +3,14 @@
 #include <gtest/gtest.h>
 #include <unistd.h>
 
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <map>
+#include <set>
 #include <sstream>
 
+#include "storage/source/fetched_model.h"
 #include "worker/sandbox/outputs.h"
 
 namespace kiln::fetcher {
@@ -41,6 +45,19 @@ class WriteModel : public testing::Test {
       if (found->second.size() > limit) return fail(Code::kOutOfRange, name + " is too large");
       return found->second;
     };
+    commit.list = [&](const std::string& name) -> Result<std::optional<source::CommitTree::Listing>> {
+      if (files_.contains(name)) return std::optional<source::CommitTree::Listing>();
+      const std::string home = name == source::kWholeCommit ? "" : name + "/";
+      std::set<std::string> below, folders;
+      for (const auto& [path, bytes] : files_) {
+        if (!path.starts_with(home)) continue;
+        const std::string rest = path.substr(home.size());
+        (rest.find('/') == std::string::npos ? below : folders).insert(rest.substr(0, rest.find('/')));
+      }
+      if (below.empty() && folders.empty()) return fail(Code::kNotFound, name + " is not in the commit");
+      return std::optional(
+          source::CommitTree::Listing{{below.begin(), below.end()}, {folders.begin(), folders.end()}});
+    };
     commit.fetchLarge = [&](std::span<const lfs::LargeFile> files) -> Status {
       for (const lfs::LargeFile& file : files) {
         asked_.push_back(file.path);
@@ -58,6 +75,14 @@ class WriteModel : public testing::Test {
     objects_[object] = bytes;
     return "version https://git-lfs.github.com/spec/v1\noid " + object.text() + "\nsize " +
            std::to_string(object.size) + "\n";
+  }
+  // What was written, by name.
+  std::vector<std::string> everything() {
+    std::vector<std::string> names;
+    for (const auto& each : std::filesystem::recursive_directory_iterator(out_))
+      if (each.is_regular_file()) names.push_back(each.path().string().substr(out_.size() + 1));
+    std::ranges::sort(names);
+    return names;
   }
   std::string written(const std::string& name) {
     std::stringstream text;
@@ -136,6 +161,90 @@ TEST_F(WriteModel, APointerIsNeverTheModel) {
   objects_.clear();
   EXPECT_EQ(write("net.onnx").error().code, Code::kNotFound);
   EXPECT_EQ(written("net.onnx"), "");
+}
+
+using Names = std::vector<std::string>;
+constexpr char kProgram[] =
+    "module @m { func.func @main(%x: tensor<3xf32>) -> tensor<3xf32> { %0 = stablehlo.abs %x } }";
+
+TEST_F(WriteModel, OfAFolderTheModelAndItsDataAndNothingElse) {
+  files_ = {{"bert/config.json", "{}"},
+            {"bert/pytorch_model.bin", pointerTo("other weights")},
+            {"bert/onnx/model.onnx", modelWithDataAt("model.onnx_data")},
+            {"bert/onnx/model.onnx_data", pointerTo("weights")},
+            {"bert/model.safetensors", pointerTo("the same weights")},
+            {"other/m.onnx", "x"}};
+  const Status done = write("bert");
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(everything(), (Names{"data/model.onnx_data", "model/onnx/model.onnx"}));
+  EXPECT_EQ(written("data/model.onnx_data"), "weights");
+  EXPECT_EQ(asked_, (Names{"bert/onnx/model.onnx_data"})) << "no other object is worth a transfer";
+}
+
+TEST_F(WriteModel, OfTheWholeCommitAProgramWithItsShards) {
+  files_ = {{"program.txt", kProgram},
+            {"model.safetensors.index.json", R"({"weight_map":{"a":"w-2","b":"w-1","c":"w-2"}})"},
+            {"w-1", pointerTo("first")},
+            {"w-2", "second"}};
+  const Status done = write(source::kWholeCommit);
+  ASSERT_TRUE(done) << done.error().message;
+  EXPECT_EQ(everything(), (Names{"model/program.txt", "weights/w-1", "weights/w-2"}));
+  EXPECT_EQ(written("weights/w-1"), "first");
+}
+
+TEST_F(WriteModel, AModelThatGitLfsKeepsIsKnownByItsName) {
+  files_ = {{"m/net.mlirbc", pointerTo(kProgram)}, {"m/model.safetensors", pointerTo("w")}};
+  ASSERT_TRUE(write("m"));
+  EXPECT_EQ(everything(), (Names{"model/net.mlirbc", "weights/model.safetensors"}));
+  files_ = {{"m/net.bin", pointerTo(kProgram)}};
+  EXPECT_EQ(write("m").error().code, Code::kNotFound) << "an object that nothing says is a model";
+  files_ = {{"m/a.onnx", pointerTo("x")}, {"m/b.mlir", kProgram}};
+  EXPECT_NE(write("m").error().message.find("2 models in this folder (a.onnx, b.mlir)"), std::string::npos);
+}
+
+TEST_F(WriteModel, AModelThatNoBuildCouldNameIsRefused) {
+  files_ = {{"m/\xff.onnx", "x"}};
+  EXPECT_EQ(write("m").error().code, Code::kInvalidArgument);
+  files_ = {{"m/a\\b.onnx", "x"}};
+  EXPECT_EQ(write("m").error().code, Code::kInvalidArgument);
+  EXPECT_TRUE(everything().empty());
+}
+
+TEST_F(WriteModel, AFolderIsBounded) {
+  files_ = {{"m/net.mlir", kProgram}, {"m/model.safetensors", pointerTo(std::string(1000, 'x'))}};
+  EXPECT_EQ(write("m", {.totalBytes = 500}).error().code, Code::kOutOfRange);
+  std::string shards;
+  for (int i = 0; i < 5; ++i)
+    shards += (i > 0 ? ",\"" : "\"") + std::to_string(i) + "\":\"w" + std::to_string(i) + '"';
+  files_ = {{"m/net.mlir", kProgram},
+            {"m/model.safetensors.index.json", "{\"weight_map\":{" + shards + "}}"}};
+  sandbox::removeTree(out_ + "/model");
+  EXPECT_EQ(write("m", {.files = 4}).error().code, Code::kResourceExhausted);
+  // What is looked at counts, although it is not written.
+  files_ = {{"m/a.txt", std::string(400, 'x')}, {"m/b.txt", std::string(400, 'x')}, {"m/net.mlir", kProgram}};
+  EXPECT_EQ(write("m", {.totalBytes = 500}).error().code, Code::kOutOfRange);
+  EXPECT_TRUE(asked_.empty());
+}
+
+TEST_F(WriteModel, ShardsOutsideTheFolderAreRefused) {
+  for (const std::string shard : {"../w", "/etc/passwd", "a/w", "."}) {
+    files_ = {{"m/net.mlir", kProgram},
+              {"m/model.safetensors.index.json", R"({"weight_map":{"a":")" + shard + R"("}})"},
+              {"w", "x"}};
+    sandbox::removeTree(out_ + "/model");
+    const Status done = write("m");
+    EXPECT_EQ(done.error().code, Code::kInvalidArgument) << shard;
+    EXPECT_EQ(done.error().details, R"({"exitCode":3})");
+  }
+}
+
+TEST_F(WriteModel, DataThatIsCalledLikeTheBuildsOwnFilesIsRefused) {
+  for (const std::string name : {"model.mlir", "spec.json"}) {
+    files_ = {{"m/net.onnx", modelWithDataAt(name)}, {"m/" + name, "x"}};
+    EXPECT_NE(write("m/net.onnx").error().message.find("a build uses for a file of its own"),
+              std::string::npos);
+    unlink((out_ + "/net.onnx").c_str());
+  }
 }
 
 }  // namespace

@@ -73,6 +73,46 @@ TEST_F(LocalFetch, WritesTheModelAndItsDataWithoutAnythingElseOfTheSystem) {
   }
 }
 
+TEST_F(LocalFetch, OfAFolderTheModelWithItsData) {
+  git_.add("nets/onnx/m.onnx", modelWithDataAt("w.bin"));
+  git_.addLarge("nets/onnx/w.bin", "weights");
+  git_.add("nets/config.json", "{}");
+  const std::string commit = git_.commit();
+  const auto ran = fetch(git_.directory(), commit, {}, "nets");
+  EXPECT_EQ(ran.exitCode, 0) << ran.err;
+  EXPECT_EQ(written("model/onnx/m.onnx"), modelWithDataAt("w.bin"));
+  EXPECT_EQ(written("data/w.bin"), "weights");
+  EXPECT_EQ(written("config.json"), "");
+  const auto whole = fetch(git_.directory(), commit, {}, ".");
+  EXPECT_THAT(whole.err, HasSubstr("no model in this folder")) << "folders in it are not searched";
+  EXPECT_EQ(whole.exitCode, 6);
+}
+
+// What is taken is decided by what lies there, so that nothing there may lead elsewhere.
+TEST_F(LocalFetch, LinksAndSubmodulesInAFolderAreNamed) {
+  git_.add("links/m.onnx", "x");
+  git_.add("links/onnx/m.onnx", "x");
+  git_.git("update-index --add --cacheinfo 120000," + git_.git("hash-object -w --stdin </dev/null") +
+           ",links/up.mlir");
+  git_.add("modules/m.onnx", "x");
+  const std::string first = git_.commit();
+  git_.git("update-index --add --cacheinfo 160000," + first + ",modules/sub");
+  git_.git("update-index --add --cacheinfo 120000," + git_.git("hash-object -w --stdin </dev/null") +
+           ",alone");
+  const std::string commit = git_.commit();
+  const std::pair<const char*, const char*> refused[] = {
+      {"links", "'links/up.mlir' in the repository is a symbolic link"},
+      {"modules", "'modules/sub' in the repository is a submodule"},
+      {"alone", "'alone' in the repository is a symbolic link"}};
+  for (const auto& [folder, message] : refused) {
+    const auto ran = fetch(git_.directory(), commit, {}, folder);
+    EXPECT_EQ(ran.exitCode, 2);
+    EXPECT_THAT(ran.err, HasSubstr(message));
+    EXPECT_TRUE(wroteNothing());
+  }
+  EXPECT_EQ(fetch(git_.directory(), commit, {}, "links/m.onnx").exitCode, 0) << "a file is not its folder";
+}
+
 TEST_F(LocalFetch, ObjectsOfGitLfsComeFromTheRepository) {
   git_.addLarge("nets/m.onnx", modelWithDataAt("w/1.bin"));
   const Digest data = git_.addLarge("nets/w/1.bin", "weights");

@@ -49,6 +49,7 @@ Status fetch(const Flags& flags) {
   std::fprintf(stderr, "stage: read\n");
   Commit commit;
   commit.read = [&](const std::string& path, std::uint64_t limit) { return tree.read(path, limit); };
+  commit.list = [&](const std::string& path) { return tree.list(path, kMaxEntries); };
   commit.fetchLarge = [&](std::span<const lfs::LargeFile> files) -> Status {
     std::fprintf(stderr, "stage: fetch Git LFS objects\n");
     auto config = tree.read(lfs::kLfsConfig, lfs::kMaxLfsConfigBytes);
@@ -75,6 +76,10 @@ Status readLocal(const Flags& flags) {
   commit.read = [&](const std::string& path, std::uint64_t limit) {
     allowTime();
     return tree.read(path, limit);
+  };
+  commit.list = [&](const std::string& path) {
+    allowTime();
+    return tree.list(path, kMaxEntries);
   };
   commit.fetchLarge = [&](std::span<const lfs::LargeFile> files) -> Status {
     for (const lfs::LargeFile& file : files) {
@@ -114,7 +119,7 @@ int run(int argc, char** argv) {
   app.add_option("--repository", flags.repository, "a repository on this machine, instead of --url")
       ->excludes(url);
   app.add_option("--commit", flags.commit, "full commit id")->required();
-  app.add_option("--path", flags.path, "the model's path in the commit")->required();
+  app.add_option("--path", flags.path, "the model's path in the commit, a file or a folder")->required();
   app.add_option("--hosts", flags.hosts, "hosts that may be fetched from")->delimiter(',');
   app.add_option("--out", flags.out, "an empty directory")->required();
   app.add_option("--credentials", flags.credentials, "file with credentials for private repositories");
