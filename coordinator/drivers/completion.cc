@@ -25,6 +25,7 @@
 #include "signing/receipt/receipt.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/postgres/commit_soon.h"
+#include "storage/source/fetched_model.h"
 
 namespace kiln::service {
 namespace {
@@ -116,8 +117,8 @@ Status checkContent(const Stores& stores, const index::RunRecord& run, const job
     return jobs::checkReferenceOutputs(outputs, list);
   }
   if (run.kind == index::ActionKind::kFetch) {
-    const std::string& path = run.git ? run.git->path : std::string();
-    return requireFile(outputs, path.substr(path.rfind('/') + 1));
+    const auto fetched = source::fetchedModel(run.git ? run.git->path : "", jobs::pathsOf(outputs));
+    return fetched ? Status() : fail(fetched.error());
   }
   if (run.kind == index::ActionKind::kCheck) {
     KILN_TRY(requireFile(outputs, kCheckReport));

@@ -7,25 +7,17 @@
 #include "coordinator/planning/expectations.h"
 #include "coordinator/planning/planner.h"
 #include "coordinator/planning/proof.h"
+#include "manifest/base/printable.h"
 #include "storage/index/jobs/job_changes.h"
 #include "storage/index/jobs/job_repository.h"
 #include "storage/index/jobs/result_repository.h"
+#include "storage/source/fetched_model.h"
 
 namespace kiln::service {
 namespace {
 
 using index::JobSnapshot;
 using postgres::Connection;
-
-std::string lastSegment(const std::string& path) {
-  std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? path : path.substr(slash + 1);
-}
-
-std::string directoryOf(const std::string& path) {
-  std::size_t slash = path.rfind('/');
-  return slash == std::string::npos ? std::string() : path.substr(0, slash + 1);
-}
 
 Status endInDatabase(const Clock& clock, Connection& connection, const JobSnapshot& snapshot,
                      const jobs::End& end) {
@@ -34,20 +26,49 @@ Status endInDatabase(const Clock& clock, Connection& connection, const JobSnapsh
   return {};
 }
 
+// The model of a folder is what the fetcher found in it, and its weights are the job's parameters where the
+// submitter named none.
+Status takeFolder(const JobSnapshot& snapshot, const source::FetchedModel& fetched,
+                  index::ResolvedSource& resolved) {
+  resolved.path = fetched.model.name;
+  resolved.gitPath = fetched.model.path;
+  KILN_ASSIGN(CompileSpec spec, jobs::readSpec(snapshot.job.spec));
+  if (!spec.parameters.empty()) return {};
+  for (const source::FetchedFile& file : fetched.weights) spec.parameters.push_back(file.name);
+  KILN_ASSIGN(resolved.spec, toCanonicalJson(submittedToJson(spec)));
+  return {};
+}
+
+// A file that came with another must not stand for one that the submitter gave.
+Status checkEachOnce(const JobSnapshot& snapshot, const index::ResolvedSource& resolved) {
+  for (const index::SourceRecord& one : resolved.further)
+    if (std::ranges::find(snapshot.sources, one.path, &index::SourceRecord::path) != snapshot.sources.end())
+      return fail(Code::kInvalidArgument,
+                  "the fetched model brings " + inQuotes(one.path) + ", which is given beside it as well");
+  return {};
+}
+
 Status resolve(Connection& connection, const JobSnapshot& snapshot, const jobs::ResolveSource& step) {
-  const index::GitSource& git = *snapshot.sources.at(static_cast<std::size_t>(step.source)).git;
+  const index::SourceRecord& source = snapshot.sources.at(static_cast<std::size_t>(step.source));
+  const index::GitSource& git = *source.git;
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.result));
-  std::string name = lastSegment(git.path);
-  const jobs::OutputFile* main = outputs.find(name);
-  if (!main) return fail(Code::kDataLoss, "the fetcher's result lacks " + name);
-  std::vector<index::SourceRecord> further;
-  for (const jobs::OutputFile& file : outputs.files)
-    if (file.path != name)
-      further.push_back({file.path,
-                         file.digest,
-                         index::GitSource{git.url, git.commit, directoryOf(git.path) + file.path},
-                         {}});
-  return index::resolveSource(connection, snapshot.job.key, step.source, main->digest, further);
+  KILN_ASSIGN(const source::FetchedModel fetched, source::fetchedModel(git.path, jobs::pathsOf(outputs)));
+  index::ResolvedSource resolved{
+      step.source, source.path, git.path, outputs.find(fetched.model.output)->digest, {}, snapshot.job.spec};
+  if (step.source > 0 && (fetched.isFolder || !fetched.data.empty()))
+    return fail(Code::kInvalidArgument,
+                inQuotes(git.path) + (fetched.isFolder ? " is a folder of the commit; name its files"
+                                                       : " is a model with data of its own, and no tensors"));
+  if (fetched.isFolder) KILN_TRY(takeFolder(snapshot, fetched, resolved));
+  const auto add = [&](const source::FetchedFile& file) {
+    resolved.further.push_back(
+        {file.name, outputs.find(file.output)->digest, index::GitSource{git.url, git.commit, file.path}, {}});
+  };
+  std::ranges::for_each(fetched.data, add);
+  // Nobody's weights replace those that the submitter chose.
+  if (resolved.spec != snapshot.job.spec) std::ranges::for_each(fetched.weights, add);
+  KILN_TRY(checkEachOnce(snapshot, resolved));
+  return index::resolveSource(connection, snapshot.job.key, resolved);
 }
 
 bool usesEarlierJobs(const JobSnapshot& snapshot) {

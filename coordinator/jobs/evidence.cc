@@ -64,6 +64,12 @@ const OutputFile* Outputs::find(std::string_view path) const {
   return found != files.end() && found->path == path ? &*found : nullptr;
 }
 
+std::vector<std::string> pathsOf(const Outputs& outputs) {
+  std::vector<std::string> paths;
+  for (const OutputFile& file : outputs.files) paths.push_back(file.path);
+  return paths;
+}
+
 Result<Outputs> readOutputs(const reapi::ActionResult& result) {
   // The rest of REAPI's results is for foreign actions (executed_outputs.h).
   const bool more = result.output_directories_size() + result.output_symlinks_size() +

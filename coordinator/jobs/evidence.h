@@ -28,6 +28,9 @@ struct Outputs {
 Result<Outputs> readOutputs(const reapi::ActionResult& result);
 Result<Outputs> readOutputs(const index::ResultRecord& record);
 
+// In their order.
+std::vector<std::string> pathsOf(const Outputs& outputs);
+
 // Digest of the listing "<hex> <size> <path>\n" in path order: equal exactly when the outputs are.
 Digest outputsDigest(const Outputs& outputs);
 

@@ -7,6 +7,7 @@
 
 #include "coordinator/jobs/git_url.h"
 #include "manifest/base/printable.h"
+#include "manifest/spec/model_name.h"
 #include "manifest/spec/path.h"
 #include "manifest/spec/target.h"
 #include "manifest/spec/target_device.h"
@@ -43,17 +44,9 @@ Status checkKey(const std::string& key) {
   return {};
 }
 
-std::string normalisedModelName(std::string_view path) {
-  // What exporters of StableHLO call its text, its bytecode and JAX's exports, and what torch.export calls
-  // its archives. The compiler looks at the bytes.
-  for (const std::string_view ending : {".mlir", ".mlirbc", ".stablehlo", ".vhlo", ".jax_export", ".pt2"})
-    if (path.ends_with(ending)) return "model.mlir";
-  return "model.onnx";
-}
-
 Result<index::SourceRecord> readSource(const v1::Source& source, bool model) {
   index::SourceRecord record;
-  record.path = model ? normalisedModelName(source.path()) : source.path();
+  record.path = model ? modelFileName(source.path()) : source.path();
   if (!model) {
     KILN_TRY(checkRelativePath(record.path));
     if (isModelFileName(record.path) || record.path == "spec.json")
@@ -131,7 +124,8 @@ Result<index::GitSource> readGitSource(const v1::GitSource& source, bool claimed
     return fail(
         Code::kInvalidArgument,
         "a git source is pinned by a commit id of 40 lowercase hex digits; a branch or tag name may move");
-  KILN_TRY(checkRelativePath(source.path()));
+  // "." is the whole commit, whose model is looked for as in any folder.
+  if (claimed || source.path() != ".") KILN_TRY(checkRelativePath(source.path()));
   return index::GitSource{url, commit, source.path()};
 }
 

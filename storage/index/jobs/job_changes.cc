@@ -78,12 +78,15 @@ Status addRuns(Connection& connection, const std::vector<RunRecord>& runs) {
   return {};
 }
 
-Status resolveSource(Connection& connection, const JobKey& key, int ordinal, const Digest& blob,
-                     const std::vector<SourceRecord>& further) {
+Status resolveSource(Connection& connection, const JobKey& key, const ResolvedSource& resolved) {
   KILN_TRY(connection.execute(
-      "UPDATE sources SET hash = $4, size = $5 WHERE instance = $1 AND job_id = $2 AND ordinal = $3",
-      {key.instance, key.id, ordinal, hashParam(blob), blob.size}));
-  for (const SourceRecord& source : further) {
+      "UPDATE sources SET hash = $4, size = $5, path = $6, git_path = $7 WHERE instance = $1 AND job_id = $2 "
+      "AND ordinal = $3",
+      {key.instance, key.id, resolved.ordinal, hashParam(resolved.blob), resolved.blob.size, resolved.path,
+       resolved.gitPath}));
+  KILN_TRY(connection.execute("UPDATE jobs SET options = $3 WHERE instance = $1 AND id = $2",
+                              {key.instance, key.id, resolved.spec}));
+  for (const SourceRecord& source : resolved.further) {
     GitSource git = source.git.value_or(GitSource{});
     KILN_TRY(connection.execute(
         "INSERT INTO sources (instance, job_id, ordinal, path, hash, size, git_url, git_commit, git_path) "

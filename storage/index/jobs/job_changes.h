@@ -15,9 +15,16 @@ Status addActions(postgres::Connection& connection, const JobKey& key, std::size
                   const std::vector<ActionRecord>& actions);
 Status addRuns(postgres::Connection& connection, const std::vector<RunRecord>& runs);
 
-// A fetched source: its blob, and the external data found beside it as further sources.
-Status resolveSource(postgres::Connection& connection, const JobKey& key, int ordinal, const Digest& blob,
-                     const std::vector<SourceRecord>& further);
+// What a fetch found for the source number `ordinal`.
+struct ResolvedSource {
+  int ordinal = 0;
+  std::string path;     // SourceRecord::path
+  std::string gitPath;  // of the file; of a folder it was what the submitter named
+  Digest blob;
+  std::vector<SourceRecord> further;  // what came with it
+  std::string spec;                   // JobRecord::spec, which may name parameters that were found
+};
+Status resolveSource(postgres::Connection& connection, const JobKey& key, const ResolvedSource& resolved);
 
 Status setTargetArtifact(postgres::Connection& connection, const JobKey& key, int ordinal,
                          const Digest& artifact, bool cached, const std::vector<std::string>& builders);

@@ -124,7 +124,7 @@ TEST_F(Completions, AFetchLeavesTheFileThatItsSourceNames) {
   one_->tamper = [](const v1::Lease&, ToolOutcome& outcome) { outcome.files = {{"dir/m.onnx", "x"}}; };
   const v1::Job job = submitted(git);
   ASSERT_TRUE(one_->work());
-  EXPECT_EQ(refusal(job, ActionKind::kFetch), "result refused: the outputs lack m.onnx");
+  EXPECT_EQ(refusal(job, ActionKind::kFetch), "result refused: the fetcher's result lacks \"m.onnx\"");
 }
 
 // The index is changed by hand.

@@ -1,4 +1,6 @@
 // From submission to a published, verifiable artifact.
+#include <gmock/gmock.h>
+
 #include <algorithm>
 #include <thread>
 
@@ -400,6 +402,74 @@ TEST_F(JobFlow, AGitSourceIsFetchedThenBuiltAndNamedInTheProvenance) {
   EXPECT_EQ(provenance.externalParameters.at("modelSource"), uri);
   EXPECT_EQ(provenance.resolvedDependencies[1].uri, uri);
   EXPECT_EQ(provenance.resolvedDependencies[1].digest, digestOf(std::string_view("fetched model")));
+}
+
+TEST_F(JobFlow, OfAFolderTheModelIsBuiltWithTheWeightsBesideIt) {
+  auto one = worker("w1");
+  v1::SubmitJobRequest git = request("k1");
+  git.mutable_sources(0)->clear_blob();
+  git.mutable_sources(0)->set_path("models");
+  auto* source = git.mutable_sources(0)->mutable_git();
+  source->set_url("https://git.example/models.git");
+  source->set_commit(std::string(40, 'a'));
+  source->set_path(".");
+  one->tamper = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+    if (lease.kind() == v1::ACTION_FETCH)
+      outcome.files = {{"model/onnx/p.mlir", "program"}, {"weights/w-1", "first"}, {"weights/w-2", "second"}};
+  };
+  v1::Job job = submitted(git);
+  settle(job.id(), {one.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  const Provenance provenance = provenanceOf(artifact(job.artifacts(0).digest()));
+  const std::string uri = "git+https://git.example/models.git@" + std::string(40, 'a') + "#";
+  EXPECT_EQ(provenance.externalParameters.at("modelSource"), uri + "onnx/p.mlir");
+  EXPECT_EQ(provenance.externalParameters.at("parameters"), R"(["params/0","params/1"])");
+  const std::pair<std::string, std::string> materials[] = {
+      {"onnx/p.mlir", "program"}, {"w-1", "first"}, {"w-2", "second"}};
+  for (std::size_t i = 0; i < 3; ++i) {
+    EXPECT_EQ(provenance.resolvedDependencies[i + 1].uri, uri + materials[i].first);
+    EXPECT_EQ(provenance.resolvedDependencies[i + 1].digest, digestOf(materials[i].second));
+  }
+  // Whoever names weights gets those alone.
+  git.set_idempotency_key("k2");
+  auto* own = git.add_sources();
+  own->set_path("params/0");
+  *own->mutable_blob() = toProto(put("own"));
+  git.set_spec_json(R"({"parameters":["params/0"]})");
+  job = submitted(git);
+  settle(job.id(), {one.get()});
+  job = get(job.id());
+  ASSERT_EQ(job.state(), v1::JOB_SUCCEEDED) << job.error().message();
+  const Provenance named = provenanceOf(artifact(job.artifacts(0).digest()));
+  EXPECT_EQ(named.resolvedDependencies[2].digest, digestOf("own"));
+  EXPECT_EQ(named.externalParameters.at("parameters"), R"(["params/0"])");
+}
+
+TEST_F(JobFlow, WhatAFetchBringsStandsForNothingThatWasGiven) {
+  auto one = worker("w1");
+  const auto refusal = [&](const std::string& key, std::map<std::string, std::string> left,
+                           const std::string& path) {
+    v1::SubmitJobRequest git = request(key);
+    git.mutable_sources(0)->clear_blob();
+    v1::Source* model = git.mutable_sources(0);
+    model->mutable_git()->set_url("https://git.example/models.git");
+    model->mutable_git()->set_commit(std::string(40, 'b'));
+    model->mutable_git()->set_path(key);
+    auto* given = git.add_sources();
+    given->set_path(path);
+    *given->mutable_blob() = toProto(put("given"));
+    one->tamper = [&](const v1::Lease& lease, ToolOutcome& outcome) {
+      if (lease.kind() == v1::ACTION_FETCH) outcome.files = left;
+    };
+    const v1::Job job = submitted(git);
+    settle(job.id(), {one.get()});
+    return get(job.id()).error().message();
+  };
+  EXPECT_THAT(refusal("m.onnx", {{"m.onnx", "x"}, {"w.bin", "theirs"}}, "w.bin"),
+              ::testing::HasSubstr("brings \"w.bin\""));
+  EXPECT_THAT(refusal("folder", {{"model/p.mlir", "x"}, {"weights/w", "theirs"}}, "params/0"),
+              ::testing::HasSubstr("brings \"params/0\""));
 }
 
 TEST_F(JobFlow, ASignerThatIsAwayHoldsTheJobAndLosesNothing) {
