@@ -57,6 +57,8 @@ Result<CompileSpec> askedSpec(const v1::SubmitJobRequest& request, const std::st
   }
   if (std::ranges::any_of(request.sources(), [](const v1::Source& source) { return !source.has_blob(); })) {
     spec.files = built.files;
+    // The weights that the farm found beside the model of a commit's folder.
+    if (spec.parameters.empty() && !request.sources(0).has_blob()) spec.parameters = built.parameters;
     return spec;
   }
   for (const v1::Source& source : request.sources()) {

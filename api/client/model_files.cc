@@ -110,6 +110,16 @@ Status checkFetched(const std::string& path) {
                    "with git lfs pull"));
 }
 
+// A location that `model` states as its path.
+Result<std::string> externalPathOf(const std::string& model, const std::string& location) {
+  auto path = externalPath(location);
+  if (!path) return fail(invalidModel(model + ": " + path.error().message));
+  if (isModelFileName(*path) || *path == "spec.json")
+    return fail(invalidModel(model + ": its external data is called " + inQuotes(*path) +
+                             ", which a build uses for a file of its own; save the data under another name"));
+  return path;
+}
+
 }  // namespace
 
 onnx::ExternalSizes externalSizes(const std::vector<ModelFileOnDisk>& files) {
@@ -120,15 +130,6 @@ onnx::ExternalSizes externalSizes(const std::vector<ModelFileOnDisk>& files) {
     if (!error) sizes[files[i].name] = size;
   }
   return sizes;
-}
-
-Result<std::string> externalPathOf(const std::string& model, const std::string& location) {
-  auto path = externalPath(location);
-  if (!path) return fail(invalidModel(model + ": " + path.error().message));
-  if (isModelFileName(*path) || *path == "spec.json")
-    return fail(invalidModel(model + ": its external data is called " + inQuotes(*path) +
-                             ", which a build uses for a file of its own; save the data under another name"));
-  return path;
 }
 
 Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,

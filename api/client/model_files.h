@@ -24,8 +24,4 @@ Result<std::vector<ModelFileOnDisk>> findModelFiles(const std::string& model,
 // How large each but the first is, by name; those that cannot be asked are left out.
 onnx::ExternalSizes externalSizes(const std::vector<ModelFileOnDisk>& files);
 
-// A location of external data that `model` states as its path (externalPath); kInvalidArgument with exitCode
-// 3 says what is wrong with it, or that the farm uses that name itself.
-Result<std::string> externalPathOf(const std::string& model, const std::string& location);
-
 }  // namespace kiln::client

@@ -33,6 +33,10 @@ def commit_large(repository):
         kept.parent.mkdir(parents=True, exist_ok=True)
         kept.write_bytes(content)
         (repository / name).write_text(f"version https://git-lfs.github.com/spec/v1\noid sha256:{kept.name}\nsize {len(content)}\n")
+    (repository / "onnx").mkdir()
+    (repository / "onnx/digits.onnx").write_bytes((MODELS / "digits_mlp.onnx").read_bytes())
+    (repository / "links/onnx").mkdir(parents=True)
+    (repository / "links/m.mlir").symlink_to("../nets/affine.mlir")
     git(repository, "add", ".")
     git(repository, "commit", "-q", "-m", "A model")
     return git(repository, "rev-parse", "HEAD")
@@ -94,6 +98,34 @@ class GitSourcesTest(FarmCase):
         for name, source in NETS.items():
             self.assertIn(self.of(name), said)
             self.assertIn(hashlib.sha256(source.read_bytes()).hexdigest(), said)
+
+    def test_the_model_of_a_folder_is_what_the_same_folder_on_disk_gives(self):
+        folder = self.farm.home / "checked-out"
+        folder.mkdir()
+        for name, source in NETS.items():
+            (folder / name.split("/")[1]).write_bytes(source.read_bytes())
+        artifact = artifact_of(self.kiln("build", folder, "--target", "cpu:x86-64-v3"))
+        self.assertEqual(artifact_of(self.kiln("build", self.of("nets"), "--target", "cpu:x86-64-v3")), artifact)
+        local = f"file://{self.repository}".replace(" ", "%20")
+        here = self.kiln("build", self.of("nets", local), "--target", "cpu:x86-64-v3")
+        self.assertEqual(artifact_of(here), artifact)
+        self.assertIn("model nets/affine.mlir: StableHLO, 1 file beside it", here.stderr)
+        said = json.dumps(json_of(self.kiln("provenance", artifact, "--json")))
+        for name in NETS:
+            self.assertIn(self.of(name), said)
+
+    def test_the_whole_commit_is_a_folder_too(self):
+        artifact = artifact_of(self.kiln("build", MODELS / "digits_mlp.onnx", "--target", "cpu:x86-64-v3"))
+        for url in (None, f"file://{self.repository}".replace(" ", "%20")):
+            self.assertEqual(artifact_of(self.kiln("build", self.of(".", url), "--target", "cpu:x86-64-v3")), artifact)
+
+    def test_links_in_a_folder_and_folders_of_weights_are_named(self):
+        for url in (None, f"file://{self.repository}".replace(" ", "%20")):
+            error = self.kiln("build", self.of("links", url), "--target", "cpu:x86-64-v3", code=2).stderr
+            self.assertIn("'links/m.mlir' in the repository is a symbolic link", error)
+            error = self.kiln("build", self.of("nets/affine.mlir", url), "--params", self.of("nets", url), "--target", "cpu:x86-64-v3",
+                              code=2).stderr
+            self.assertIn("folder of the commit; name its files", error)
 
     def test_an_object_that_is_not_there_or_not_its_hash_is_named(self):
         kept = large_object(self.repository, (MODELS / "affine.mlir").read_bytes())

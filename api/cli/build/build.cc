@@ -136,8 +136,8 @@ void addBuild(CLI::App& app, Context& context) {
                  });
   command.add_option(
       "MODEL", options->model,
-      "A file, a folder with one model, or git+URL@COMMIT#path (file, https or ssh); without one: all "
-      "that kiln.toml of this folder names (kiln init writes it)");
+      "A file, a folder with one model, or git+URL@COMMIT#path of either (file, https or ssh; '#.' is the "
+      "whole commit); without one: all that kiln.toml of this folder names (kiln init writes it)");
   command
       .add_option("--data", options->data,
                   "[NAME=]FILE: external data beside what the model names in its own folder (repeatable)")

@@ -105,7 +105,7 @@ Result<std::optional<SignedInputs>> signedInputs(const Context& context, const B
   if (source::isGitReference(given.model))
     return fail(Code::kInvalidArgument,
                 "--model-signed-by and the like go with a model on this disk; a commit is "
-                "named by its hash");
+                "named by its hash: check it out and give the folder");
   for (const std::string& parameters : given.parameters)
     if (source::isGitReference(parameters))
       return fail(Code::kInvalidArgument,

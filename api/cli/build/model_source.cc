@@ -3,16 +3,22 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <filesystem>
+
 #include "api/cli/base/print.h"
 #include "api/cli/base/transfer_meter.h"
 #include "api/cli/build/local_commit.h"
 #include "api/client/model_check.h"
 #include "api/client/model_files.h"
+#include "compiler_core/frontend/format/format.h"
+#include "manifest/base/counted.h"
+#include "manifest/base/printable.h"
 #include "manifest/spec/compile_spec.h"
 #include "storage/blob/upload.h"
+#include "storage/source/fetched_model.h"
 #include "storage/source/git_reference.h"
 #include "storage/source/git_url.h"
-#include "storage/source/onnx_external.h"
 #include "storage/tree/digest_proto.h"
 
 namespace kiln::cli {
@@ -78,6 +84,18 @@ Status addFiles(const ModelOptions& options, const CompileSpec& spec, Sources& s
   return {};
 }
 
+// What kiln-fetcher left in `files`.
+Result<source::FetchedModel> modelIn(const ScratchDirectory& files, const source::GitReference& reference) {
+  std::vector<std::string> outputs;
+  std::error_code error;
+  for (std::filesystem::recursive_directory_iterator at(files.path(), error), end; !error && at != end;
+       at.increment(error))
+    if (at->is_regular_file(error)) outputs.push_back(at->path().string().substr(files.path().size() + 1));
+  if (error) return fail(errnoError(error.value(), files.path()));
+  std::ranges::sort(outputs);
+  return source::fetchedModel(reference.path, outputs);
+}
+
 // Of a repository on this machine the file is read here; the farm fetches what lies elsewhere.
 Status addCommittedParameters(const parameters::TensorFile& file, Sources& sources) {
   KILN_ASSIGN(const auto reference, source::parseGitReference(source::escapeLocalUrl(file.file)));
@@ -87,7 +105,11 @@ Status addCommittedParameters(const parameters::TensorFile& file, Sources& sourc
     return {};
   }
   KILN_ASSIGN(auto files, readLocalCommit(url.path, reference));
-  const std::string read = files.path() + "/" + nameOf(reference.path);
+  KILN_ASSIGN(const source::FetchedModel fetched, modelIn(files, reference));
+  if (fetched.isFolder)
+    return fail(Code::kInvalidArgument,
+                "--params " + printable(file.file) + ": a folder of the commit; name its files");
+  const std::string read = files.path() + "/" + fetched.model.output;
   KILN_ASSIGN(const Digest digest, digestOfFile(read));
   sources.add(file.path, {digest, read, {}}, &reference);
   sources.keep(std::move(files));
@@ -109,34 +131,45 @@ Status addParameters(const ModelOptions& options, Sources& sources) {
 }
 
 // A repository on this machine: read here, for the farm sees no files of its users.
-Status addLocalCommit(const std::string& directory, const source::GitReference& reference,
-                      const CompileSpec& spec, Sources& sources) {
+Status addLocalCommit(const std::string& directory, const source::GitReference& reference, bool verbose,
+                      CompileSpec& spec, Sources& sources) {
   KILN_ASSIGN(auto files, readLocalCommit(directory, reference));
-  const auto name = nameOf(reference.path);
-  const auto home = reference.path.substr(0, reference.path.size() - name.size());
-  const auto add = [&](const std::string& path, const Digest& digest) {
-    const source::GitReference origin{reference.url, reference.commit, home + path};
-    sources.add(path, {digest, files.path() + "/" + path, {}}, &origin);
-  };
-  KILN_ASSIGN(const auto model, readRegular(files.path() + "/" + name, kMaxModelBytes, O_NOFOLLOW));
-  KILN_TRY(client::checkModel(asBytes(model), reference.path, spec));
-  std::vector<std::string> locations;
-  if (client::isOnnx(asBytes(model))) {
-    KILN_ASSIGN(locations, source::externalLocations(asBytes(model)));
+  KILN_ASSIGN(const source::FetchedModel fetched, modelIn(files, reference));
+  const std::string home = files.path() + "/";
+  KILN_ASSIGN(const auto model, readRegular(home + fetched.model.output, kMaxModelBytes, O_NOFOLLOW));
+  std::vector<source::FetchedFile> beside = fetched.data;
+  if (spec.parameters.empty()) {  // whoever names some chose others than those that lie there
+    for (const source::FetchedFile& file : fetched.weights) spec.parameters.push_back(file.name);
+    beside.insert(beside.end(), fetched.weights.begin(), fetched.weights.end());
   }
+  if (verbose && fetched.isFolder)
+    note(fmt::format("model {}: {}, {} beside it", printable(fetched.model.path),
+                     frontend::formatName(frontend::formatOf(asBytes(model))),
+                     counted(beside.size(), "file")));
+  KILN_TRY(client::checkModel(asBytes(model), fetched.model.path, spec));
   onnx::ExternalSizes sizes;
-  std::vector<std::pair<std::string, Digest>> data;
-  for (const auto& location : locations) {
-    KILN_ASSIGN(std::string path, client::externalPathOf(reference.path, location));
-    KILN_ASSIGN(const Digest digest, digestOfFile(files.path() + "/" + path));
-    sizes[path] = digest.size;
-    data.emplace_back(std::move(path), digest);
+  std::vector<Digest> digests;
+  for (const source::FetchedFile& file : beside) {
+    KILN_ASSIGN(const Digest digest, digestOfFile(home + file.output));
+    sizes[file.name] = digest.size;
+    digests.push_back(digest);
   }
-  if (!data.empty()) KILN_TRY(client::checkModel(asBytes(model), reference.path, spec, sizes));
-  add(name, digestOf(model));
-  for (const auto& [path, digest] : data) add(path, digest);
+  if (!fetched.data.empty()) KILN_TRY(client::checkModel(asBytes(model), fetched.model.path, spec, sizes));
+  const auto add = [&](const std::string& name, const source::FetchedFile& file, const Digest& digest) {
+    const source::GitReference origin{reference.url, reference.commit, file.path};
+    sources.add(name, {digest, home + file.output, {}}, &origin);
+  };
+  add(nameOf(fetched.model.path), fetched.model, digestOf(model));
+  for (std::size_t i = 0; i < beside.size(); ++i) add(beside[i].name, beside[i], digests[i]);
   sources.keep(std::move(files));
   return {};
+}
+
+// The name of a model that the farm fetches, before it is known what a folder holds.
+std::string nameOf(const source::GitReference& reference) {
+  if (reference.path != source::kWholeCommit) return nameOf(reference.path);
+  const std::string name = nameOf(reference.url);
+  return name.ends_with(".git") ? name.substr(0, name.size() - 4) : name;
 }
 
 }  // namespace
@@ -172,11 +205,12 @@ Status addModel(client::Client& client, const ModelOptions& options, v1::SubmitJ
   KILN_ASSIGN(const auto reference, source::parseGitReference(source::escapeLocalUrl(model)));
   KILN_ASSIGN(const auto url, source::parseGitUrl(reference.url));
   if (url.scheme == "file") {
-    KILN_TRY(addLocalCommit(url.path, reference, spec, sources));
+    KILN_TRY(addLocalCommit(url.path, reference, options.verbose, spec, sources));
+    KILN_ASSIGN(*request.mutable_spec_json(), toCanonicalJson(submittedToJson(spec)));
     KILN_TRY(addParameters(options, sources));
     return sources.upload(client, options);
   }
-  sources.addGit(nameOf(reference.path), reference);
+  sources.addGit(nameOf(reference), reference);
   KILN_TRY(addParameters(options, sources));
   return sources.upload(client, options);
 }
