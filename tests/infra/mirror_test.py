@@ -183,6 +183,67 @@ class MirrorTest(FarmCase):
             data = (out / layer["digest"].removeprefix("sha256:")).read_bytes()
             self.assertEqual("sha256:" + hashlib.sha256(data).hexdigest(), layer["digest"])
 
+    # --- its container images
+
+    def skopeo(self, place, reference, out, code=0):
+        done = subprocess.run(["skopeo", "--insecure-policy", "copy", "--preserve-digests", "--src-tls-verify=false",
+                               f"docker://{place.removeprefix('http://')}/default/artifacts{reference}", f"dir:{out}"],
+                              capture_output=True, text=True, timeout=300)
+        self.assertEqual(done.returncode, code, done.stderr)
+        return done
+
+    def image(self):
+        """The digest of the farm's image of the artifact, and the folder where skopeo left what the farm serves of it."""
+        out = self.farm.home / "image-of-the-farm"
+        if not out.exists():
+            self.skopeo(self.farm.env["KILN_HTTP"], ":image-" + self.artifact.removeprefix("sha256:"), out)
+        return "sha256:" + hashlib.sha256((out / "manifest.json").read_bytes()).hexdigest(), out
+
+    @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
+    def test_skopeo_copies_the_image_by_digest_and_what_it_unpacks_to_verifies(self):
+        image, original = self.image()
+        out, mounted = self.farm.home / "image-of-the-mirror", self.farm.home / "mounted"
+        self.skopeo(self.url, "@" + image, out)
+        names = lambda folder: {file.name: file.read_bytes() for file in folder.iterdir()}
+        self.assertEqual(names(out), names(original), "the bytes are the farm's")
+        mounted.mkdir()
+        layers = json.loads((out / "manifest.json").read_bytes())["layers"]
+        for layer in layers:
+            subprocess.run(["tar", "-x", "-f", out / layer["digest"].removeprefix("sha256:"), "-C", mounted], check=True)
+        env = {name: value for name, value in self.farm.env.items() if name not in ("KILN_ENDPOINT", "KILN_HTTP")}
+        verified = self.farm.kiln("verify", mounted / "models", "--image", image, env=env)
+        self.assertEqual(verified.returncode, 0, verified.stdout + verified.stderr)
+        self.assertIn(f"ok  image: these files make {image}", verified.stdout)
+        tampered = mounted / "models/program.so"
+        tampered.chmod(0o644)
+        tampered.write_bytes(flipped(tampered.read_bytes()))
+        self.assertEqual(self.farm.kiln("verify", mounted / "models", "--image", image, env=env).returncode, 5)
+
+    @unittest.skipUnless(shutil.which("skopeo"), "skopeo is not installed")
+    def test_a_blob_of_the_image_that_was_changed_on_the_mirrors_disk_is_refused(self):
+        image, original = self.image()
+        record = json.loads((self.mirror / "artifacts" / (self.artifact.removeprefix("sha256:") + ".json")).read_text())
+        for kind, name in (("files", "the artifact's layer"), ("bundles", "the layer of the evidence")):
+            with self.subTest(name):
+                digest = max(record[kind], key=lambda blob: int(blob["size"]))["digest"].removeprefix("sha256:")
+                mirror = self.farm.home / f"tampered-{kind}"
+                shutil.copytree(self.mirror, mirror)
+                blob = mirror / "blobs/blobs" / digest[:2] / digest
+                blob.chmod(0o644)
+                blob.write_bytes(flipped(blob.read_bytes()))
+                url, server = self.serve(mirror)
+                try:
+                    out = self.farm.home / f"from-tampered-{kind}"
+                    self.skopeo(url, "@" + image, out, code=1)
+                    # What skopeo kept of it is the farm's, and not all of it is there.
+                    kept = {file.name: file.read_bytes() for file in out.glob("*") if (original / file.name).exists()}
+                    self.assertEqual(kept, {name: (original / name).read_bytes() for name in kept})
+                    layers = json.loads((original / "manifest.json").read_bytes())["layers"]
+                    self.assertLess(len(kept.keys() & {layer["digest"].removeprefix("sha256:") for layer in layers}), len(layers))
+                finally:
+                    self.end(server)
+        self.skopeo(self.url, "@" + image, self.farm.home / "image-again")
+
     def test_health_and_metrics(self):
         self.assertEqual(get(self.url + "/healthz"), (200, b"ok\n"))
         held = json_of(self.kiln("mirror", "update", self.mirror, "--json"))["artifacts"]
