@@ -17,16 +17,11 @@ import time
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "tests" / "infra"))
 from farm import MODELS, TARGET, Farm, artifact_of  # noqa: E402
+from parts import asked, seconds, write_weights  # noqa: E402
 
 BIN = ROOT / "build" / "release" / "bin"
 TREE = ROOT / "build" / "release" / "toolchain-tree"
 CNN = MODELS / "digits_cnn.onnx"
-
-
-def seconds(command, **options):
-    start = time.perf_counter()
-    subprocess.run(command, check=True, capture_output=True, **options)
-    return time.perf_counter() - start
 
 
 def by_hand(rounds):
@@ -49,31 +44,9 @@ def processor(command, **options):
 
 def written(farm):
     """How often the farm's PostgreSQL has waited for its disk, and what it has committed, so far."""
-    conninfo = subprocess.run([ROOT / "infra" / "postgres", "status", farm.dir / "pg"], check=True, capture_output=True,
-                              text=True).stdout.splitlines()[-1]
     time.sleep(1.5)  # sessions report what they did once a second
-    row = subprocess.run(["psql", conninfo, "-qAtc", "SELECT wal_sync, xact_commit FROM pg_stat_wal, pg_stat_database "
-                          "WHERE datname = current_database()"], check=True, capture_output=True, text=True).stdout
+    row = asked(farm, "SELECT wal_sync, xact_commit FROM pg_stat_wal, pg_stat_database WHERE datname = current_database()")
     return [int(number) for number in row.split("|")]
-
-
-def write_weights(path, mib):
-    """A product with as many MiB of random weights, in a file beside it."""
-    import numpy
-    import onnx
-    from onnx import TensorProto, helper
-    columns = (mib << 20) // 4 // 4096
-    weights = onnx.TensorProto(name="w", data_type=TensorProto.FLOAT, dims=[4096, columns],
-                               data_location=TensorProto.EXTERNAL)
-    for key, value in (("location", "weights.bin"), ("offset", "0"), ("length", str(4096 * columns * 4))):
-        weights.external_data.add(key=key, value=value)
-    value = lambda name, shape: helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)  # noqa: E731
-    graph = helper.make_graph([helper.make_node("MatMul", ["x", "w"], ["y"])], "weights", [value("x", [1, 4096])],
-                              [value("y", [1, columns])], [weights])
-    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
-    with open(path.with_name("weights.bin"), "wb") as out:
-        for _ in range(16):
-            numpy.random.default_rng(1).random(4096 * columns // 16, numpy.float32).tofile(out)
 
 
 def fetch(farm, mib, rounds):
