@@ -4,6 +4,7 @@
 #include <openssl/x509v3.h>
 
 #include <ctime>
+#include <optional>
 #include <set>
 
 #include "signing/keys/openssl.h"
@@ -14,6 +15,7 @@ namespace {
 constexpr std::size_t kMaxCertificateBytes = 64 << 10;
 constexpr int kMaxExtensions = 64;
 constexpr std::size_t kMaxNamesShown = 8;
+constexpr char kUserName[] = "1.3.6.1.4.1.57264.1.7";  // fulcio, docs/oid-info.md
 
 TimePoint timeOf(const ASN1_TIME* time) {
   std::tm parts{};
@@ -50,6 +52,12 @@ struct NamesFree {
   void operator()(GENERAL_NAMES* names) const { GENERAL_NAMES_free(names); }
 };
 
+// The text of an otherName as Fulcio gives it to users; nothing for others.
+std::optional<std::string_view> userName(const OTHERNAME* name) {
+  if (objectName(name->type_id) != kUserName || name->value->type != V_ASN1_UTF8STRING) return std::nullopt;
+  return bytesOf(name->value->value.utf8string);
+}
+
 // Calls `take(type, text)` for each alternative name that is text.
 void forEachName(X509* x509, auto take) {
   const std::unique_ptr<GENERAL_NAMES, NamesFree> names(
@@ -60,13 +68,16 @@ void forEachName(X509* x509, auto take) {
     const void* value = GENERAL_NAME_get0_value(sk_GENERAL_NAME_value(names.get(), i), &type);
     if (type == GEN_URI || type == GEN_EMAIL || type == GEN_DNS)
       take(type, bytesOf(static_cast<const ASN1_STRING*>(value)));
+    if (type == GEN_OTHERNAME)
+      if (const auto user = userName(static_cast<const OTHERNAME*>(value))) take(type, *user);
   }
 }
 
 // Names of one kind must not pass for those of another: authorities are constrained by kind.
 int kindOf(std::string_view identity) {
   if (identity.find("://") != identity.npos) return GEN_URI;
-  return identity.find('@') != identity.npos ? GEN_EMAIL : GEN_DNS;
+  if (identity.find('@') != identity.npos) return GEN_EMAIL;
+  return identity.find('!') != identity.npos ? GEN_OTHERNAME : GEN_DNS;
 }
 
 // The value of the extension with this id; none if it is missing.

@@ -36,9 +36,10 @@ class X509Certificate {
   bool isSelfSigned() const;
 
   // Whether `identity` is one of its subject alternative names, byte by byte: a URI if it has "://", an
-  // e-mail address if it has "@", a DNS name otherwise. Its common name is none.
+  // e-mail address if it has "@", the name of a user, as Fulcio writes it in an otherName
+  // (1.3.6.1.4.1.57264.1.7, "NAME!DOMAIN"), if it has "!", a DNS name otherwise. Its common name is none.
   bool names(std::string_view identity) const;
-  // Those names of these three kinds, for messages; at most 8.
+  // Those names of these four kinds, for messages; at most 8.
   std::vector<std::string> alternativeNames() const;
   // The OpenID issuer that a Fulcio certificate states (1.3.6.1.4.1.57264.1.8, or .1.1 where that is
   // missing); "" if it states none. Source: fulcio, docs/oid-info.md.

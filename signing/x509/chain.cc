@@ -1,5 +1,6 @@
 #include "signing/x509/chain.h"
 
+#include <openssl/pem.h>
 #include <openssl/x509v3.h>
 
 #include <ctime>
@@ -14,7 +15,7 @@ namespace {
 
 constexpr int kMaxIntermediates = 4;
 constexpr int kSecurityLevel = 2;  // of OpenSSL: 112 bits, so no SHA-1 and no RSA below 2048 bits
-constexpr std::size_t kMaxRootBytes = 1 << 20;
+constexpr std::size_t kMaxRootBytes = 1 << 20, kMaxListBytes = 16 << 20;
 
 struct StackFree {
   void operator()(STACK_OF(X509) * stack) const { sk_X509_free(stack); }  // borrows what it holds
@@ -56,6 +57,11 @@ Status checkAuthority(const X509Certificate& authority) {
   return {};
 }
 
+bool dependsOnTime(int error) {
+  return error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID ||
+         error == X509_V_ERR_CRL_HAS_EXPIRED || error == X509_V_ERR_CRL_NOT_YET_VALID;
+}
+
 // What OpenSSL holds, as this folder does.
 Result<std::vector<X509Certificate>> certificatesOf(STACK_OF(X509) * chain) {
   std::vector<X509Certificate> out;
@@ -95,6 +101,29 @@ Result<CertificateRoots> CertificateRoots::load(const std::string& path) {
   return fromPem(pem).map_error([&](const Error& error) { return error.in(path); });
 }
 
+Result<RevocationLists> loadRevocationLists(const std::string& path) {
+  KILN_ASSIGN(const std::string pem, readTrustFile(path, kMaxListBytes));
+  RevocationLists out;
+  std::string written;
+  const BioPtr bio = readerOf(pem), again = writer();
+  while (out.size() < kMaxCertificates) {
+    std::shared_ptr<X509_CRL> list(
+        PEM_read_bio_X509_CRL(
+            bio.get(), nullptr, [](char*, int, int, void*) { return -1; }, nullptr),
+        X509_CRL_free);
+    clearErrors();
+    if (!list) break;
+    PEM_write_bio_X509_CRL(again.get(), list.get());
+    out.push_back(std::move(list));
+  }
+  if (out.empty() || !isPem(pem, textOf(again.get())))
+    return fail(Code::kInvalidArgument,
+                path +
+                    ": not 1 to 16 revocation lists in plain PEM, with nothing around them; openssl crl "
+                    "-inform DER -in FILE writes one");
+  return out;
+}
+
 Status checkCodeSigner(const X509Certificate& certificate) {
   X509* x509 = certificate.handle();
   if (X509_check_ca(x509) != 0 || (X509_get_extension_flags(x509) & EXFLAG_CA) != 0)
@@ -122,6 +151,9 @@ Result<std::vector<X509Certificate>> checkChain(std::span<const X509Certificate>
   X509_VERIFY_PARAM_set_depth(rules, kMaxIntermediates);
   X509_VERIFY_PARAM_set_auth_level(rules, kSecurityLevel);
   X509_VERIFY_PARAM_set_time(rules, std::chrono::floor<std::chrono::seconds>(at).time_since_epoch().count());
+  for (const auto& list : roots.revocations) X509_STORE_add_crl(store.get(), list.get());
+  if (!roots.revocations.empty())
+    X509_VERIFY_PARAM_set_flags(rules, X509_V_FLAG_CRL_CHECK | X509_V_FLAG_CRL_CHECK_ALL);
   const bool good = X509_verify_cert(context.get()) == 1;
   const int error = X509_STORE_CTX_get_error(context.get());
   clearErrors();
@@ -129,8 +161,8 @@ Result<std::vector<X509Certificate>> checkChain(std::span<const X509Certificate>
   KILN_ASSIGN(std::vector<X509Certificate> out, certificatesOf(built.get()));
   if (!good) {
     std::string why = X509_verify_cert_error_string(error);
-    if (error == X509_V_ERR_CERT_HAS_EXPIRED || error == X509_V_ERR_CERT_NOT_YET_VALID)
-      why += " at " + rfc3339(at);
+    if (dependsOnTime(error)) why += " at " + rfc3339(at);
+    if (error == X509_V_ERR_UNABLE_TO_GET_CRL) why += ": of its authority no list was given";
     const auto depth = static_cast<std::size_t>(X509_STORE_CTX_get_error_depth(context.get()));
     return refused(depth < out.size() ? out[depth] : chain[0], why);
   }

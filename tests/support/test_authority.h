@@ -84,6 +84,27 @@ class TestCertificate {
     X509_EXTENSION_free(extension);
     X509_sign(x509_.get(), issuer.key(), EVP_sha256());
   }
+  // Its list of what it has taken back, of those certificates.
+  std::shared_ptr<X509_CRL> takesBack(const std::vector<TestCertificate>& certificates,
+                                      TimePoint from = at("2026-01-01T00:00:00Z"),
+                                      TimePoint to = at("2027-01-01T00:00:00Z")) const {
+    const std::shared_ptr<X509_CRL> list(X509_CRL_new(), X509_CRL_free);
+    const std::shared_ptr<ASN1_TIME> first(ASN1_TIME_set(nullptr, seconds(from)), ASN1_TIME_free);
+    const std::shared_ptr<ASN1_TIME> next(ASN1_TIME_set(nullptr, seconds(to)), ASN1_TIME_free);
+    X509_CRL_set_version(list.get(), 1);
+    X509_CRL_set_issuer_name(list.get(), X509_get_subject_name(x509_.get()));
+    X509_CRL_set1_lastUpdate(list.get(), first.get());
+    X509_CRL_set1_nextUpdate(list.get(), next.get());
+    for (const TestCertificate& one : certificates) {
+      X509_REVOKED* entry = X509_REVOKED_new();
+      X509_REVOKED_set_serialNumber(entry, X509_get_serialNumber(one.x509()));
+      X509_REVOKED_set_revocationDate(entry, first.get());
+      X509_CRL_add0_revoked(list.get(), entry);
+    }
+    X509_CRL_sort(list.get());
+    X509_CRL_sign(list.get(), key_.get(), EVP_sha256());
+    return list;
+  }
   // By its key, over the hash of `md`.
   std::string sign(std::string_view message, const EVP_MD* md = EVP_sha256()) const {
     return signing::signMessage(key_.get(), md, asBytes(message)).value();

@@ -20,6 +20,10 @@ Result<signing::CertificateRule> certificateRule(const SignerOptions& options, T
     rule.roots.intermediates.insert(rule.roots.intermediates.end(), roots.intermediates.begin(),
                                     roots.intermediates.end());
   }
+  for (const std::string& file : options.revocations) {
+    KILN_ASSIGN(const auto lists, signing::loadRevocationLists(file));
+    rule.roots.revocations.insert(rule.roots.revocations.end(), lists.begin(), lists.end());
+  }
   if (options.time.empty()) return rule;
   KILN_ASSIGN(rule.at, readTime(options.time));
   return rule;
@@ -47,13 +51,17 @@ void addSignerOptions(CLI::App& command, SignerOptions& options, const SignerWor
   const auto roots = add(certificate + "-root", options.roots,
                          "A private certificate authority whose certificates count, PEM; intermediate ones "
                          "may stand beside the root (repeatable)");
+  add(certificate + "-crl", options.revocations,
+      "Certificates that a private authority has taken back: its revocation list, PEM. With one, every "
+      "authority of the chain must have one, valid at the same time (repeatable)")
+      ->needs(roots);
   add(words.trustedRoot, options.trustedRoots,
       "A Sigstore whose keyless signatures count: its trusted_root.json, or what gh attestation "
       "trusted-root prints (repeatable)")
       ->excludes(roots);
   add(certificate + "-identity", options.identities,
-      "Whom the certificate must name in its subject alternative names: a URI, an e-mail address or a DNS "
-      "name, in full (repeatable: any of them)");
+      "Whom the certificate must name in its subject alternative names: a URI, an e-mail address, a DNS "
+      "name or a user of Fulcio's (NAME!DOMAIN), in full (repeatable: any of them)");
   add(certificate + "-oidc-issuer", options.issuers,
       "With a trusted root: the OpenID issuer that must have said who that is, such as "
       "https://token.actions.githubusercontent.com (repeatable: any of them)");
@@ -68,6 +76,10 @@ Status checkSigners(const SignerOptions& options) {
   const std::string certificate = options.words.certificate, trusted = options.words.trustedRoot;
   const bool isPrivate = !options.roots.empty(), isKeyless = !options.trustedRoots.empty();
   const auto wrong = [](const std::string& what) { return fail(Code::kInvalidArgument, what); };
+  if (isPrivate && isKeyless)
+    return wrong(certificate + "-root or " + trusted + ", and not both: a certificate is looked at by one");
+  if (!options.revocations.empty() && !isPrivate)
+    return wrong(certificate + "-crl goes with " + certificate + "-root");
   if (isPrivate && options.identities.empty())
     return wrong(certificate + "-root needs " + certificate + "-identity: whom a certificate must name");
   if (isKeyless && (options.identities.empty() || options.issuers.empty()))

@@ -12,13 +12,13 @@ namespace kiln::cli {
 // How a command calls them.
 struct SignerWords {
   const char* key = "--signed-by";
-  const char* certificate = "--certificate";  // -root, -identity, -oidc-issuer and -time follow
+  const char* certificate = "--certificate";  // -root, -crl, -identity, -oidc-issuer and -time follow
   const char* trustedRoot = "--trusted-root";
 };
 
 struct SignerOptions {
   SignerWords words;
-  std::vector<std::string> keys, roots, trustedRoots;  // files
+  std::vector<std::string> keys, roots, revocations, trustedRoots;  // files
   std::vector<std::string> identities, issuers;
   std::string time;  // RFC 3339, or a date; "" for now
 
@@ -35,7 +35,7 @@ Status checkSigners(const SignerOptions& options);
 
 // Reads what they name, for certificates of a private authority at `now` where no time is given.
 // kInvalidArgument where nobody is named, and as checkSigners(); otherwise as ModelKey::load,
-// CertificateRoots::load and loadTrustedRoots.
+// CertificateRoots::load, loadRevocationLists and loadTrustedRoots.
 Result<signing::AcceptedSigners> loadSigners(const SignerOptions& options, TimePoint now);
 
 }  // namespace kiln::cli

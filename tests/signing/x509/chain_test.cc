@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "tests/support/temp_directory.h"
 #include "tests/support/test_authority.h"
 
 namespace kiln::signing {
@@ -141,6 +144,66 @@ TEST_F(CertificateChain, HasAtMostFourAuthoritiesBetween) {
   };
   EXPECT_EQ(through(4), "");
   EXPECT_NE(through(5), "");
+}
+
+TEST_F(CertificateChain, WhatAnAuthorityHasTakenBackVouchesForNobody) {
+  const auto with = [&](RevocationLists lists, TimePoint now = kNow) {
+    CertificateRoots roots = CertificateRoots::of({root_.certificate()}).value();
+    roots.revocations = std::move(lists);
+    return wrong({leaf_, middle_}, roots, now);
+  };
+  EXPECT_EQ(with({root_.takesBack({}), middle_.takesBack({})}), "");
+  EXPECT_EQ(with({root_.takesBack({leaf_}), middle_.takesBack({middle_})}), "")
+      << "serial numbers of another's";
+  EXPECT_NE(with({root_.takesBack({}), middle_.takesBack({leaf_})}).find("revoked"), std::string::npos);
+  EXPECT_NE(with({root_.takesBack({middle_}), middle_.takesBack({})}).find("revoked"), std::string::npos);
+  // A list that is not there, too old, too new or somebody else's says nothing.
+  EXPECT_NE(with({root_.takesBack({})}).find("of its authority no list was given"), std::string::npos);
+  EXPECT_NE(with({middle_.takesBack({})}), "");
+  const TimePoint begin = at("2026-01-01T00:00:00Z"), early = at("2026-02-01T00:00:00Z");
+  EXPECT_NE(with({root_.takesBack({}), middle_.takesBack({}, begin, early)}).find("expired at 2026-06-01"),
+            std::string::npos);
+  EXPECT_EQ(with({root_.takesBack({}), middle_.takesBack({}, begin, early)}, at("2026-01-15T00:00:00Z")), "");
+  EXPECT_NE(with({root_.takesBack({}), middle_.takesBack({}, kNow + std::chrono::hours(1))}), "");
+  const TestCertificate posed(authorityOrder("middle"));
+  EXPECT_NE(with({root_.takesBack({}), posed.takesBack({})}), "") << "by another key";
+}
+
+TEST_F(CertificateChain, RevocationListsAreReadFromPlainPem) {
+  const testing_support::TempDirectory folder;
+  const auto read = [&](const std::string& text) {
+    std::ofstream(folder / "crl.pem") << text;
+    return loadRevocationLists(folder / "crl.pem");
+  };
+  const auto pemOf = [](const std::shared_ptr<X509_CRL>& list) {
+    const auto bio = writer();
+    PEM_write_bio_X509_CRL(bio.get(), list.get());
+    return textOf(bio.get());
+  };
+  const std::string one = pemOf(root_.takesBack({middle_}));
+  EXPECT_EQ(read(one + pemOf(middle_.takesBack({})))->size(), 2u);
+  std::string many;
+  for (int i = 0; i < 17; ++i) many += one;
+  for (const std::string& bad :
+       {std::string(), std::string("x"), "text\n" + one, one + "text", root_.pem(), one + root_.pem(), many})
+    EXPECT_EQ(read(bad).error().code, Code::kInvalidArgument) << bad;
+}
+
+TEST(Certificate, NamesUsersAsFulcioDoes) {
+  const TestCertificate root{authorityOrder("root")};
+  const auto named = [&](const std::string& names) { return root.issue(signerOrder(names)).certificate(); };
+  const X509Certificate one = named("otherName:1.3.6.1.4.1.57264.1.7;UTF8:ci!example.org");
+  EXPECT_TRUE(one.names("ci!example.org"));
+  for (const char* name : {"ci", "example.org", "ci!example.or", "CI!example.org", "ci@example.org"})
+    EXPECT_FALSE(one.names(name)) << name;
+  EXPECT_EQ(one.alternativeNames(), std::vector<std::string>{"ci!example.org"});
+  // Other kinds of the same text, and what Fulcio does not write.
+  for (const char* posed :
+       {"DNS:ci!example.org", "otherName:1.3.6.1.4.1.57264.1.8;UTF8:ci!example.org",
+        "otherName:1.3.6.1.4.1.57264.1.7;IA5STRING:ci!example.org", "otherName:1.3.6.1.4.1.57264.1.7;NULL:"})
+    EXPECT_FALSE(named(posed).names("ci!example.org")) << posed;
+  const X509Certificate mail = named("otherName:1.3.6.1.4.1.57264.1.7;UTF8:who@example.org");
+  EXPECT_FALSE(mail.names("who@example.org")) << "that is no e-mail address";
 }
 
 TEST(Certificate, NamesOnlyInFullAndByKind) {

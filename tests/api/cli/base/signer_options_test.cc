@@ -81,6 +81,9 @@ TEST_F(SignerOptionsTest, WhatGoesTogetherIsGivenTogether) {
       {"--trusted-root", trusted_, "--certificate-identity", "a", "--certificate-oidc-issuer", "a",
        "--certificate-time", "2025-03-01"},
       {"--certificate-root", ca_, "--certificate-identity", "a", "--certificate-time", "soon"},
+      {"--certificate-root", ca_, "--certificate-identity", "a", "--certificate-crl", ca_},
+      {"--trusted-root", trusted_, "--certificate-identity", "a", "--certificate-oidc-issuer", "a",
+       "--certificate-crl", ca_},
       {"--certificate-root", home_ / "leaf.pem", "--certificate-identity", "a"},
       {"--trusted-root", ca_, "--certificate-identity", "a", "--certificate-oidc-issuer", "a"}};
   for (const auto& words : lines) {
