@@ -41,6 +41,11 @@ Status checkModelFiles(const ModelManifest& said, const CompileSpec& spec) {
     if (resource.digest.hash == spec.files[0].digest.hash &&
         besides(said, spec, resource.name.substr(0, resource.name.rfind('/') + 1)))
       return {};
+  if (std::ranges::any_of(said.resources, [](const ModelResource& one) { return one.shards.size() > 1; }))
+    return fail(
+        Code::kUnimplemented,
+        "it was signed in several shards of a file, which say nothing of the whole file's digest; have "
+        "it signed by whole files");
   return about("the model signature does not cover the artifact's model with all that belongs to it");
 }
 

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <filesystem>
+#include <limits>
 #include <memory>
 
 #include "manifest/base/printable.h"
@@ -137,7 +138,7 @@ Result<ModelFiles> ModelFiles::open(const std::string& path, const ModelRules& r
   return out;
 }
 
-Result<Digest> ModelFiles::digest(const std::string& name) const {
+Result<std::pair<UniqueFd, std::uint64_t>> ModelFiles::openFileAt(const std::string& name) const {
   const int root = root_.get();
   UniqueFd at;
   for (std::size_t begin = 0; begin <= name.size();) {
@@ -148,19 +149,55 @@ Result<Digest> ModelFiles::digest(const std::string& name) const {
   struct stat status{};
   if (::fstat(at.get(), &status) != 0) return fail(errnoError(errno, inQuotes(name)));
   if (!S_ISREG(status.st_mode)) return fail(Code::kDataLoss, inQuotes(name) + " is no regular file");
-  Hasher hasher;
+  return std::pair(std::move(at), static_cast<std::uint64_t>(status.st_size));
+}
+
+Result<std::uint64_t> ModelFiles::size(const std::string& name) const {
+  KILN_ASSIGN(const auto opened, openFileAt(name));
+  return opened.second;
+}
+
+Result<Digest> ModelFiles::digest(const std::string& name) const {
+  return digests(name, std::numeric_limits<std::uint64_t>::max()).map([](const FileDigests& both) {
+    return both.whole;
+  });
+}
+
+Result<FileDigests> ModelFiles::digests(const std::string& name, std::uint64_t shardBytes) const {
+  KILN_ASSIGN(const auto opened, openFileAt(name));
+  std::uint64_t left = opened.second;
+  if (left / shardBytes > kMaxModelFiles)
+    return fail(Code::kDataLoss,
+                inQuotes(name) + " has more than " + std::to_string(kMaxModelFiles) + " shards");
+  // One shard is the file.
+  const bool several = left > shardBytes;
+  FileDigests out;
+  Hasher whole, shard;
   std::vector<std::uint8_t> buffer(kChunkBytes);
-  std::uint64_t left = static_cast<std::uint64_t>(status.st_size);
+  std::uint64_t wanted = shardBytes;  // bytes that the shard still takes
   while (true) {
-    const ssize_t got = ::read(at.get(), buffer.data(), buffer.size());
+    const std::size_t most =
+        several ? static_cast<std::size_t>(std::min<std::uint64_t>(buffer.size(), wanted)) : buffer.size();
+    const ssize_t got = ::read(opened.first.get(), buffer.data(), most);
     if (got < 0 && errno == EINTR) continue;
     if (got < 0) return fail(errnoError(errno, inQuotes(name)));
-    if (got == 0) return hasher.finish();
+    if (got == 0) break;
     const auto bytes = static_cast<std::size_t>(got);
     if (bytes > left) return fail(Code::kDataLoss, inQuotes(name) + " grew while it was read");
     left -= bytes;
-    hasher.update({buffer.data(), bytes});
+    whole.update({buffer.data(), bytes});
+    if (!several) continue;
+    shard.update({buffer.data(), bytes});
+    wanted -= bytes;
+    if (wanted > 0) continue;
+    out.shards.push_back(shard.finish());
+    shard = Hasher();
+    wanted = shardBytes;
   }
+  out.whole = whole.finish();
+  if (several && wanted < shardBytes) out.shards.push_back(shard.finish());
+  if (!several && out.whole.size > 0) out.shards.push_back(out.whole);
+  return out;
 }
 
 }  // namespace kiln::signing

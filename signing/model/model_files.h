@@ -3,7 +3,9 @@
 // sections 6.1 and 6.2.
 #pragma once
 
+#include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "manifest/base/digest.h"
@@ -19,6 +21,11 @@ struct ModelRules {
 
 // What no signature counts: what git keeps at the top of a folder.
 const std::vector<std::string>& alwaysIgnored();
+
+struct FileDigests {
+  Digest whole;
+  std::vector<Digest> shards;
+};
 
 // Thread safe.
 class ModelFiles {
@@ -39,9 +46,16 @@ class ModelFiles {
   const std::vector<std::string>& ignored() const { return ignored_; }
   // Reads one of names(); the size is that of the file.
   Result<Digest> digest(const std::string& name) const;
+  // The same with the digests of its shards of `shardBytes`: none of a file without bytes. kDataLoss for more
+  // than kMaxModelFiles of them.
+  Result<FileDigests> digests(const std::string& name, std::uint64_t shardBytes) const;
+  // The size of one of names(), which is not read.
+  Result<std::uint64_t> size(const std::string& name) const;
 
  private:
   ModelFiles() = default;
+  // A regular file, and its size.
+  Result<std::pair<UniqueFd, std::uint64_t>> openFileAt(const std::string& name) const;
 
   UniqueFd root_;  // the folder, or that in which the file lies
   bool followLinks_ = false, isFile_ = false;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <map>
+#include <limits>
 
 #include "manifest/base/printable.h"
 #include "signing/bundle/bundle.h"
@@ -42,6 +42,14 @@ std::string listed(const char* what, const std::vector<std::string>& names) {
   return out;
 }
 
+constexpr std::uint64_t kWhole = std::numeric_limits<std::uint64_t>::max();
+
+// Whether these are the bytes that were signed.
+bool hold(const ModelResource& said, const FileDigests& found) {
+  if (said.shards.empty()) return found.whole.hash == said.digest.hash;
+  return std::ranges::equal(found.shards, said.shards, {}, &Digest::hash, &Digest::hash);
+}
+
 Status differ(const std::string& path, const std::vector<std::string>& changed,
               const std::vector<std::string>& missing, const std::vector<std::string>& added) {
   std::string what;
@@ -63,6 +71,17 @@ Result<SignedModel> openModelSignature(std::string_view text, const AcceptedSign
   return SignedModel{std::move(manifest), std::move(opened.signer)};
 }
 
+Status checkFile(const std::string& path, const ModelManifest& said, const ModelResource& resource,
+                 const Digest& digest) {
+  if (resource.shards.size() < 2 && resource.digest.hash == digest.hash) return {};
+  if (resource.shards.size() >= 2) {
+    KILN_ASSIGN(const ModelFiles files, ModelFiles::open(path, {said.allowSymlinks, {}}));
+    KILN_ASSIGN(const FileDigests found, files.digests(files.name(), said.shardBytes));
+    if (found.whole.hash == digest.hash && hold(resource, found)) return {};
+  }
+  return fail(Code::kDataLoss, path + ": has changed since the model's signature was checked");
+}
+
 Status checkModel(const std::string& path, const ModelManifest& said, const ModelScope& scope) {
   ModelRules rules = rulesOf(path, scope, said.ignorePaths);
   rules.followLinks = said.allowSymlinks;
@@ -74,11 +93,22 @@ Status checkModel(const std::string& path, const ModelManifest& said, const Mode
     if (!std::ranges::binary_search(files.names(), resource.name)) missing.push_back(resource.name);
   if (!scope.allowUnsigned)
     for (const std::string& name : files.names())
-      if (!std::ranges::binary_search(resources, name, {}, &ModelResource::name)) added.push_back(name);
+      if (!std::ranges::binary_search(resources, name, {}, &ModelResource::name)) {
+        KILN_ASSIGN(const std::uint64_t size, files.size(name));
+        if (size > 0 || said.shardBytes == 0) added.push_back(name);
+      }
   if (!missing.empty() || !added.empty()) return differ(path, changed, missing, added);
   for (const ModelResource& resource : resources) {
-    KILN_ASSIGN(const Digest found, files.digest(resource.name));
-    if (found.hash != resource.digest.hash) changed.push_back(resource.name);
+    if (said.shardBytes > 0) {
+      KILN_ASSIGN(const std::uint64_t size, files.size(resource.name));
+      if (size != resource.digest.size) {
+        changed.push_back(resource.name);
+        continue;
+      }
+    }
+    KILN_ASSIGN(const FileDigests found,
+                files.digests(resource.name, said.shardBytes > 0 ? said.shardBytes : kWhole));
+    if (!hold(resource, found)) changed.push_back(resource.name);
   }
   return differ(path, changed, missing, added);
 }
@@ -86,12 +116,18 @@ Status checkModel(const std::string& path, const ModelManifest& said, const Mode
 Result<std::string> signModel(const std::string& path, const ModelSigner& signer, const ModelScope& scope) {
   KILN_ASSIGN(const ModelFiles files, ModelFiles::open(path, rulesOf(path, scope, {})));
   if (files.names().empty()) return fail(Code::kInvalidArgument, path + ": there is no file to sign");
-  ModelManifest manifest{files.name(), {}, false, files.ignored()};
+  ModelManifest manifest{files.name(), {}, false, files.ignored(), scope.shardBytes};
   for (const std::string& name : files.names()) {
-    KILN_ASSIGN(Digest digest, files.digest(name));
-    digest.size = 0;
-    manifest.resources.push_back({name, digest});
+    if (scope.shardBytes == 0) {
+      KILN_ASSIGN(const Digest digest, files.digest(name));
+      manifest.resources.push_back({name, {digest.hash, 0}});
+      continue;
+    }
+    KILN_ASSIGN(FileDigests found, files.digests(name, scope.shardBytes));
+    if (!found.shards.empty()) manifest.resources.push_back({name, found.whole, std::move(found.shards)});
   }
+  if (manifest.resources.empty())
+    return fail(Code::kInvalidArgument, path + ": no file has a byte, and shards have some");
   KILN_ASSIGN(const std::string statement, manifest.statement());
   // What is too large to be read again is not signed.
   if (const auto read = ModelManifest::fromStatement(statement); !read) return fail(read.error().in(path));

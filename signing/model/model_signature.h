@@ -3,6 +3,7 @@
 // and 8.
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -27,14 +28,22 @@ struct ModelScope {
   std::string signature;  // where the signature lies or will lie: no part of the model; "" for none
   std::vector<std::string> ignored;  // relative paths, left out beside those that the signature names
   bool allowUnsigned = false;        // when a model is checked: files that nobody signed are passed over
+  std::uint64_t shardBytes = 0;      // when a model is signed: in shards of so many bytes; 0: by whole files
 };
 
 // Compares a model, a folder or a file, with what was signed. kDataLoss names what was changed, is missing or
-// was added. Only files that the signature names are read.
+// was added. Only files that the signature names are read. What was signed in shards says nothing of files
+// without bytes: they are passed over.
 Status checkModel(const std::string& path, const ModelManifest& said, const ModelScope& scope = {});
 
-// Signs a model by whole files, SHA-256, without links. The text of a signature; nothing is written.
-// kInvalidArgument for a model without files; otherwise as ModelFiles::open.
+// Whether the file at `path` is one of `said.resources`, and has this digest, of which a signature in shards
+// says nothing by itself.
+Status checkFile(const std::string& path, const ModelManifest& said, const ModelResource& resource,
+                 const Digest& digest);
+
+// Signs a model by whole files or in shards, SHA-256, without links. The text of a signature; nothing is
+// written. kInvalidArgument for a model without files, and in shards without bytes or with a colon in a name;
+// otherwise as ModelFiles::open.
 Result<std::string> signModel(const std::string& path, const ModelSigner& signer,
                               const ModelScope& scope = {});
 

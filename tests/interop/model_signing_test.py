@@ -80,7 +80,7 @@ WHO = "https://vendor.example/releases"
 
 class Authority:
     """A private PKI: root, one between, and a signer's key and certificate. Files of PEM."""
-    AUTHORITY = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign\nsubjectKeyIdentifier=hash\n"
+    AUTHORITY = "basicConstraints=critical,CA:TRUE\nkeyUsage=critical,keyCertSign,cRLSign\nsubjectKeyIdentifier=hash\n"
     SIGNER = f"keyUsage=critical,digitalSignature\nextendedKeyUsage=codeSigning\nsubjectAltName=URI:{WHO}\n"
 
     def __init__(self, home, curve="prime256v1"):
@@ -106,6 +106,20 @@ class Authority:
             ("-signkey", file["key"])
         openssl("x509", "-req", "-in", file["csr"], *signer, "-days", days, "-extfile", file["ext"], "-out", file["pem"])
         return file["pem"]
+
+
+    def revocations(self, name, *taken_back):
+        """The list of one of its authorities, of the certificates that it has taken back."""
+        home = self.home / f"{name}.ca"
+        home.mkdir(exist_ok=True)
+        (home / "index").write_text("")
+        (home / "openssl.cnf").write_text(f"[ca]\ndefault_ca=own\n[own]\ndatabase={home}/index\ndefault_md=sha256\n"
+                                          "default_crl_days=30\n")
+        own = ["openssl", "ca", "-config", home / "openssl.cnf", "-cert", self.home / f"{name}.pem", "-keyfile", self.home / f"{name}.key"]
+        for certificate in taken_back:
+            subprocess.run([*own, "-revoke", certificate], check=True, capture_output=True)
+        subprocess.run([*own, "-gencrl", "-out", home / "crl.pem"], check=True, capture_output=True)
+        return home / "crl.pem"
 
 
 LINKS = {"key-symlink-cycle": ("cycle-link", "."), "key-symlink-default-rejected": ("link-to-signme", "signme-1"),
@@ -303,6 +317,68 @@ class ModelSigningTest(unittest.TestCase):
         (authority.home / "both.pem").write_bytes(authority.middle.read_bytes() + authority.root.read_bytes())
         authority.root = authority.home / "both.pem"
         self.assertEqual(self.verify_certified(model, bundle, authority).returncode, 0)
+
+    def test_shards_of_another_implementation(self):
+        self.peer()
+        python = fetched.python_environment("requirements-model-signing.txt")
+        model = self.made({**MULTI, "model.onnx": b"graph", "model/w.bin": b"w" * 1000, "empty": b""})
+        bundle, key, pem = (self.home / name for name in ("shards.sig", "peer.key", "peer.pem"))
+        subprocess.run(["openssl", "ecparam", "-name", "prime256v1", "-genkey", "-noout", "-out", key], check=True)
+        subprocess.run(["openssl", "ec", "-in", key, "-pubout", "-out", pem], check=True, capture_output=True)
+
+        def peer(script):
+            return subprocess.run([python, "-c", "import model_signing as m\n" + script], capture_output=True, text=True)
+
+        shards = "m.hashing.Config().use_shard_serialization(shard_size=%d)"
+        for size in (300, 1_000_000_000):
+            with self.subTest(size):
+                done = peer(f"m.signing.Config().use_elliptic_key_signer(private_key={str(key)!r}).set_hashing_config({shards % size})"
+                            f".sign({str(model)!r}, {str(bundle)!r})")
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("model/w.bin:0:%d" % min(size, 1000), self.names(bundle))
+                done = self.verify(model, bundle, pem=pem)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                self.assertIn("4 files", done.stdout + done.stderr)
+                self.assertEqual(self.verify(model, bundle).returncode, 5, "another key")
+                (model / "model/w.bin").write_bytes(b"w" * 999 + b"v")
+                done = self.verify(model, bundle, pem=pem)
+                self.assertIn('changed is "model/w.bin"', done.stderr)
+                (model / "model/w.bin").write_bytes(b"w" * 1000)
+
+                own = self.home / f"own-{size}.sig"
+                done = self.kiln("sign", model, "--key", self.key, "--out", own, "--shard-size", size)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                check = f"m.verifying.Config().use_elliptic_key_verifier(public_key={str(self.pem)!r}).verify({str(model)!r}, {str(own)!r})"
+                done = peer(check)
+                self.assertEqual(done.returncode, 0, done.stderr)
+                (model / "config.json").write_bytes(b"x")
+                self.assertNotEqual(peer(check).returncode, 0)
+                (model / "config.json").write_bytes(MULTI["config.json"])
+        # Of one file.
+        done = self.kiln("sign", model / "weights.bin", "--key", self.key, "--out", self.home / "file.sig", "--shard-size", 1000)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(self.names(self.home / "file.sig"), ["weights.bin:0:1000", "weights.bin:1000:1024"])
+        self.assertEqual(self.verify(model / "weights.bin", self.home / "file.sig").returncode, 0)
+
+    def test_revoked_certificates(self):
+        authority = Authority(self.home / "pki")
+        model, bundle = self.made(MULTI), self.home / "bundle.sig"
+        self.assertEqual(self.sign_certified(model, authority, bundle).returncode, 0)
+        lists = {name: authority.revocations(name) for name in ("root", "middle")}
+        words = [word for file in lists.values() for word in ("--certificate-crl", file)]
+        done = self.verify_certified(model, bundle, authority, *words)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        done = self.verify_certified(model, bundle, authority, "--certificate-crl", lists["root"])
+        self.assertIn("no list was given", done.stderr)
+        authority.revocations("middle", authority.leaf)
+        done = self.verify_certified(model, bundle, authority, *words)
+        self.assertEqual(done.returncode, 5)
+        self.assertIn("revoked", done.stderr)
+        done = self.kiln("verify", model, "--signed-by", self.pem, "--certificate-crl", lists["root"], "--signature", bundle)
+        self.assertEqual(done.returncode, 2)
+        done = self.verify_certified(model, bundle, authority, "--certificate-crl", authority.root)
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("revocation lists in plain PEM", done.stderr)
 
     def test_another_implementation(self):
         peer = self.peer()

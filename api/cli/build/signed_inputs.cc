@@ -42,9 +42,7 @@ Status SignedInputs::check(const std::string& file, const Digest& digest) const 
   const auto said = std::ranges::lower_bound(resources, name, {}, &signing::ModelResource::name);
   if (said == resources.end() || said->name != name)
     return fail(Code::kDataLoss, file + ": the build needs it, and the model's signature does not cover it");
-  if (said->digest.hash != digest.hash)
-    return fail(Code::kDataLoss, file + ": has changed since the model's signature was checked");
-  return {};
+  return signing::checkFile(file, signed_.manifest, *said, digest);
 }
 
 }  // namespace kiln::cli

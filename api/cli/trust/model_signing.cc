@@ -23,6 +23,7 @@ struct Options {
   SignerOptions signers;
   std::vector<std::string> ignored;
   bool allowUnsigned = false;
+  std::uint64_t shardBytes = 0;
 };
 
 // What a fetched artifact's folder gains later: statements, fixtures, recalls. `kiln verify` looks at them.
@@ -53,7 +54,7 @@ Status sign(const Context& context, const Options& options) {
   KILN_ASSIGN(const signing::ModelSigner signer, loadSigner(options));
   const std::string path =
       options.signature.empty() ? signing::modelSignaturePath(options.model) : options.signature;
-  signing::ModelScope scope{path, options.ignored};
+  signing::ModelScope scope{path, options.ignored, false, options.shardBytes};
   for (const std::string& name : growing(options.model)) {
     scope.ignored.push_back(name);
     std::error_code error;
@@ -124,6 +125,11 @@ void addModelSigning(CLI::App& app, Context& context) {
   signing.add_option("--certificate", options->certificate,
                      "The key's certificate for signing code, PEM, and behind it those of intermediate "
                      "authorities: the signature names who signed, and not the key");
+  signing
+      .add_option("--shard-size", options->shardBytes,
+                  "Sign each file in shards of so many bytes, whose digests others may compute at once "
+                  "(default: whole files; the Python package model-signing takes 1000000000)")
+      ->check(CLI::Range(std::uint64_t{1}, std::uint64_t{1} << 53));
   signing.add_option(
       "--out", options->signature,
       "A new file for the signature (default: model.sig in the folder, FILE.sig beside a file)");

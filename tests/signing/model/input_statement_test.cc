@@ -62,6 +62,26 @@ TEST_F(InputStatement, AModelSignatureMustCoverAllThatBelongsToTheModel) {
   EXPECT_TRUE(read(bare(files({{"data/weights.bin", "external"}, {"resnet.onnx", "model"}}))));
 }
 
+// A shard that is the file says its digest; of several nothing does.
+TEST_F(InputStatement, OfShardsThoseThatAreWholeFilesCount) {
+  const auto inShards = [](const std::vector<std::string>& weights) {
+    ModelManifest manifest{"resnet", {}, false, {}, 8};
+    ModelResource data{"data/weights.bin", {digestOf("external").hash, 0}};
+    for (const std::string& shard : weights) {
+      data.shards.push_back({digestOf(shard).hash, 0});
+      data.digest.size += shard.size();
+    }
+    manifest.resources = {data, {"resnet.onnx", {digestOf("model").hash, 5}, {{digestOf("model").hash, 0}}}};
+    return manifest.statement().value();
+  };
+  const auto whole = read(bare(inShards({"external"})));
+  ASSERT_TRUE(whole) << whole.error().message;
+  EXPECT_EQ((*whole)["inputs"].size(), 2u);
+  const auto parts = read(bare(inShards({"external", "-"})));
+  EXPECT_EQ(parts.error().code, Code::kUnimplemented);
+  EXPECT_NE(parts.error().message.find("by whole files"), std::string::npos);
+}
+
 TEST_F(InputStatement, ParametersAreTakenByTheirBytesForABuildNamesThemItself) {
   CompileSpec spec = testing_support::sampleSpec();
   spec.files = {{"model.mlir", digestOf("model")}, {"params/0", digestOf("tensors")}};

@@ -246,9 +246,107 @@ TEST_F(ModelSignature, RefusesStatementsOfOtherForms) {
   EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"].erase(0); }), Code::kDataLoss);
   EXPECT_EQ(refused([](Json& json) { json["predicate"]["resources"][0]["algorithm"] = "blake3"; }),
             Code::kUnimplemented);
-  EXPECT_EQ(refused([](Json& json) { json["predicate"]["serialization"]["method"] = "shards"; }),
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["serialization"]["method"] = "trees"; }),
             Code::kUnimplemented);
+  EXPECT_EQ(refused([](Json& json) { json["predicate"]["serialization"]["method"] = "shards"; }),
+            Code::kDataLoss);
   EXPECT_EQ(refused([](Json& json) { json["predicate"]["more"] = 1.5; }), Code{});  // is not read
+}
+
+TEST_F(ModelSignature, InShardsEveryByteCounts) {
+  const ModelScope scope{"", {}, false, 4};
+  ASSERT_TRUE(again(scope));
+  const ModelManifest said = opened(signModel(model_, key_, scope).value())->manifest;
+  ASSERT_EQ(said.shardBytes, 4u);
+  ASSERT_EQ(said.resources.size(), 3u) << "the file without bytes has no shard";
+  EXPECT_EQ(said.resources[0].name, "signme-1");
+  EXPECT_EQ(said.resources[0].digest.size, 9u);
+  ASSERT_EQ(said.resources[0].shards.size(), 3u);
+  EXPECT_EQ(said.resources[0].shards[1].hash, digestOf("me-1").hash);
+  EXPECT_EQ(said.resources[0].shards[2].hash, digestOf("\n").hash);
+  for (const char* other : {"signme-2\n", "signme-1", "signme-1\n\n", "me-1sign\n", "sign", ""}) {
+    put(model_ + "/signme-1", other);
+    EXPECT_NE(wrong(said).find("changed is \"signme-1\""), std::string::npos) << other;
+  }
+  put(model_ + "/signme-1", "signme-1\n");
+  EXPECT_EQ(wrong(said), "");
+  put(model_ + "/empty", "");
+  EXPECT_EQ(wrong(said), "") << "of files without bytes shards say nothing";
+  put(model_ + "/more", "x");
+  EXPECT_NE(wrong(said).find("not signed is \"more\""), std::string::npos);
+  fs::remove(model_ + "/more");
+  fs::remove(model_ + "/signme-2");
+  EXPECT_NE(wrong(said).find("missing is \"signme-2\""), std::string::npos);
+  put(model_ + "/a:0:4", "x");
+  EXPECT_EQ(signModel(model_, key_, scope).error().code, Code::kInvalidArgument)
+      << "a name that a shard could have";
+}
+
+TEST_F(ModelSignature, AFileInShardsHasOneDigest) {
+  const ModelManifest several = opened(signModel(model_, key_, {"", {}, false, 4}).value())->manifest;
+  const ModelManifest one = opened(signModel(model_, key_, {"", {}, false, 64}).value())->manifest;
+  const Digest right = digestOf("signme-1\n"), wrong = digestOf("signme-2");
+  EXPECT_EQ(one.resources[0].digest.hash, right.hash) << "one shard is the file";
+  for (const ModelManifest* said : {&several, &one}) {
+    EXPECT_TRUE(checkFile(model_ + "/signme-1", *said, said->resources[0], right));
+    EXPECT_FALSE(checkFile(model_ + "/signme-1", *said, said->resources[0], wrong));
+  }
+  // Whoever changes the file after it was compared, with the digest of what is sent.
+  put(model_ + "/signme-1", "signme-2");
+  EXPECT_FALSE(checkFile(model_ + "/signme-1", several, several.resources[0], wrong));
+  EXPECT_FALSE(checkFile(model_ + "/signme-1", several, several.resources[0], right));
+}
+
+TEST_F(ModelSignature, ShardsThatMakeUpNoFileAreRefused) {
+  using Names = std::vector<std::string>;
+  const auto read = [&](const Names& names, const Json& size = 4) {
+    Json list = Json::array();
+    Hasher root;
+    for (const std::string& name : names) {
+      list.push_back({{"name", name}, {"algorithm", "sha256-sharded-4"}, {"digest", digestOf("x").hex()}});
+      root.update(digestOf("x").hash);
+    }
+    const Json statement{{"_type", "https://in-toto.io/Statement/v1"},
+                         {"predicateType", kModelSignatureType},
+                         {"subject", {{{"name", "m"}, {"digest", {{"sha256", root.finish().hex()}}}}}},
+                         {"predicate",
+                          {{"resources", list},
+                           {"serialization",
+                            {{"method", "shards"},
+                             {"hash_type", "sha256"},
+                             {"allow_symlinks", false},
+                             {"shard_size", size}}}}}};
+    const auto got = ModelManifest::fromStatement(statement.dump());
+    return got ? std::string("read") : got.error().message;
+  };
+  EXPECT_EQ(read({"a:0:4", "a:4:8", "a:8:9", "b/c:0:1"}), "read");
+  EXPECT_EQ(read({"a:4:8", "b:0:1", "a:0:4"}), "read") << "in any order";
+  EXPECT_EQ(read({".:0:4", ".:4:5"}), "read") << "a model that is one file";
+  const Names refused[] = {{"a"},
+                           {"a:0"},
+                           {":0:1"},
+                           {"a:0:0"},
+                           {"a:0:5"},
+                           {"a:4:8"},
+                           {"a:0:4", "a:5:8"},
+                           {"a:0:3", "a:3:6"},
+                           {"a:0:4", "a:0:4"},
+                           {"a:0:4", "a:2:6"},
+                           {"a:00:4"},
+                           {"a:0:+4"},
+                           {"a:0:-1"},
+                           {"a: 0:4"},
+                           {"a:0:4 "},
+                           {"../a:0:4"},
+                           {"/a:0:4"},
+                           {".:0:4", "a:0:4"},
+                           {"a:b:0:4"},
+                           {"a:0:18446744073709551616"}};
+  for (const Names& names : refused) EXPECT_NE(read(names), "read") << names[0];
+  EXPECT_EQ(read({"a:0:4"}, 4.0), "read") << "as the Python package writes it";
+  for (const Json& size : {Json(0), Json(-4), Json(4.5), Json("4"), Json(true), Json(1e300), Json()})
+    EXPECT_NE(read({"a:0:4"}, size), "read") << size;
+  EXPECT_NE(read({"a:0:4"}, 8), "read") << "an algorithm of another size";
 }
 
 TEST_F(ModelSignature, RefusesBundlesOfOtherForms) {
