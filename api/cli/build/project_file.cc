@@ -25,6 +25,7 @@ constexpr std::size_t kMaxFileBytes = 64 << 10, kMaxModels = 100, kMaxList = 64,
                       kMaxNameBytes = 64;
 // Each dot may be a table within a table, and a table of tables takes the stack when it goes.
 constexpr std::ptrdiff_t kMaxDots = 4096;
+constexpr char kSignersTable[] = "models";
 
 Error at(const toml::node& node, const std::string& what) {
   return {Code::kInvalidArgument, fmt::format("{}:{}: {}", kProjectFile, node.source().begin.line, what), {}};
@@ -113,6 +114,11 @@ Status takeParameters(const toml::node& node, const std::string& folder, BuildOp
   }
   return {};
 }
+Status takeSignature(const toml::node& node, const std::string& folder, BuildOptions& options) {
+  KILN_ASSIGN(const std::string text, textOf(node, "it"));
+  KILN_ASSIGN(options.modelSignature, fileOf(node, text, folder));
+  return {};
+}
 Status takeCheckPlan(const toml::node& node, const std::string& folder, BuildOptions& options) {
   KILN_ASSIGN(const std::string text, textOf(node, "it"));
   KILN_ASSIGN(options.checkPlan, fileOf(node, text, folder));
@@ -136,6 +142,7 @@ constexpr Member kMembers[] = {{"path", takeModel},
                                {"sequences", takeList<&BuildOptions::sequences>},
                                {"data", takeData},
                                {"params", takeParameters},
+                               {"signature", takeSignature},
                                {"toolchain", takeText<&BuildOptions::toolchain>},
                                {"tune", takeText<&BuildOptions::tune>},
                                {"budget", takeText<&BuildOptions::budget>},
@@ -145,6 +152,56 @@ constexpr Member kMembers[] = {{"path", takeModel},
                                {"check", takeFlag<&BuildOptions::check>},
                                {"check-plan", takeCheckPlan},
                                {"check-emulated", takeFlag<&BuildOptions::checkEmulated>}};
+
+struct SignerMember {
+  const char* name;
+  std::vector<std::string> SignerOptions::* list;
+  bool isFile;
+};
+constexpr SignerMember kSigners[] = {{"signed-by", &SignerOptions::keys, true},
+                                     {"certificate-roots", &SignerOptions::roots, true},
+                                     {"certificate-crls", &SignerOptions::revocations, true},
+                                     {"certificate-identities", &SignerOptions::identities, false},
+                                     {"trusted-roots", &SignerOptions::trustedRoots, true},
+                                     {"certificate-oidc-issuers", &SignerOptions::issuers, false}};
+
+// What [models] says; nobody where there is no such table.
+Result<SignerOptions> readSigners(const toml::table& document, const std::string& folder) {
+  SignerOptions out;
+  out.words = {"signed-by", "certificate", "trusted-root"};
+  const toml::node* node = document.get(kSignersTable);
+  if (node == nullptr) return out;
+  if (!node->is_table()) return fail(at(*node, "models must be a table; each model stands under [[model]]"));
+  std::vector<std::string> known;
+  for (const SignerMember& member : kSigners) known.emplace_back(member.name);
+  for (const auto& [key, value] : *node->as_table()) {
+    const auto member = std::ranges::find(kSigners, key.str(), &SignerMember::name);
+    if (member == std::end(kSigners))
+      return fail(
+          at(value, inQuotes(key.str()) + " is not known" + orNearest(std::string(key.str()), known)));
+    KILN_ASSIGN(std::vector<std::string> texts, listOf(value, member->name));
+    for (std::string& text : texts)
+      if (member->isFile) {
+        KILN_ASSIGN(text, fileOf(value, text, folder));
+      }
+    out.*(member->list) = std::move(texts);
+  }
+  if (const Status good = checkSigners(out); !good) return fail(at(*node, "models: " + good.error().message));
+  if (out.empty()) return fail(at(*node, "models names nobody who may have signed them"));
+  return out;
+}
+
+// What is asked of all models, on one of them.
+Status addSigners(const toml::node& node, const SignerOptions& signers, BuildOptions& options) {
+  if (signers.empty() && !options.modelSignature.empty())
+    return fail(at(node, "signature goes with a table [models] that says who may have made it"));
+  if (!signers.empty() && source::isGitReference(options.model))
+    return fail(at(node,
+                   "[models] wants models signed, and a signature in a commit is not looked at; check the "
+                   "commit out below this folder"));
+  options.modelSigners = signers;
+  return {};
+}
 
 Result<ProjectModel> readModel(const toml::table& table, const std::string& folder) {
   ProjectModel model;
@@ -194,7 +251,7 @@ Result<std::vector<ProjectModel>> parseProject(const std::string& text, const st
                             printable(parsed.error().description())));
   const toml::table& document = parsed.table();
   for (const auto& [key, node] : document)
-    if (key.str() != "model")
+    if (key.str() != "model" && key.str() != kSignersTable)
       return fail(at(node, inQuotes(key.str()) + " is not known; models stand under [[model]]"));
   const toml::node* list = document.get("model");
   if (list == nullptr || !list->is_array_of_tables())
@@ -202,10 +259,12 @@ Result<std::vector<ProjectModel>> parseProject(const std::string& text, const st
                 std::string(kProjectFile) + ": names no model; each stands under a [[model]] of its own");
   const toml::array& models = *list->as_array();
   if (models.size() > kMaxModels) return fail(at(models, "more than 100 models"));
+  KILN_ASSIGN(const SignerOptions signers, readSigners(document, folder));
   std::vector<ProjectModel> out;
   std::set<std::string> names;
   for (const toml::node& each : models) {
     KILN_ASSIGN(ProjectModel model, readModel(*each.as_table(), folder));
+    KILN_TRY(addSigners(each, signers, model.options));
     if (!names.insert(model.name).second)
       return fail(at(each, "there are two models " + inQuotes(model.name)));
     out.push_back(std::move(model));

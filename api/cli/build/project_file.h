@@ -1,10 +1,20 @@
 // kiln.toml: the models of a folder and what each is built for. Everybody who clones a repository runs it, so
-// it names no farm and nobody to trust, and no file outside its folder.
+// it names no farm and no file outside its folder, and what it says of signers only refuses builds that would
+// be made without it.
+//
+//   [models]                            # of all models, where it is there: who must have signed them
+//   signed-by = ["vendor.pem"]          # as --model-signed-by of kiln build, and the others alike
+//   certificate-roots = ["ca.pem"]
+//   certificate-crls = ["ca.crl"]
+//   certificate-identities = ["releases@vendor.example"]
+//   trusted-roots = ["trusted_root.json"]
+//   certificate-oidc-issuers = ["https://issuer.example"]
 //
 //   [[model]]
 //   name = "digits"                     # in kiln.lock; each once
 //   path = "digits.onnx"                # a file or folder here, or git+https://…@COMMIT#path, git+ssh://…
 //   targets = ["cpu:x86-64-v3"]
+//   signature = "digits.sig"            # --model-signature
 //   profiles = ["N=1:8:64"]             # this and the others as the option of kiln build without its dashes
 //
 // TOML 1.0 (toml.io).

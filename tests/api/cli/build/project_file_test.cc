@@ -51,15 +51,74 @@ TEST(ProjectFile, SaysWhatTheCommandLineWould) {
   EXPECT_EQ(models->back().options.model.rfind("git+https://", 0), 0u);
 }
 
-struct Refusal {
-  const char* text;
-  const char* message;
-};
-
 // One model, with `more` as its last line: line 5.
 std::string with(const std::string& more) {
   return "[[model]]\nname = \"a\"\npath = \"a.onnx\"\ntargets = [\"cpu:x86-64-v3\"]\n" + more + "\n";
 }
+
+TEST(ProjectFile, SaysWhoMustHaveSignedTheModels) {
+  const auto models = parseProject(
+      "[models]\nsigned-by = [\"trust/vendor.pem\"]\ncertificate-roots = [\"ca.pem\"]\n"
+      "certificate-crls = [\"ca.crl\"]\ncertificate-identities = [\"who@vendor.example\"]\n"
+      "[[model]]\nname = \"a\"\npath = \"a\"\ntargets = [\"t\"]\nsignature = \"a.sig\"\n"
+      "[[model]]\nname = \"b\"\npath = \"b\"\ntargets = [\"t\"]\n",
+      "/home/p");
+  ASSERT_TRUE(models) << models.error().message;
+  for (const ProjectModel& model : *models) {
+    const SignerOptions& signers = model.options.modelSigners;
+    EXPECT_EQ(signers.keys, std::vector<std::string>{"/home/p/trust/vendor.pem"});
+    EXPECT_EQ(signers.roots, std::vector<std::string>{"/home/p/ca.pem"});
+    EXPECT_EQ(signers.revocations, std::vector<std::string>{"/home/p/ca.crl"});
+    EXPECT_EQ(signers.identities, std::vector<std::string>{"who@vendor.example"});
+  }
+  EXPECT_EQ(models->front().options.modelSignature, "/home/p/a.sig");
+}
+
+// A table that asked for nothing, or not for what its writer meant, would let everything through.
+TEST(ProjectFile, SignersThatAreNotWholeAreRefused) {
+  const auto refusal = [](const std::string& table, const std::string& path = "a") {
+    const auto models = parseProject(
+        table + "\n[[model]]\nname = \"a\"\npath = \"" + path + "\"\ntargets = [\"t\"]\n", "/home/p");
+    return models ? std::string("taken") : models.error().message;
+  };
+  const std::string key = "[models]\nsigned-by = [\"k.pem\"]";
+  EXPECT_EQ(refusal(key), "taken");
+  EXPECT_EQ(refusal("[models]"), "kiln.toml:1: models names nobody who may have signed them");
+  EXPECT_EQ(refusal("models = 1"), "kiln.toml:1: models must be a table; each model stands under [[model]]");
+  EXPECT_EQ(refusal("[[models]]\nsigned-by = [\"k.pem\"]"),
+            "kiln.toml:1: models must be a table; each model stands under [[model]]");
+  EXPECT_EQ(refusal("[models]\nsigned-bye = [\"k.pem\"]"),
+            "kiln.toml:2: \"signed-bye\" is not known; did you mean \"signed-by\"?");
+  EXPECT_EQ(refusal("[models]\nsigned-by = []"), "kiln.toml:2: signed-by must be a list of 1 to 64 texts");
+  EXPECT_EQ(refusal("[models]\nsigned-by = \"k.pem\""),
+            "kiln.toml:2: signed-by must be a list of 1 to 64 texts");
+  EXPECT_EQ(refusal("[models]\nsigned-by = [\"/etc/k.pem\"]"),
+            "kiln.toml:2: \"/etc/k.pem\" must be a path below the folder of kiln.toml");
+  EXPECT_NE(refusal("[models]\ncertificate-roots = [\"ca.pem\"]").find("needs certificate-identity"),
+            std::string::npos);
+  EXPECT_NE(refusal("[models]\ncertificate-identities = [\"x\"]").find("goes with certificate-root"),
+            std::string::npos);
+  EXPECT_NE(refusal(key + "\ncertificate-crls = [\"ca.crl\"]").find("goes with certificate-root"),
+            std::string::npos);
+  EXPECT_NE(
+      refusal(
+          "[models]\ncertificate-roots = [\"c\"]\ntrusted-roots = [\"t\"]\ncertificate-identities = [\"x\"]\n"
+          "certificate-oidc-issuers = [\"y\"]")
+          .find("not both"),
+      std::string::npos);
+  EXPECT_NE(refusal(key, "git+https://example.org/r@0123456789012345678901234567890123456789#m.onnx")
+                .find("check the commit out"),
+            std::string::npos);
+  EXPECT_NE(parseProject(with("signature = \"a.sig\""), "/home/p")
+                .error()
+                .message.find("goes with a table [models]"),
+            std::string::npos);
+}
+
+struct Refusal {
+  const char* text;
+  const char* message;
+};
 
 TEST(ProjectFile, WhatItIsRefusedForHasALine) {
   const Refusal lines[] = {

@@ -1,6 +1,7 @@
 // kiln init and kiln build of a project, and what kiln.lock holds it to.
 #include <sstream>
 
+#include "signing/model/model_signature.h"
 #include "tests/api/cli/kiln_build.h"
 #include "tests/api/client/onnx_bytes.h"
 
@@ -75,6 +76,44 @@ TEST_F(KilnProject, ALaterBuildSaysWhatChanged) {
             std::string::npos)
       << other.err;
   EXPECT_NE(text("kiln.lock"), lock);
+}
+
+TEST_F(KilnProject, WhoMustHaveSignedTheModelsIsAskedForWithoutAnOption) {
+  const signing::ModelSigner vendor(signing::PrivateKey::create().value()),
+      other(signing::PrivateKey::create().value());
+  file("vendor.pem", vendor.publicKey().pem());
+  file("kiln.toml",
+       "[models]\nsigned-by = [\"vendor.pem\"]\n[[model]]\nname = \"m\"\npath = \"model.onnx\"\n"
+       "targets = [\"cpu:x86-64-v3\"]\n");
+  const auto sign = [&](const signing::ModelSigner& by, const char* name) {
+    file(name, signing::signModel(directory / "model.onnx", by).value());
+  };
+  const auto refused = [&](const char* why) {
+    const KilnResult built = kiln({"build"});
+    EXPECT_EQ(built.exit, built.err.find("carries no signature") == std::string::npos ? 5 : 6) << built.err;
+    EXPECT_NE(built.err.find(why), std::string::npos) << built.err;
+    EXPECT_TRUE(farm.script.submitted.empty());
+  };
+  refused("carries no signature");
+  sign(other, "model.onnx.sig");
+  refused("not signed by the key that is named");
+  sign(vendor, "model.onnx.sig");
+  const KilnResult built = kiln({"build"});
+  EXPECT_EQ(built.exit, 0) << built.err;
+  EXPECT_NE(built.err.find("1 file signed by key " + vendor.publicKey().id()), std::string::npos)
+      << built.err;
+  EXPECT_EQ(farm.script.submitted.size(), 1u);
+  farm.script.submitted.clear();
+  file("model.onnx", testing_support::emptyModel() + "x");
+  refused("changed is");
+  // Where the project says that it lies elsewhere.
+  sign(vendor, "elsewhere.sig");
+  refused("changed is");
+  std::ofstream(directory / "kiln.toml", std::ios::app) << "signature = \"elsewhere.sig\"\n";
+  file("model.onnx", testing_support::emptyModel());
+  refused("changed is");
+  sign(vendor, "elsewhere.sig");
+  EXPECT_EQ(kiln({"build"}).exit, 0);
 }
 
 TEST_F(KilnProject, LockedRefusesADifference) {
