@@ -1,6 +1,7 @@
 #include "manifest/statement/check_statement.h"
 
 #include "manifest/base/printable.h"
+#include "manifest/statement/members.h"
 
 namespace kiln {
 namespace {
@@ -144,6 +145,7 @@ std::string CheckStatement::failures() const {
 
 Json CheckStatement::toJson() const {
   Json json = members("checker");
+  json["plan"] = digestMember(plan);
   json["report"] = report;
   return json;
 }
@@ -152,6 +154,7 @@ Result<CheckStatement> CheckStatement::fromJson(const Json& predicate) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(predicate, "predicate"));
   CheckStatement check;
   KILN_TRY(check.readMembers(reader, "checker"));
+  KILN_ASSIGN(check.plan, readDigestMember(reader, "plan"));
   KILN_ASSIGN(const Json* report, reader.any("report"));
   if (Status good = checkReport(*report); !good) return fail(good.error().in("predicate"));
   check.report = *report;

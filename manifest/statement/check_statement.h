@@ -17,8 +17,8 @@ inline constexpr char kCheckType[] = "urn:kiln:predicate:check:v1";
 inline constexpr char kCheckReport[] = "report.json";
 inline constexpr std::uint64_t kMaxCheckReportBytes = 1u << 20;
 
-// The plan is the check plan (check.json).
 struct CheckStatement : StatedRun {
+  Digest plan;  // the check plan (check.json)
   Json report;  // of the runtime's check (compiler_core/runtime/check/report.h)
 
   bool passed() const;

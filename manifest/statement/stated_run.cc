@@ -8,7 +8,6 @@ Json StatedRun::members(const char* role) const {
   return {{role, {{"id", builderId}, {"worker", worker}, {"operator", operatorName}}},
           {"invocationId", invocationId},
           {"action", digestMember(action)},
-          {"plan", digestMember(plan)},
           {"receipt", digestMember(receipt)},
           {"startedOn", rfc3339(startedOn)},
           {"finishedOn", rfc3339(finishedOn)}};
@@ -22,7 +21,6 @@ Status StatedRun::readMembers(ObjectReader& predicate, const char* role) {
   KILN_TRY(who.finish());
   KILN_ASSIGN(invocationId, predicate.string("invocationId"));
   KILN_ASSIGN(action, readDigestMember(predicate, "action"));
-  KILN_ASSIGN(plan, readDigestMember(predicate, "plan"));
   KILN_ASSIGN(receipt, readDigestMember(predicate, "receipt"));
   KILN_ASSIGN(startedOn, readTimeMember(predicate, "startedOn"));
   KILN_ASSIGN(finishedOn, readTimeMember(predicate, "finishedOn"));

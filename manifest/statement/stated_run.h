@@ -12,7 +12,7 @@ namespace kiln {
 struct StatedRun {
   std::string builderId;     // of the farm that says so
   std::string invocationId;  // the job
-  Digest action, plan;       // what ran; what it was given to do
+  Digest action;             // what ran
   std::string worker, operatorName;
   Digest receipt;  // the document that proves what the worker reported
   TimePoint startedOn, finishedOn;

@@ -1,11 +1,13 @@
 #include "manifest/statement/tune_statement.h"
 
+#include "manifest/statement/members.h"
 #include "manifest/tuning/record.h"
 
 namespace kiln {
 
 Json TuneStatement::toJson() const {
   Json json = members("tuner");
+  json["plan"] = digestMember(plan);
   json["target"] = target;
   json["device"] = {{"kind", deviceKind}, {"name", deviceName}};
   json["kernels"] = std::to_string(kernels);
@@ -17,6 +19,7 @@ Result<TuneStatement> TuneStatement::fromJson(const Json& predicate) {
   KILN_ASSIGN(ObjectReader reader, ObjectReader::open(predicate, "predicate"));
   TuneStatement tune;
   KILN_TRY(tune.readMembers(reader, "tuner"));
+  KILN_ASSIGN(tune.plan, readDigestMember(reader, "plan"));
   KILN_ASSIGN(tune.target, reader.string("target"));
   KILN_ASSIGN(ObjectReader device, reader.object("device"));
   KILN_ASSIGN(tune.deviceKind, device.string("kind"));

@@ -12,8 +12,8 @@ namespace kiln {
 
 inline constexpr char kTuneType[] = "urn:kiln:predicate:tune:v1";
 
-// The plan is the kernel plan (manifest/tuning/kernel_plan.h).
 struct TuneStatement : StatedRun {
+  Digest plan;  // the kernel plan (manifest/tuning/kernel_plan.h)
   std::string target;
   std::string deviceKind, deviceName;  // as in the record
   std::uint64_t kernels = 0;           // of the record
