@@ -3,6 +3,7 @@
 #include <array>
 
 #include "manifest/statement/check_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
@@ -37,6 +38,10 @@ Result<std::string> authorOf(const Statement& statement) {
   if (statement.predicateType == kReproductionType) {
     KILN_ASSIGN(auto said, Reproduction::fromJson(statement.predicate));
     return std::move(said.rebuilderId);
+  }
+  if (statement.predicateType == kIrType) {
+    KILN_ASSIGN(auto said, IrStatement::fromJson(statement.predicate));
+    return std::move(said.builderId);
   }
   if (statement.predicateType == kTombstoneType) {
     KILN_ASSIGN(auto said, Tombstone::fromJson(statement.predicate));

@@ -9,6 +9,7 @@
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/image_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/tune_statement.h"
@@ -152,6 +153,12 @@ class Walk {
       return {};  // it repeats what the artifact and its provenance name
     if (said.predicateType == kImageType)
       return {};  // the image is put together from the artifact's files and bundles about it
+    if (said.predicateType == kIrType) {
+      KILN_ASSIGN(const IrStatement ir, IrStatement::fromJson(said.predicate));
+      for (const ModelFile& file : ir.files) keep(file.digest);
+      keep(ir.action);
+      return receipt(ir.receipt, false);  // what it was made from is the provenance's to keep
+    }
     if (said.predicateType == kCheckType) {
       KILN_ASSIGN(CheckStatement check, CheckStatement::fromJson(said.predicate));
       keep(check.plan);

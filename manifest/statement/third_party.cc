@@ -6,6 +6,7 @@
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/image_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -15,8 +16,9 @@
 namespace kiln {
 namespace {
 
-constexpr std::array<std::string_view, 7> kOfFarms{kProvenanceType, kCompileType,   kCheckType, kImageType,
-                                                   kTombstoneType,  kToolchainType, kTuneType};
+constexpr std::array<std::string_view, 8> kOfFarms{kProvenanceType, kCompileType, kCheckType,
+                                                   kImageType,      kIrType,      kTombstoneType,
+                                                   kToolchainType,  kTuneType};
 
 }  // namespace
 

@@ -11,6 +11,7 @@
 #include "manifest/base/clock.h"
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/input_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/vsa.h"
@@ -35,6 +36,7 @@ struct Attestation {
   StatementEvidence evidence;
   std::optional<VerificationSummary> summary = {};  // of a verification summary: it is read
   std::optional<Digest> image = {};                 // of an image statement: the image that it names
+  std::optional<IrStatement> ir = {};               // of an IR statement: it is read
   std::optional<SignedInput> input = {};            // of an input statement: who signed what of the model
 };
 

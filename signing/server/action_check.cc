@@ -95,16 +95,16 @@ Result<Inputs> readInputs(Checker& checker, const reapi::Action& action) {
   return inputs;
 }
 
-}  // namespace
-
-Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,
-                   const CompileSpec& spec) {
+// `out`: what the compile's arguments say of its outputs.
+Status checkCompile(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,
+                    const CompileSpec& spec, const std::vector<std::string>& out) {
   Checker checker(store, instance);
   KILN_ASSIGN(auto action, checker.load<reapi::Action>(actionDigest, "action"));
   KILN_ASSIGN(Digest commandDigest, digestFrom(action.command_digest()));
   KILN_ASSIGN(auto command, checker.load<reapi::Command>(commandDigest, "command"));
-  std::vector<std::string> arguments{kCompiler, "compile",         "--model", "input/" + spec.files[0].path,
-                                     "--spec",  "input/spec.json", "--out",   "output"};
+  std::vector<std::string> arguments{kCompiler, "compile",        "--model", "input/" + spec.files[0].path,
+                                     "--spec",  "input/spec.json"};
+  arguments.insert(arguments.end(), out.begin(), out.end());
   if (spec.tuning)
     arguments.insert(arguments.end(), {"--tuning", std::string("input/") + kTuningEntriesFile});
   KILN_TRY(checkCommand(command, arguments, "the compile of this model"));
@@ -118,6 +118,18 @@ Status checkAction(storage::BlobStore& store, const std::string& instance, const
   if (spec.tuning) wanted[kTuningEntriesFile] = *spec.tuning;
   if (inputs.files != wanted) return refused("its input/ does not hold exactly the spec and its files");
   return {};
+}
+
+}  // namespace
+
+Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
+                   const CompileSpec& spec) {
+  return checkCompile(store, instance, action, spec, {"--out", "output"});
+}
+
+Status checkIrAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
+                     const CompileSpec& spec) {
+  return checkCompile(store, instance, action, spec, {"--out", "output/artifact", "--emit-ir", "output/ir"});
 }
 
 Status checkCheckAction(storage::BlobStore& store, const std::string& instance, const Digest& actionDigest,

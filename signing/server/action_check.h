@@ -16,6 +16,11 @@ namespace kiln::signing {
 Status checkAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
                    const CompileSpec& spec);
 
+// The same for the compile that leaves the artifact in output/artifact and the IR behind each stage in
+// output/ir.
+Status checkIrAction(storage::BlobStore& store, const std::string& instance, const Digest& action,
+                     const CompileSpec& spec);
+
 // The same for the check of an artifact: the command is kiln-check's, the input root holds nothing but
 // artifact/ (the closure's manifest.json and layers, with fixtures/) and plan/ with `plan` as check.json.
 // Where the check says that its device is `emulated`, also emulation/, whose files are named after layers.

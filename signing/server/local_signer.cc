@@ -11,6 +11,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/image_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -21,6 +22,7 @@
 #include "signing/server/check_claim.h"
 #include "signing/server/closure.h"
 #include "signing/server/image_check.h"
+#include "signing/server/ir_claim.h"
 #include "signing/server/receipt_check.h"
 #include "signing/server/reproduction_claim.h"
 #include "signing/server/summary_check.h"
@@ -46,13 +48,13 @@ struct ImageClaim {
 struct Claim {
   Digest subject;  // an artifact; of an admission, a toolchain's tree; of a tune statement, a record
   std::variant<Provenance, CompileClaim, ImageClaim, CheckStatement, Reproduction, VerificationSummary,
-               Tombstone, ToolchainAdmission, TuneStatement>
+               Tombstone, ToolchainAdmission, TuneStatement, IrStatement>
       about;
 };
 
-constexpr std::array<std::string_view, 9> kKnown{kProvenanceType, kCompileType,      kImageType,
-                                                 kCheckType,      kReproductionType, kVsaType,
-                                                 kTombstoneType,  kToolchainType,    kTuneType};
+constexpr std::array<std::string_view, 10> kKnown{
+    kProvenanceType,   kCompileType, kImageType,     kIrType,        kCheckType,
+    kReproductionType, kVsaType,     kTombstoneType, kToolchainType, kTuneType};
 
 Result<Claim> readClaim(const SignRequest& request) {
   KILN_TRY(parseCanonicalJson(request.statement));
@@ -83,6 +85,8 @@ Result<Claim> readClaim(const SignRequest& request) {
     KILN_ASSIGN(claim.about, ToolchainAdmission::fromJson(statement.predicate));
   } else if (statement.predicateType == kTuneType) {
     KILN_ASSIGN(claim.about, TuneStatement::fromJson(statement.predicate));
+  } else if (statement.predicateType == kIrType) {
+    KILN_ASSIGN(claim.about, IrStatement::fromJson(statement.predicate));
   } else {
     KILN_ASSIGN(claim.about, Provenance::fromJson(statement.predicate));
   }
@@ -118,6 +122,7 @@ Status LocalSigner::check(const SignRequest& request) const {
   KILN_ASSIGN(Closure closure, loadClosure(store_, request.instance, claim.subject));
   if (const auto* check = std::get_if<CheckStatement>(&claim.about))
     return checkClaim(evidence(), *check, closure);
+  if (const auto* ir = std::get_if<IrStatement>(&claim.about)) return checkIr(evidence(), *ir, closure);
   if (const auto* again = std::get_if<Reproduction>(&claim.about))
     return checkReproduction(evidence(), *again, closure);
   if (const auto* tombstone = std::get_if<Tombstone>(&claim.about))

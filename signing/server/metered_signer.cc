@@ -7,6 +7,7 @@
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/image_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/statement.h"
@@ -18,15 +19,17 @@
 namespace kiln::signing {
 namespace {
 
-constexpr std::array<std::pair<std::string_view, const char*>, 9> kTypes{{{kProvenanceType, "provenance"},
-                                                                          {kCompileType, "compile"},
-                                                                          {kCheckType, "check"},
-                                                                          {kImageType, "image"},
-                                                                          {kReproductionType, "reproduction"},
-                                                                          {kVsaType, "verdict"},
-                                                                          {kTombstoneType, "tombstone"},
-                                                                          {kToolchainType, "toolchain"},
-                                                                          {kTuneType, "tune"}}};
+constexpr std::array<std::pair<std::string_view, const char*>, 10> kTypes{
+    {{kProvenanceType, "provenance"},
+     {kCompileType, "compile"},
+     {kCheckType, "check"},
+     {kImageType, "image"},
+     {kReproductionType, "reproduction"},
+     {kVsaType, "verdict"},
+     {kTombstoneType, "tombstone"},
+     {kToolchainType, "toolchain"},
+     {kTuneType, "tune"},
+     {kIrType, "ir"}}};
 
 std::string typeOf(const std::string& text) {
   const auto statement = parseStatement(text);

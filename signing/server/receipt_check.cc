@@ -26,17 +26,17 @@ std::string fullName(const std::string& operatorName, const std::string& worker)
 
 }  // namespace
 
-Status checkOutputs(const Receipt& receipt, const Closure& closure) {
+Status checkOutputs(const Receipt& receipt, const Closure& closure, const std::string& folder) {
   auto lists = [&](const std::string& path, const Digest& digest) {
     auto found = std::lower_bound(
         receipt.outputs.begin(), receipt.outputs.end(), path,
         [](const ReceiptOutput& output, const std::string& name) { return output.path < name; });
     return found != receipt.outputs.end() && found->path == path && found->digest == digest;
   };
-  if (!lists("output/manifest.json", closure.oci.config))
+  if (!lists(folder + "manifest.json", closure.oci.config))
     return refused("receipt of " + receipt.worker + ": lists another manifest.json than the artifact's");
   for (const ArtifactFile& layer : closure.oci.layers)
-    if (!lists("output/" + layer.path, layer.digest))
+    if (!lists(folder + layer.path, layer.digest))
       return refused("receipt of " + receipt.worker + ": does not list " + layer.path +
                      " as the artifact has it");
   return {};

@@ -21,9 +21,9 @@ struct ReceiptSummary {
   std::map<Digest, Digest> policyOf;  // by the receipt's document
 };
 
-// kFailedPrecondition unless the receipt lists manifest.json and every layer of the closure below output/
+// kFailedPrecondition unless the receipt lists manifest.json and every layer of the closure below `folder`
 // with its digest.
-Status checkOutputs(const Receipt& receipt, const Closure& closure);
+Status checkOutputs(const Receipt& receipt, const Closure& closure, const std::string& folder = "output/");
 
 // kFailedPrecondition unless there is exactly one valid receipt document per builder of `provenance`, all of
 // one action (internalParameters "action"), under the policies of internalParameters "sandboxPolicy", with

@@ -160,6 +160,17 @@ Result<StatementBody> StatementReader::readOther(const Opened& opened, const Sta
     attestation.summary = std::move(summary);
     return StatementBody(std::move(attestation));
   }
+  if (statement.predicateType == kIrType) {
+    KILN_ASSIGN(IrStatement ir, IrStatement::fromJson(statement.predicate));
+    KILN_TRY(checkSigner(opened, ir.builderId));
+    KILN_TRY(ir.checkAbout(about.artifact, about.manifest.spec));
+    KILN_TRY(checkRecalled(opened, ir.finishedOn, {}, {}));
+    KILN_TRY(checkWorker(opened, ir.finishedOn, ir.worker, ir.operatorName));
+    Attestation attestation{statement.predicateType, opened.evidence};
+    attestation.evidence.ids = {ir.builderId};
+    attestation.ir = std::move(ir);
+    return StatementBody(std::move(attestation));
+  }
   if (statement.predicateType == kCompileType)
     KILN_TRY(checkCompileSummary(statement.predicate, about.manifest, about.config));
   // These, and a third party's: it does not name its author, so whoever the key speaks for does.
@@ -188,7 +199,7 @@ Result<CountedStatement> StatementReader::read(const std::string& text, const St
   KILN_ASSIGN(const Statement statement, parseStatement(opened.bundle.envelope.payload));
   const std::string& type = statement.predicateType;
   const bool ours = type == kProvenanceType || type == kCheckType || type == kReproductionType ||
-                    type == kTombstoneType || type == kVsaType || type == kCompileType;
+                    type == kTombstoneType || type == kVsaType || type == kCompileType || type == kIrType;
   KILN_TRY(checkSubject(statement, about.artifact, ours));
   if (type == kProvenanceType) return readProvenance(std::move(opened), statement.predicate, about);
   KILN_ASSIGN(StatementBody said, readOther(opened, statement, about));

@@ -130,7 +130,8 @@ class Verification {
       auto& attestation = std::get<Attestation>(counted.said);
       pass(line, printable(attestation.predicateType) + " by " + printable(attestation.evidence.ids.front()) +
                      (attestation.summary ? attestation.summary->passed() ? ", PASSED" : ", FAILED" : "") +
-                     (attestation.image ? ", image " + attestation.image->text() : "") + by);
+                     (attestation.image ? ", image " + attestation.image->text() : "") +
+                     (attestation.ir ? ", IR " + attestation.ir->ir.text() : "") + by);
       verdict_.attestations.push_back(std::move(attestation));
       verdict_.counted.push_back(payload);
     }
@@ -258,6 +259,12 @@ Status Verdict::status() const {
     if (!line.ok) return fail(failure, line.check + ": " + line.detail);
   if (!passed) return fail(failure, "not verified");
   return {};
+}
+
+const IrStatement* Verdict::ir() const {
+  for (const Attestation& attestation : attestations)
+    if (attestation.ir) return &*attestation.ir;
+  return nullptr;
 }
 
 Verdict verifyArtifact(const VerifyRequest& request, const TrustRoot& root, const Policy& policy,

@@ -75,6 +75,9 @@ struct Verdict {
   // Ok if passed; otherwise the first line that failed: kDataLoss for bytes or signatures that are wrong,
   // kPermissionDenied for trust or policy. Both end `kiln` with exit code 5.
   Status status() const;
+
+  // The first statement about the artifact's IR; null if none counts.
+  const IrStatement* ir() const;
 };
 
 // Never fails by itself: whatever is wrong is a line of the verdict. At least one bundle must hold a

@@ -1,6 +1,7 @@
 // libFuzzer: in-toto statements and the predicates of every type that Kiln reads.
 #include "manifest/statement/statement.h"
 #include "manifest/statement/check_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
@@ -29,6 +30,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   readsBack<kiln::Provenance>(*json);
   readsBack<kiln::Reproduction>(*json);
   readsBack<kiln::CheckStatement>(*json);
+  readsBack<kiln::IrStatement>(*json);
   readsBack<kiln::Tombstone>(*json);
   readsBack<kiln::ToolchainAdmission>(*json);
   readsBack<kiln::VerificationSummary>(*json);

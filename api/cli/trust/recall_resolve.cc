@@ -11,6 +11,7 @@
 #include "manifest/base/printable.h"
 #include "manifest/base/short_digest.h"
 #include "manifest/statement/check_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
@@ -75,6 +76,9 @@ Result<std::optional<TimePoint>> madeAt(const Statement& statement) {
     out = said.finishedOn;
   } else if (type == kReproductionType) {
     KILN_ASSIGN(const auto said, Reproduction::fromJson(statement.predicate));
+    out = said.finishedOn;
+  } else if (type == kIrType) {
+    KILN_ASSIGN(const auto said, IrStatement::fromJson(statement.predicate));
     out = said.finishedOn;
   } else if (type == kTombstoneType) {
     KILN_ASSIGN(const auto said, Tombstone::fromJson(statement.predicate));

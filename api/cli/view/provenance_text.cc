@@ -65,6 +65,7 @@ void printCheck(const Digest& artifact, const CheckStatement& check) {
 void printAttestation(const signing::Attestation& said) {
   const char* how = said.summary                         ? "judged"
                     : said.image                         ? "imaged"
+                    : said.ir                            ? "compiled"
                     : said.predicateType == kCompileType ? "summarised"
                                                          : "attested";
   printOneLine(fmt::format("{:<11} by {}", how, fmt::join(said.evidence.ids, ", ")));
@@ -72,6 +73,8 @@ void printAttestation(const signing::Attestation& said) {
     printOneLine("  verdict    " + verdictText(*said.summary));
   else if (said.image)
     printOneLine("  image      " + said.image->text());
+  else if (said.ir)
+    printOneLine("  IR         " + said.ir->ir.text());
   else if (said.predicateType != kCompileType)
     printOneLine("  type       " + said.predicateType);
   printOneLine("statement   " + said.evidence.payload.text());

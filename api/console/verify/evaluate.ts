@@ -25,6 +25,7 @@ export interface Attestation {
   readonly evidence: StatementEvidence;
   readonly summary: VerificationSummary | null;
   readonly image: Digest | null; // of an image statement: the image that it names
+  readonly ir: Digest | null; // of an IR statement: the OCI manifest of its files
 }
 export interface PolicyFacts {
   readonly developmentRoot: boolean;

@@ -7,6 +7,7 @@ import { verifyEnvelope } from "./dsse";
 import { VerifyError } from "./error";
 import { Attestation, StatementEvidence } from "./evaluate";
 import { imageType, readImageStatement } from "./image_statement";
+import { checkIr, irType, readIr } from "./ir_statement";
 import { canonicalJson } from "./json";
 import { Manifest } from "./manifest";
 import { Cosigned } from "./note";
@@ -84,13 +85,17 @@ export class StatementReader {
   async read(bytes: Uint8Array, about: StatementSubject): Promise<CountedStatement> {
     const opened = await this.open(bytes);
     const statement = parseStatement(opened.bundle.envelope.payload);
-    const ours = [provenanceType, checkType, reproductionType, tombstoneType, vsaType, compileType].includes(statement.predicateType);
+    const ours = [provenanceType, checkType, reproductionType, tombstoneType, vsaType, compileType, irType].includes(statement.predicateType);
     if (!statement.subjects.includes(about.artifact.hex) || (ours && statement.subjects.length !== 1)) {
       throw new VerifyError("data-loss", `its statement is about another artifact (sha256:${statement.subjects[0]})`);
     }
     const image = statement.predicateType === imageType
       ? await readImageStatement(statement, about.artifact, about.manifest.spec.target)
       : null;
+    if (statement.predicateType === irType) {
+      const attestation = await this.ir(opened, statement, about);
+      return { said: { is: "attestation", attestation }, evidence: attestation.evidence, cosigned: opened.seen };
+    }
     const { said, ids } = statement.predicateType === provenanceType
       ? { said: this.provenance(opened, statement, about), ids: [] }
       : this.other(opened, statement, about, image);
@@ -190,11 +195,20 @@ export class StatementReader {
     return this.attestation(opened, statement, about, image);
   }
 
+  private async ir(opened: Opened, { predicate, predicateType }: Statement, about: StatementSubject): Promise<Attestation> {
+    const said = readIr(predicate);
+    this.checkSigner(opened, said.builderId);
+    await checkIr(said, about.artifact, about.manifest.spec.toolchain);
+    this.checkRecalled(opened, said.finishedOn, [], []);
+    this.checkWorker(opened, said.finishedOn, said.worker, said.operator);
+    return { predicateType, evidence: { ...opened.evidence, ids: [said.builderId] }, summary: null, image: null, ir: said.ir };
+  }
+
   private attestation(
     opened: Opened, { predicate, predicateType }: Statement, about: StatementSubject, image: Digest | null,
   ): { said: StatementBody; ids: readonly string[] } {
     const made = (ids: readonly string[], summary: Attestation["summary"]) => {
-      const attestation = { predicateType, evidence: { ...opened.evidence, ids }, summary, image };
+      const attestation = { predicateType, evidence: { ...opened.evidence, ids }, summary, image, ir: null };
       return { said: { is: "attestation" as const, attestation }, ids };
     };
     if (predicateType === vsaType) {

@@ -202,9 +202,10 @@ class Verification {
     } else if (said.is === "tombstone") {
       this.pass(check, `not rebuildable since ${formatTime(said.tombstone.issuedOn)}: ${printable(said.tombstone.reason)}${by}`);
     } else {
-      const { predicateType, summary, image } = said.attestation;
+      const { predicateType, summary, image, ir } = said.attestation;
       this.pass(check, `${printable(predicateType)} by ${printable(evidence.ids[0])}` +
-        (summary ? (summary.failed.length === 0 ? ", PASSED" : ", FAILED") : "") + (image ? `, image ${digestText(image)}` : "") + by);
+        (summary ? (summary.failed.length === 0 ? ", PASSED" : ", FAILED") : "") + (image ? `, image ${digestText(image)}` : "") +
+        (ir ? `, IR ${digestText(ir)}` : "") + by);
       this.attestations.push(said.attestation);
     }
     this.counted.push(counted);

@@ -5,6 +5,7 @@
 #include "manifest/spec/target.h"
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/image_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/provenance.h"
 #include "manifest/statement/reproduction.h"
 
@@ -75,6 +76,9 @@ Status collectPredicate(const Statement& statement, Collector& to) {
   } else if (statement.predicateType == kReproductionType) {
     KILN_ASSIGN(const Reproduction again, Reproduction::fromJson(statement.predicate));
     to.builder(again.worker, again.operatorName);
+  } else if (statement.predicateType == kIrType) {
+    KILN_ASSIGN(const IrStatement ir, IrStatement::fromJson(statement.predicate));
+    to.builder(ir.worker, ir.operatorName);
   } else if (statement.predicateType == kCheckType) {
     KILN_ASSIGN(const CheckStatement check, CheckStatement::fromJson(statement.predicate));
     to.builder(check.worker, check.operatorName);

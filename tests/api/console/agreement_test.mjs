@@ -5,7 +5,7 @@ import fs from "node:fs";
 import os from "node:os";
 import path from "node:path";
 import { after, test } from "node:test";
-import { artifactOf, changed, check, image, policy, provenance, reproduction, statement, summary, tombstone, write } from "./support/artifact.mjs";
+import { artifactOf, changed, check, image, ir, policy, provenance, reproduction, statement, summary, tombstone, write } from "./support/artifact.mjs";
 import { bundles, canonical, digestText, ed25519, envelope, Log, p256, recallsOf, rootOf, sha256, time } from "./support/forge.mjs";
 import { judgeByKiln, judgeHere } from "./support/judge.mjs";
 
@@ -82,9 +82,25 @@ test("an image statement for another processor", () => agree("another processor"
   bundles: bundles([provenance(plain, { builder, now }), image(plain, () => {}, "arm64")], key),
 }), false));
 
+for (const [what, options, passes] of [
+  ["as a farm makes it", {}, true],
+  ["by another builder", { builder: "urn:kiln:builder:another" }, true],
+  ["of another toolchain", { change: (said) => { said.toolchain = said.ir; } }, false],
+  ["of another file", { change: (said) => { said.files[0].digest = said.files[1].digest; } }, false],
+  ["in another order", { change: (said) => { said.files.reverse(); } }, false],
+  ["that leaves its folder", { change: (said) => { said.files[0].path = "../01-capture.mlir"; } }, false],
+  ["of more than is kept", { change: (said) => { said.files[1].size = String(256 << 20); } }, false],
+  ["without files", { change: (said) => { said.files = []; } }, false],
+  ["with another member", { change: (said) => { said.note = "more"; } }, false],
+]) {
+  test(`an IR statement ${what}`, () => agree(what, place({
+    bundles: bundles([provenance(plain, { builder, now }), ir(plain, { builder, now, ...options })], key),
+  }), passes));
+}
+
 const statements = (artifact = plain) => [
   provenance(artifact, { builder, now }), check(artifact, { builder, now }), reproduction(artifact, { builder, now }),
-  tombstone(artifact, { builder, now }), summary(artifact, { builder, now, policy: "77".repeat(32) }),
+  tombstone(artifact, { builder, now }), ir(artifact, { builder, now }), summary(artifact, { builder, now, policy: "77".repeat(32) }),
   statement(artifact, "https://example.com/sbom", { name: "sbom" }),
 ];
 

@@ -114,6 +114,21 @@ export function reproduction(artifact, { builder, now, worker = "w3", manifest =
   });
 }
 
+// The IR that its compile left, of files that nobody looks at here; `change` gets the predicate.
+export function ir(artifact, { builder, now, worker = "w3", change = () => {} }) {
+  const files = ["01-capture.mlir", "10-program.ll"].map((name) => ({ path: name, ...member(Buffer.from(name)) }));
+  const descriptor = (mediaType, { digest, size }, more = {}) => ({ mediaType, digest, size: Number(size), ...more });
+  const manifestType = "application/vnd.oci.image.manifest.v1+json";
+  const made = Buffer.from(canonical({ schemaVersion: 2, mediaType: manifestType, artifactType: "application/vnd.kiln.ir.v1",
+    config: descriptor("application/vnd.oci.empty.v1+json", member(Buffer.from("{}"))),
+    layers: files.map((one) => descriptor("application/octet-stream", one, { annotations: { "org.opencontainers.image.title": one.path } })),
+    subject: descriptor(manifestType, member(artifact.artifactJson)) }));
+  const predicate = { compiler: { id: builder, worker, operator: "acme" }, invocationId: "job-1", action: some, receipt: some,
+    startedOn: time(now - 20), finishedOn: time(now - 10), toolchain: artifact.manifest.spec.toolchain, ir: member(made), files };
+  change(predicate);
+  return statement(artifact, "urn:kiln:predicate:ir:v1", predicate);
+}
+
 export function tombstone(artifact, { builder, now }) {
   return statement(artifact, "urn:kiln:predicate:tombstone:v1",
     { issuer: { id: builder }, issuedOn: time(now - 5), reason: "space", statements: [some.digest] });
