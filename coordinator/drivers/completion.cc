@@ -12,6 +12,7 @@
 #include "coordinator/jobs/action_builder.h"
 #include "coordinator/jobs/check_action.h"
 #include "coordinator/jobs/executed_outputs.h"
+#include "coordinator/jobs/ir_outputs.h"
 #include "coordinator/jobs/submission.h"
 #include "coordinator/jobs/tuning_use.h"
 #include "coordinator/tuning/tuner.h"
@@ -97,6 +98,13 @@ Status checkEmulation(const Stores& stores, const index::RunRecord& run, const j
   return refuse("the outputs hold nothing for an emulated device");
 }
 
+// Whose IR it is, is compared when it is kept.
+Status checkIr(const jobs::Outputs& outputs) {
+  KILN_TRY(requireFile(outputs, jobs::kIrManifestFile));
+  if (!jobs::irFiles(outputs).empty()) return {};
+  return refuse("the outputs hold no IR");
+}
+
 Status checkTuning(const Stores& stores, const index::RunRecord& run, const jobs::Outputs& outputs) {
   KILN_TRY(takeTuningRecord(stores.blobs, run, outputs));
   KILN_ASSIGN(const TuningRecord record,
@@ -128,6 +136,7 @@ Status checkContent(const Stores& stores, const index::RunRecord& run, const job
   if (run.kind == index::ActionKind::kPlan) return takeKernelPlan(stores.blobs, run, outputs);
   if (run.kind == index::ActionKind::kTune) return checkTuning(stores, run, outputs);
   if (run.kind == index::ActionKind::kEmulate) return checkEmulation(stores, run, outputs);
+  if (run.kind == index::ActionKind::kIr) return checkIr(outputs);
   KILN_TRY(requireFile(outputs, jobs::kEvidenceFile));
   KILN_TRY(requireFile(outputs, jobs::kManifestFile));
   KILN_ASSIGN(auto connection, stores.database.acquire());

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "coordinator/drivers/ir_keeper.h"
 #include "coordinator/drivers/job_steps.h"
 #include "coordinator/drivers/preparation.h"
 #include "coordinator/drivers/reproducer.h"
@@ -73,7 +74,7 @@ Result<Decision> decide(const Planning& planning, const Leasing& leasing, Connec
 // Whether carrying it out has a statement signed.
 bool isSigned(const jobs::Step& step) {
   return std::holds_alternative<jobs::Publish>(step) || std::holds_alternative<jobs::PublishCheck>(step) ||
-         std::holds_alternative<jobs::PlanCompile>(step);
+         std::holds_alternative<jobs::PublishIr>(step) || std::holds_alternative<jobs::PlanCompile>(step);
 }
 
 void report(const Clock& clock, const Observers& observers, const JobSnapshot& snapshot,
@@ -165,6 +166,7 @@ Status JobDriver::carryOut(const JobSnapshot& snapshot, const DeliverySpec& deli
     return checker_.plan(snapshot, delivery, *check);
   if (const auto* check = std::get_if<jobs::PublishCheck>(&step))
     return checker_.publish(snapshot, delivery, *check);
+  if (const auto* ir = std::get_if<jobs::PublishIr>(&step)) return publishIr(planning_, snapshot, *ir);
   if (const auto* tune = std::get_if<jobs::PlanTune>(&step)) return tuner_.plan(snapshot, delivery, *tune);
   if (const auto* compile = std::get_if<jobs::PlanCompile>(&step))
     return tuner_.compile(snapshot, delivery, *compile);

@@ -112,6 +112,18 @@ void forgetEarlierWork(JobSnapshot& snapshot) {
     target = {target.target, {}, false, {}, index::CheckOutcome::kNone, target.tuning};
 }
 
+// All artifacts are there: nothing but their IR is to be made.
+Status planIrAlone(const Planning& planning, Connection& connection, const DeliverySpec& delivery,
+                   JobSnapshot& snapshot) {
+  std::erase_if(snapshot.actions,
+                [](const index::ActionRecord& action) { return action.kind != index::ActionKind::kIr; });
+  KILN_TRY(reuseResults(planning, connection, snapshot));
+  if (!std::holds_alternative<jobs::End>(jobs::nextStep(snapshot, delivery))) return {};
+  snapshot.job.reuse = false;
+  snapshot.results.clear();
+  return {};
+}
+
 // Decides what of the job is done already; returns the blobs of its actions.
 Result<std::vector<storage::UploadItem>> plan(const Planning& planning, Connection& connection,
                                               const Submission& submission,
@@ -126,6 +138,10 @@ Result<std::vector<storage::UploadItem>> plan(const Planning& planning, Connecti
   bool hit = std::all_of(snapshot.targets.begin(), snapshot.targets.end(),
                          [](const index::TargetRecord& target) { return target.artifact.has_value(); });
   if (hit && !submission.delivery.check) {
+    if (submission.delivery.keepIr) {
+      KILN_TRY(planIrAlone(planning, connection, submission.delivery, snapshot));
+      return std::move(planned.blobs);
+    }
     snapshot.job.state = index::JobState::kSucceeded;
     snapshot.job.ended = snapshot.job.submitted;
     return std::move(planned.blobs);

@@ -7,6 +7,7 @@ Result<BuiltAction> buildAction(index::ActionKind kind, const CompileSpec& spec)
   const CompilerVerb verb = kind == index::ActionKind::kReference ? CompilerVerb::kReference
                             : kind == index::ActionKind::kEmulate ? CompilerVerb::kEmulate
                             : kind == index::ActionKind::kPlan    ? CompilerVerb::kPlan
+                            : kind == index::ActionKind::kIr      ? CompilerVerb::kIr
                                                                   : CompilerVerb::kCompile;
   return storage::buildAction(verb, spec);
 }

@@ -9,8 +9,8 @@ namespace kiln::jobs {
 using storage::BuiltAction;
 using storage::referenceSpec;
 
-// kInvalidArgument if the spec's file paths are unsafe or clash. `kind` is kReference, kCompile, kEmulate or
-// kPlan.
+// kInvalidArgument if the spec's file paths are unsafe or clash. `kind` is kReference, kCompile, kEmulate,
+// kPlan or kIr.
 Result<BuiltAction> buildAction(index::ActionKind kind, const CompileSpec& spec);
 
 // A fetch has no REAPI action; its identity is the digest of {"commit","path","url"} in canonical JSON.

@@ -42,7 +42,8 @@ double longestChain(const Longest& all) {
   for (const auto& [target, kinds] : all) {
     const double made =
         longest(all, target, ActionKind::kPlan) + longest(all, target, ActionKind::kTune) +
-        std::max(longest(all, target, ActionKind::kCompile), longest(all, target, ActionKind::kEmulate));
+        std::max({longest(all, target, ActionKind::kCompile), longest(all, target, ActionKind::kEmulate),
+                  longest(all, target, ActionKind::kIr)});
     most = std::max(most, std::max(reference, made) + longest(all, target, ActionKind::kCheck));
   }
   return longest(all, "", ActionKind::kFetch) + most;
@@ -81,6 +82,7 @@ std::vector<PlannedRuns> plannedRuns(const JobSnapshot& snapshot, const Delivery
       add(out, {ActionKind::kCompile, target.target, subject}, delivery.builders);
       if (checkedEmulated(delivery, target.target))
         add(out, {ActionKind::kEmulate, target.target, subject}, 1);
+      if (delivery.keepIr) add(out, {ActionKind::kIr, target.target, subject}, 1);
     }
     if (delivery.check) add(out, {ActionKind::kCheck, target.target, subject}, 1);
   }

@@ -47,6 +47,8 @@ std::string_view toolOf(ActionKind kind) {
       return "the planning of kernels";
     case ActionKind::kTune:
       return "the tuner";
+    case ActionKind::kIr:
+      return "the compiler for the IR";
     default:
       return "the compiler";
   }
@@ -248,6 +250,14 @@ std::optional<Step> consequence(const JobSnapshot& snapshot, const DeliverySpec&
     for (std::size_t i = 0; i < snapshot.targets.size(); ++i)
       if (snapshot.targets[i].target == action.target && snapshot.targets[i].check == CheckOutcome::kNone)
         return PublishCheck{static_cast<int>(i), progress.agreed.front()};
+    return {};
+  }
+  if (action.kind == ActionKind::kIr) {
+    for (std::size_t i = 0; i < snapshot.targets.size(); ++i) {
+      const index::TargetRecord& target = snapshot.targets[i];
+      if (target.target == action.target && target.artifact && !target.ir)
+        return PublishIr{static_cast<int>(i), progress.agreed.front()};
+    }
     return {};
   }
   if (action.kind != ActionKind::kCompile) return {};

@@ -2,7 +2,8 @@
 // coordinator killed anywhere goes on by asking again; whoever carries out a step makes it idempotent.
 //
 //   fetch (git sources) -> plan actions -> runs of reference and of compile x builders -> compare -> publish
-//   each target, with the fixtures that the reference made -> check each artifact, if asked for -> end
+//   each target, with the fixtures that the reference made -> check each artifact, and publish the IR that a
+//   compile of its own has left, if asked for -> end
 // A check on an emulated device also waits for the action that makes what such a device runs. A job that
 // wants tuning first has each target's kernels planned, then, where it is to search, tuned; only then are its
 // compiles planned. A foreign action's execution is a job of one run (execution_step.h).
@@ -66,6 +67,11 @@ struct PublishCheck {
   int target = 0;
   index::ResultRecord result;
 };
+// targets[target] is published, and its kIr action has run: sign and keep the IR that it left.
+struct PublishIr {
+  int target = 0;
+  index::ResultRecord result;
+};
 // Cancel what still runs and close the job. `disputed`: the action whose builders disagree.
 struct End {
   index::JobState state = index::JobState::kSucceeded;
@@ -74,7 +80,7 @@ struct End {
 };
 
 using Step = std::variant<Wait, ResolveSource, PlanActions, PlanTune, PlanCompile, QueueRuns, Publish,
-                          PlanCheck, PublishCheck, End>;
+                          PlanCheck, PublishCheck, PublishIr, End>;
 
 // Whether this target's check, and its tuning with it, runs on an emulated device.
 bool checkedEmulated(const DeliverySpec& delivery, const std::string& target);

@@ -49,6 +49,7 @@ Status planCompile(const CompileSpec& spec, const DeliverySpec& delivery, Plan& 
   KILN_TRY(planAction(index::ActionKind::kCompile, spec.target, spec, plan));
   if (jobs::checkedEmulated(delivery, spec.target))
     KILN_TRY(planAction(index::ActionKind::kEmulate, spec.target, spec, plan));
+  if (delivery.keepIr) KILN_TRY(planAction(index::ActionKind::kIr, spec.target, spec, plan));
   return {};
 }
 

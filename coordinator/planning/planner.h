@@ -14,7 +14,8 @@
 namespace kiln::service {
 
 struct Plan {
-  // The reference, then one compile per target, with the one for an emulated device where the check wants it;
+  // The reference, then one compile per target, with the one for an emulated device where the check wants it
+  // and the one for the IR where that is kept;
   // where tuning is wanted, each target's kernel plan in their place.
   std::vector<index::ActionRecord> actions;
   std::vector<storage::UploadItem>
@@ -25,7 +26,8 @@ struct Plan {
 Result<Plan> planActions(const index::JobSnapshot& snapshot, const CompileSpec& submitted,
                          const DeliverySpec& delivery);
 
-// The compile of one target, with the one for an emulated device where the check wants it.
+// The compile of one target, with the one for an emulated device where the check wants it and the one for the
+// IR where that is kept.
 Status planCompile(const CompileSpec& spec, const DeliverySpec& delivery, Plan& plan);
 
 // Gives the targets of a job that is not stored yet, but planned, the artifacts that are published, complete

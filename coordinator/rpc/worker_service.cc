@@ -98,7 +98,7 @@ Result<WorkerService::Caller> WorkerService::identify(const v1::WorkerDescriptio
   caller.claim.quotas = leasing_.quotas->current();
   KILN_ASSIGN(caller.claim.devices, claimedDevices(description));
   for (int kind : description.kinds())
-    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_EXECUTE)
+    if (kind >= v1::ACTION_FETCH && kind <= v1::ACTION_IR)
       caller.claim.kinds.push_back(static_cast<index::ActionKind>(kind));
   for (const std::string& toolchain : description.toolchains())
     if (auto digest = Digest::parse(toolchain, 0)) caller.claim.warmToolchains.push_back(*digest);

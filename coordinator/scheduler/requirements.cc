@@ -146,6 +146,8 @@ std::vector<Requirement> requirementsOf(const std::vector<std::string>& targets,
       if (delivery.tuning->search && isSearched(target))
         out.push_back({index::ActionKind::kTune, target, 1, 1});
     }
+  if (delivery.keepIr)
+    for (const std::string& target : targets) out.push_back({index::ActionKind::kIr, target, 1, 1});
   if (!delivery.check) return out;
   for (const std::string& target : targets) {
     const bool emulated = delivery.check->emulated && wantsDevice(target);

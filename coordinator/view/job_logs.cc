@@ -15,7 +15,7 @@ using index::ActionKind;
 // As they stand in a job: the plan and its tuning come before the compile that uses them.
 constexpr ActionKind kOrder[] = {ActionKind::kFetch, ActionKind::kReference, ActionKind::kPlan,
                                  ActionKind::kTune,  ActionKind::kCompile,   ActionKind::kEmulate,
-                                 ActionKind::kCheck, ActionKind::kExecute};
+                                 ActionKind::kIr,    ActionKind::kCheck,     ActionKind::kExecute};
 
 std::vector<const index::ActionRecord*> inOrder(const std::vector<index::ActionRecord>& actions) {
   std::vector<const index::ActionRecord*> sorted;

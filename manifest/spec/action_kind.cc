@@ -20,6 +20,8 @@ std::string_view actionKindName(ActionKind kind) {
       return "tune";
     case ActionKind::kExecute:
       return "execute";
+    case ActionKind::kIr:
+      return "ir";
   }
   return "unknown";
 }

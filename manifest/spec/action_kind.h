@@ -13,7 +13,8 @@ enum class ActionKind {
   kEmulate = 5,
   kPlan = 6,
   kTune = 7,
-  kExecute = 8  // a foreign action of a client of the Remote Execution API
+  kExecute = 8,  // a foreign action of a client of the Remote Execution API
+  kIr = 9        // the compile again, for the IR behind each stage
 };
 
 // "compile"; "unknown" for a number that is none of them, as from a newer peer.

@@ -110,6 +110,7 @@ Json DeliverySpec::toJson() const {
   if (check) json["check"] = checkJson(*check);
   if (tuning) json["tuning"] = tuningJson(*tuning);
   if (defaultSchedules) json["tuning"] = {{"mode", kDefaultsMode}};
+  if (keepIr) json["keepIr"] = true;
   if (rebuild) json["rebuild"] = rebuildJson(*rebuild);
   return json;
 }
@@ -174,11 +175,16 @@ Result<DeliverySpec> DeliverySpec::fromJson(const Json& json) {
     if (spec.tuning && spec.tuning->search && spec.tuning->budgetSeconds >= spec.timeLimitSeconds)
       return badMember(reader.path("tuning"), "its budget must be below timeLimitSeconds");
   }
+  if (reader.has("keepIr")) {
+    KILN_ASSIGN(spec.keepIr, reader.boolean("keepIr"));
+  }
   if (reader.has("rebuild")) {
     KILN_ASSIGN(ObjectReader rebuild, reader.object("rebuild"));
     KILN_ASSIGN(spec.rebuild, readRebuild(std::move(rebuild)));
-    if (!spec.noCache || spec.check || spec.tuning || spec.defaultSchedules || spec.builders != 1)
-      return badMember(reader.path("rebuild"), "goes with noCache, one builder, no check and no tuning");
+    if (!spec.noCache || spec.check || spec.tuning || spec.defaultSchedules || spec.keepIr ||
+        spec.builders != 1)
+      return badMember(reader.path("rebuild"),
+                       "goes with noCache, one builder, no check, no tuning and no keepIr");
   }
   KILN_TRY(reader.finish());
   return spec;

@@ -54,7 +54,8 @@ struct DeliverySpec {
   std::optional<CheckRequest> check;      // nothing: artifacts are published unchecked
   std::optional<TuningRequest> tuning;    // nothing: what the toolchain's catalogue has, else the defaults
   bool defaultSchedules = false;          // the defaults alone; goes without tuning
-  std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check or tuning
+  bool keepIr = false;                    // each artifact gets the IR behind each stage as a referrer
+  std::optional<RebuildRequest> rebuild;  // one target, not from the cache, without a check, tuning or IR
   bool operator==(const DeliverySpec&) const = default;
 
   Json toJson() const;

@@ -44,14 +44,16 @@ const char* nameOf(CompilerVerb verb) {
 }
 
 bool compiles(CompilerVerb verb) {
-  return verb == CompilerVerb::kCompile || verb == CompilerVerb::kEmulate;
+  return verb == CompilerVerb::kCompile || verb == CompilerVerb::kEmulate || verb == CompilerVerb::kIr;
 }
 
 std::vector<std::string> argumentsOf(CompilerVerb verb, const CompileSpec& spec) {
-  const bool emulate = verb == CompilerVerb::kEmulate;
-  std::vector<std::string> out{kCompiler, nameOf(verb), "--model", "input/" + spec.files.front().path,
-                               "--spec",  kSpec,        "--out",   emulate ? "output/artifact" : "output"};
+  const bool emulate = verb == CompilerVerb::kEmulate, ir = verb == CompilerVerb::kIr;
+  std::vector<std::string> out{
+      kCompiler, nameOf(verb), "--model", "input/" + spec.files.front().path,
+      "--spec",  kSpec,        "--out",   emulate || ir ? "output/artifact" : "output"};
   if (emulate) out.insert(out.end(), {"--emulation", "output/emulation"});
+  if (ir) out.insert(out.end(), {"--emit-ir", "output/ir"});
   if (spec.tuning && compiles(verb))
     out.insert(out.end(), {"--tuning", std::string("input/") + kTuningEntriesFile});
   return out;

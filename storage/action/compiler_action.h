@@ -17,7 +17,8 @@ namespace kiln::storage {
 // kEmulate compiles as kCompile does, into output/artifact, and leaves in output/emulation the code that an
 // emulated device runs, each file named after the digest of the device image it stands for.
 // kPlan lists the program's kernels (manifest/tuning/kernel_plan.h).
-enum class CompilerVerb { kReference, kCompile, kEmulate, kPlan };
+// kIr compiles into output/artifact as well, and leaves the IR behind each stage in output/ir.
+enum class CompilerVerb { kReference, kCompile, kEmulate, kPlan, kIr };
 
 struct BuiltAction {
   // Adds a blob; its digest.

@@ -6,6 +6,7 @@
 #include "manifest/statement/check_statement.h"
 #include "manifest/statement/compile_summary.h"
 #include "manifest/statement/image_statement.h"
+#include "manifest/statement/ir_statement.h"
 #include "manifest/statement/reproduction.h"
 #include "manifest/statement/tombstone.h"
 #include "manifest/statement/toolchain_admission.h"
@@ -84,6 +85,9 @@ TEST(Golden, DeliverySpecOfDefaultSchedules) {
   DeliverySpec spec;
   spec.defaultSchedules = true;
   keepsItsForm("delivery-spec-defaults.json", spec);
+}
+TEST(Golden, DeliverySpecThatKeepsIr) {
+  keepsItsForm("delivery-spec-ir.json", DeliverySpec{.keepIr = true});
 }
 TEST(Golden, TuningCatalogue) {
   keepsItsForm("tuning-catalogue.json", TuningCatalogue{{{"cpu:x86-64-v3", digestOf("a record")},
@@ -184,6 +188,25 @@ TEST(Golden, ImageStatement) {
   Statement read = statement;
   read.predicate = parseCanonicalJson(readGolden(at("image.json"))).value();
   EXPECT_EQ(readImageStatement(read, image.artifact, image.target)->image, image);
+}
+
+TEST(Golden, IrStatement) {
+  IrStatement ir;
+  ir.builderId = "urn:kiln:builder:test";
+  ir.invocationId = "job-4";
+  ir.action = digestOf("compile for the IR");
+  ir.worker = "w1";
+  ir.operatorName = "acme";
+  ir.receipt = digestOf("receipt");
+  ir.startedOn = parseRfc3339("2026-11-20T07:30:00Z").value();
+  ir.finishedOn = parseRfc3339("2026-11-20T07:30:05Z").value();
+  ir.toolchain = digestOf("toolchain");
+  ir.files = {{"01-capture.mlir", digestOf("a module")}, {"10-program.ll", digestOf("a program")}};
+  const Digest artifact = digestOf(readGolden(at("artifact.json")));
+  ASSERT_TRUE(irStatement(artifact, ir));
+  keepsItsForm("ir.json", ir);
+  expectGolden(at("oci-ir.json"), makeReferrer(irReferrer(artifact, ir.files)).value());
+  EXPECT_EQ(digestOf(readGolden(at("oci-ir.json"))), ir.ir);
 }
 
 TEST(Golden, Reproduction) {

@@ -82,7 +82,7 @@ FakeWorker::FakeWorker(std::shared_ptr<grpc::Channel> channel, storage::BlobStor
   description.add_targets("cpu:x86-64-v3");
   description.set_slots(2);
   for (auto kind : {v1::ACTION_FETCH, v1::ACTION_REFERENCE, v1::ACTION_COMPILE, v1::ACTION_EMULATE,
-                    v1::ACTION_PLAN, v1::ACTION_TUNE})
+                    v1::ACTION_PLAN, v1::ACTION_TUNE, v1::ACTION_IR})
     description.add_kinds(kind);
 }
 
@@ -226,6 +226,12 @@ Result<v1::LeaseReport> FakeWorker::run(const v1::Lease& lease) {
   if (lease.kind() == v1::ACTION_EMULATE)
     outcome.files = {{"artifact/program.so", kSampleProgram},
                      {"emulation/" + digestOf(kSampleProgram).hex() + ".so", "code"}};
+  if (lease.kind() == v1::ACTION_IR) {
+    std::map<std::string, std::string> files{{"ir/01-capture.mlir", "module {}"},
+                                             {"ir/10-program.ll", "; a program"}};
+    for (auto& [path, bytes] : outcome.files) files.emplace("artifact/" + path, std::move(bytes));
+    outcome.files = std::move(files);
+  }
   if (tamper) tamper(lease, outcome);
   v1::LeaseReport report;
   report.set_lease_id(lease.id());

@@ -40,6 +40,7 @@ Result<Outcome> LeaseRunner::run(const v1::Lease& lease, int slot, const sandbox
     case v1::ACTION_PLAN:
     case v1::ACTION_TUNE:
     case v1::ACTION_EMULATE:
+    case v1::ACTION_IR:
     case v1::ACTION_EXECUTE: {
       executor::ActionRequest request;
       request.instance = lease.instance();

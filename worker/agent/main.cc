@@ -145,6 +145,7 @@ v1::WorkerDescription describe(const Flags& flags, const signing::WorkerIdentity
   description.add_kinds(v1::ACTION_REFERENCE);
   description.add_kinds(v1::ACTION_COMPILE);
   description.add_kinds(v1::ACTION_EMULATE);
+  description.add_kinds(v1::ACTION_IR);
   description.add_kinds(v1::ACTION_PLAN);
   description.add_kinds(v1::ACTION_TUNE);
   description.add_kinds(v1::ACTION_EXECUTE);

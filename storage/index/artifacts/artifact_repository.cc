@@ -90,7 +90,9 @@ Result<std::optional<Digest>> findPublishedBlob(Connection& connection, const st
           "SELECT hash, size FROM artifact_files WHERE instance = $1 AND hash = $2 UNION ALL "
           "SELECT hash, size FROM artifacts WHERE instance = $1 AND hash = $2 UNION ALL "
           "SELECT config_hash, config_size FROM artifacts WHERE instance = $1 AND config_hash = $2 UNION ALL "
-          "SELECT bundle_hash, bundle_size FROM statements WHERE instance = $1 AND bundle_hash = $2 LIMIT 1",
+          "SELECT bundle_hash, bundle_size FROM statements WHERE instance = $1 AND bundle_hash = $2 UNION "
+          "ALL "
+          "SELECT hash, size FROM artifact_ir_files WHERE instance = $1 AND hash = $2 LIMIT 1",
           {instance, hashParam(hash)}));
   return rows.first([](const Row& row) { return digestAt(row, "hash", "size"); });
 }
@@ -103,7 +105,8 @@ Result<std::vector<Digest>> findArtifactsOf(Connection& connection, const std::s
           "SELECT a.hash, a.size FROM artifacts a WHERE a.instance = $1 AND a.hash IN ("
           "SELECT artifact_hash FROM artifact_files WHERE instance = $1 AND hash = $2 UNION ALL "
           "SELECT hash FROM artifacts WHERE instance = $1 AND (hash = $2 OR config_hash = $2) UNION ALL "
-          "SELECT artifact_hash FROM statements WHERE instance = $1 AND bundle_hash = $2) "
+          "SELECT artifact_hash FROM statements WHERE instance = $1 AND bundle_hash = $2 UNION ALL "
+          "SELECT artifact_hash FROM artifact_ir_files WHERE instance = $1 AND hash = $2) "
           "ORDER BY a.published DESC, a.hash LIMIT 256",
           {instance, hashParam(blob)}));
   return rows.map([](const Row& row) { return digestAt(row, "hash", "size"); });

@@ -122,6 +122,13 @@ Status setTargetCheck(Connection& connection, const JobKey& key, int ordinal, Ch
   return touchJob(connection, key);
 }
 
+Status setTargetIr(Connection& connection, const JobKey& key, int ordinal) {
+  KILN_TRY(connection.execute(
+      "UPDATE job_targets SET ir = true WHERE instance = $1 AND job_id = $2 AND ordinal = $3",
+      {key.instance, key.id, ordinal}));
+  return touchJob(connection, key);
+}
+
 Status stopReuse(Connection& connection, const JobKey& key) {
   KILN_TRY(connection.execute("UPDATE jobs SET reuse = false WHERE instance = $1 AND id = $2",
                               {key.instance, key.id}));

@@ -29,6 +29,8 @@ Status resolveSource(postgres::Connection& connection, const JobKey& key, const 
 Status setTargetArtifact(postgres::Connection& connection, const JobKey& key, int ordinal,
                          const Digest& artifact, bool cached, const std::vector<std::string>& builders);
 Status setTargetCheck(postgres::Connection& connection, const JobKey& key, int ordinal, CheckOutcome outcome);
+// The IR of its artifact is kept.
+Status setTargetIr(postgres::Connection& connection, const JobKey& key, int ordinal);
 // What its compile gets.
 Status setTargetTuning(postgres::Connection& connection, const JobKey& key, int ordinal,
                        const Digest& tuning);

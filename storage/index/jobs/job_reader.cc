@@ -88,15 +88,15 @@ Status readTargets(Connection& connection, const Snapshots& snapshots) {
   return snapshots.each(
       connection,
       "SELECT t.job_id, t.target, t.artifact_hash, coalesce(a.size, 0) AS size, t.cached, t.builders, "
-      "t.check_outcome, t.tuning_hash, t.tuning_size "
+      "t.check_outcome, t.tuning_hash, t.tuning_size, t.ir "
       "FROM job_targets t LEFT JOIN artifacts a ON a.instance = t.instance AND a.hash = t.artifact_hash "
       "WHERE t.instance = $1 AND t.job_id = ANY($2) ORDER BY t.job_id, t.ordinal",
       [](const Row& row, JobSnapshot& snapshot) {
-        snapshot.targets.push_back({row.get<std::string>("target"),
-                                    optionalDigestAt(row, "artifact_hash", "size"), row.get<bool>("cached"),
-                                    row.get<std::vector<std::string>>("builders"),
-                                    static_cast<CheckOutcome>(row.get<int>("check_outcome")),
-                                    optionalDigestAt(row, "tuning_hash", "tuning_size")});
+        snapshot.targets.push_back(
+            {row.get<std::string>("target"), optionalDigestAt(row, "artifact_hash", "size"),
+             row.get<bool>("cached"), row.get<std::vector<std::string>>("builders"),
+             static_cast<CheckOutcome>(row.get<int>("check_outcome")),
+             optionalDigestAt(row, "tuning_hash", "tuning_size"), row.get<bool>("ir")});
       });
 }
 

@@ -62,6 +62,7 @@ struct TargetRecord {
   std::vector<std::string> builders;
   CheckOutcome check = CheckOutcome::kNone;
   std::optional<Digest> tuning;  // tuning.json, where its compile has one
+  bool ir = false;               // the job has seen to it that the artifact's IR is kept
 };
 
 struct ActionRecord {

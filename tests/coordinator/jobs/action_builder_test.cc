@@ -49,6 +49,23 @@ TEST(ActionBuilder, AnEmulationIsTheSameCompileWithASecondOutput) {
   EXPECT_EQ(command.output_paths(0), "output");
 }
 
+TEST(ActionBuilder, TheIrComesFromTheSameCompileWithASecondOutput) {
+  CompileSpec tuned = spec();
+  tuned.tuning = digestOf("entries");
+  auto compile = buildAction(index::ActionKind::kCompile, tuned);
+  auto built = buildAction(index::ActionKind::kIr, tuned);
+  ASSERT_TRUE(built) << built.error().message;
+  auto action = parse<reapi::Action>(*built, built->action);
+  EXPECT_EQ(action.input_root_digest().hash(),
+            parse<reapi::Action>(*compile, compile->action).input_root_digest().hash());
+  auto command = parse<reapi::Command>(*built, *fromProto(action.command_digest()));
+  std::vector<std::string> arguments(command.arguments().begin(), command.arguments().end());
+  EXPECT_EQ(arguments,
+            (std::vector<std::string>{"toolchain/bin/kiln-cc", "compile", "--model", "input/model.onnx",
+                                      "--spec", "input/spec.json", "--out", "output/artifact", "--emit-ir",
+                                      "output/ir", "--tuning", "input/tuning.json"}));
+}
+
 TEST(ActionBuilder, LaysOutCommandAndInputTree) {
   auto built = buildAction(index::ActionKind::kCompile, spec());
   ASSERT_TRUE(built) << built.error().message;

@@ -80,6 +80,34 @@ TEST(NextStep, ACheckOnAnEmulatedDeviceWaitsForItsEmulation) {
   EXPECT_EQ(check.emulation->worker, "w2");
 }
 
+TEST(NextStep, TheIrIsKeptOnceItsArtifactIsPublished) {
+  auto snapshot = plannedJob();
+  auto wanted = delivery();
+  wanted.keepIr = true;
+  const index::ActionRecord ir{index::ActionKind::kIr, "cpu:x86-64-v3", digestOf(std::string_view("ir")), {}};
+  snapshot.actions.push_back(ir);
+  snapshot.results = {result(referenceAction(), "w1"), result(ir, "w2")};
+  snapshot.runs = {run(compileAction(), RunState::kLeased)};
+  expectStep<Wait>(nextStep(snapshot, wanted));
+  snapshot.runs[0].state = RunState::kDone;
+  snapshot.results.push_back(result(compileAction(), "w1"));
+  expectStep<Publish>(nextStep(snapshot, wanted));
+  snapshot.targets[0].artifact = digestOf(std::string_view("artifact"));
+  const auto keep = expectStep<PublishIr>(nextStep(snapshot, wanted));
+  EXPECT_EQ(keep.target, 0);
+  EXPECT_EQ(keep.result.worker, "w2");
+  snapshot.targets[0].ir = true;
+  EXPECT_EQ(expectStep<End>(nextStep(snapshot, wanted)).state, index::JobState::kSucceeded);
+
+  snapshot.targets[0].ir = false;
+  snapshot.results[1].exitCode = 4;
+  snapshot.results.push_back(snapshot.results[1]);
+  snapshot.results.back().worker = "w3";
+  const auto end = expectStep<End>(nextStep(snapshot, wanted));
+  ASSERT_TRUE(end.error);
+  EXPECT_NE(end.error->message.find("the compiler for the IR"), std::string::npos) << end.error->message;
+}
+
 TEST(NextStep, EachTargetIsPublishedFromItsOwnAction) {
   auto snapshot = plannedJob();
   snapshot.targets.push_back({"cpu:x86-64-v4", {}, false, {}});

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "storage/index/artifacts/artifact_repository.h"
+#include "storage/index/artifacts/ir_repository.h"
 #include "storage/index/artifacts/verdict_repository.h"
 #include "storage/index/fleet/worker_repository.h"
 #include "storage/index/jobs/job_changes.h"
@@ -119,6 +120,43 @@ TEST_F(IndexTest, EveryChangeRaisesTheRevision) {
   EXPECT_EQ(revision(), second) << "extending a lease is no change";
   ASSERT_TRUE(wantCancel(connection_, {"default", "a"}));
   EXPECT_GT(revision(), second);
+}
+
+TEST_F(IndexTest, AnArtifactHasOneIrWhoseFilesAreItsBlobs) {
+  ASSERT_TRUE(insertJob(connection_, jobWithRuns("j", "a", 0)));
+  const PublicationRecord record = publication("a");
+  insert(record);
+  const Digest artifact = record.artifact.digest;
+  EXPECT_FALSE(irOf(connection_, "default", artifact).value());
+  const IrRecord ir{artifact,
+                    {digestOf(std::string_view("ir")).hash, 0},
+                    {record.bundle.payload.hash, 0},
+                    {{"01-capture.mlir", digestOf("a module")}, {"10-program.ll", digestOf("a program")}}};
+  ASSERT_TRUE(insertIr(connection_, "default", ir));
+  IrRecord other = ir;
+  other.ir = {digestOf(std::string_view("another")).hash, 0};
+  other.files.push_back({"11.ll", digestOf("more")});
+  ASSERT_TRUE(insertIr(connection_, "default", other)) << "changes nothing";
+  const auto kept = irOf(connection_, "default", artifact).value();
+  ASSERT_TRUE(kept);
+  EXPECT_EQ(kept->artifact, artifact);
+  EXPECT_EQ(kept->ir, ir.ir);
+  EXPECT_EQ(kept->statement, ir.statement);
+  EXPECT_EQ(kept->files, ir.files);
+  EXPECT_EQ(findIr(connection_, "default", ir.ir).value()->files, ir.files);
+  EXPECT_FALSE(findIr(connection_, "default", other.ir).value());
+  EXPECT_FALSE(irOf(connection_, "another", artifact).value());
+  for (const ModelFile& file : ir.files) {
+    EXPECT_EQ(findPublishedBlob(connection_, "default", file.digest).value(), file.digest) << file.path;
+    EXPECT_EQ(findArtifactsOf(connection_, "default", file.digest).value(), std::vector{artifact});
+    EXPECT_FALSE(findPublishedBlob(connection_, "another", file.digest).value());
+  }
+  const auto target = [&] {
+    return loadJob(connection_, {"default", "j"}, Evidence::kWithout).value()->targets[0];
+  };
+  EXPECT_FALSE(target().ir);
+  ASSERT_TRUE(setTargetIr(connection_, {"default", "j"}, 0));
+  EXPECT_TRUE(target().ir);
 }
 
 // A list says of each job what the job alone says, but for what was submitted, and keeps jobs apart.
