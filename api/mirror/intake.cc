@@ -64,6 +64,11 @@ Result<ArtifactRecord> Intake::verified(const node::ArtifactRef& ref) {
   for (const ArtifactFile& layer : oci.layers) files.insert(layer.digest);
   ArtifactRecord out{ref.artifact, {files.begin(), files.end()}, {}, ref.fixtures};
   KILN_ASSIGN(out.images, imagesOf(blobs_, ref, verdict));
+  if (const IrStatement* ir = verdict.ir()) {
+    for (const ModelFile& file : ir->files)
+      KILN_TRY(store.read(ref.instance, file.digest, 0, 0, [](Bytes) { return Status(); }));
+    out.ir = ir->files;
+  }
   for (const Digest& bundle : ref.bundles)
     if (std::ranges::find(out.bundles, bundle) == out.bundles.end()) out.bundles.push_back(bundle);
   return out;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "manifest/statement/ir_statement.h"
 #include "signing/verify/verify.h"
 
 namespace kiln::mirror {
@@ -41,6 +42,10 @@ Result<std::shared_ptr<const Published::Entry>> Published::entryOf(ArtifactRecor
     KILN_ASSIGN(const std::string text, makeReferrer(fixturesOf(record)));
     entry->referrers.push_back(digestOf(text).hash);
   }
+  if (!record.ir.empty()) {
+    KILN_ASSIGN(const std::string text, makeReferrer(irReferrer(record.artifact, record.ir)));
+    entry->referrers.push_back(digestOf(text).hash);
+  }
   if (recalls) {
     KILN_ASSIGN(const std::string text, makeReferrer(recallsOf(record, *recalls)));
     entry->recalls = digestOf(text).hash;
@@ -71,6 +76,7 @@ void Published::add(std::shared_ptr<const Entry> entry) {
   for (const Digest& file : record.files) name(file, *entry);
   for (const Digest& bundle : record.bundles) name(bundle, *entry);
   for (const FixtureFile& file : record.fixtures) name(file.digest, *entry);
+  for (const ModelFile& file : record.ir) name(file.digest, *entry);
   for (std::size_t i = 0; i < entry->referrers.size(); ++i)
     referrers_[entry->referrers[i]] = {entry.get(), i};
   if (recalls_) referrers_[entry->recalls] = {entry.get(), entry->referrers.size()};
@@ -121,6 +127,7 @@ std::vector<Digest> Published::artifactsOf(const Digest& blob) const {
 gateway::PublishedArtifact Published::referrersOf(const ArtifactRecord& record) const {
   gateway::PublishedArtifact out{record.artifact, record.bundles, {}};
   if (!record.fixtures.empty()) out.others.push_back(fixturesOf(record));
+  if (!record.ir.empty()) out.others.push_back(irReferrer(record.artifact, record.ir));
   if (recalls_) out.others.push_back(recallsOf(record, *recalls_));
   return out;
 }

@@ -33,7 +33,7 @@ class Published {
   // The one that has this hash as its manifest, its config, one of its layers, or as the OCI manifest by
   // which its bundle refers to it. Null if there is none.
   const gateway::PublishedImage* image(const Digest& hash) const;
-  // All that refers to an artifact: bundles, fixtures, recalls.
+  // All that refers to an artifact: bundles, fixtures, IR, recalls.
   gateway::PublishedArtifact referrersOf(const ArtifactRecord& record) const;
   // The one that an OCI manifest of this hash stands for.
   std::optional<gateway::PublishedArtifact> referrer(const Digest& hash) const;
@@ -45,8 +45,8 @@ class Published {
 
   struct Entry {
     ArtifactRecord record;
-    std::vector<Hash> referrers;                       // of each bundle's manifest, and the fixtures'
-    Hash recalls{};                                    // of the manifest that offers the recalls with it
+    std::vector<Hash> referrers;  // of each bundle's manifest, the fixtures' and the IR's
+    Hash recalls{};               // of the manifest that offers the recalls with it
     std::vector<std::pair<Hash, std::size_t>> images;  // a hash that leads to an image, and its place
   };
   struct Named {
@@ -61,7 +61,7 @@ class Published {
   std::optional<Digest> recalls_;
   ByHash<std::shared_ptr<const Entry>> artifacts_;
   ByHash<Named> blobs_;
-  ByHash<std::pair<const Entry*, std::size_t>> referrers_;  // place among bundles, fixtures, recalls
+  ByHash<std::pair<const Entry*, std::size_t>> referrers_;  // place among bundles, fixtures, IR, recalls
   ByHash<const gateway::PublishedImage*> images_;
 };
 

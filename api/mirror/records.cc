@@ -19,6 +19,18 @@ Json listJson(const std::vector<Digest>& digests) {
   return out;
 }
 
+// Of files with a path and a digest.
+template <class File>
+Json pathsJson(const std::vector<File>& files) {
+  Json out = Json::array();
+  for (const File& file : files) {
+    Json one = digestJson(file.digest);
+    one["path"] = file.path;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
 // Calls `take` with a reader of each object in the array `name`.
 template <class Take>
 Status eachOf(ObjectReader& reader, std::string_view name, Take take) {
@@ -37,6 +49,17 @@ Status readDigests(ObjectReader& reader, std::string_view name, std::vector<Dige
   return eachOf(reader, name, [&](ObjectReader& entry) -> Status {
     KILN_ASSIGN(const Digest digest, entry.digest());
     out.push_back(digest);
+    return {};
+  });
+}
+
+template <class File>
+Status readPaths(ObjectReader& reader, std::string_view name, std::vector<File>& out) {
+  return eachOf(reader, name, [&](ObjectReader& entry) -> Status {
+    File file;
+    KILN_ASSIGN(file.path, entry.string("path"));
+    KILN_ASSIGN(file.digest, entry.digest());
+    out.push_back(std::move(file));
     return {};
   });
 }
@@ -87,12 +110,6 @@ std::string written(const Json& json) {
 }  // namespace
 
 std::string ArtifactRecord::text() const {
-  Json files = Json::array();
-  for (const FixtureFile& file : fixtures) {
-    Json one = digestJson(file.digest);
-    one["path"] = file.path;
-    files.push_back(std::move(one));
-  }
   Json made = Json::array();
   for (const gateway::PublishedImage& image : images) made.push_back(imageJson(image));
   return written({{"apiVersion", kVersion},
@@ -100,8 +117,9 @@ std::string ArtifactRecord::text() const {
                   {"artifact", digestJson(artifact)},
                   {"files", listJson(this->files)},
                   {"bundles", listJson(bundles)},
-                  {"fixtures", std::move(files)},
-                  {"images", std::move(made)}});
+                  {"fixtures", pathsJson(fixtures)},
+                  {"images", std::move(made)},
+                  {"ir", pathsJson(ir)}});
 }
 
 Result<ArtifactRecord> ArtifactRecord::parse(std::string_view text) {
@@ -113,14 +131,9 @@ Result<ArtifactRecord> ArtifactRecord::parse(std::string_view text) {
   KILN_ASSIGN(out.artifact, readDigest(reader, "artifact"));
   KILN_TRY(readDigests(reader, "files", out.files));
   KILN_TRY(readDigests(reader, "bundles", out.bundles));
-  KILN_TRY(eachOf(reader, "fixtures", [&](ObjectReader& entry) -> Status {
-    FixtureFile file;
-    KILN_ASSIGN(file.path, entry.string("path"));
-    KILN_ASSIGN(file.digest, entry.digest());
-    out.fixtures.push_back(std::move(file));
-    return {};
-  }));
+  KILN_TRY(readPaths(reader, "fixtures", out.fixtures));
   KILN_TRY(readImages(reader, out));
+  if (reader.has("ir")) KILN_TRY(readPaths(reader, "ir", out.ir));
   KILN_TRY(reader.finish());
   return out;
 }

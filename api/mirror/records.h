@@ -14,6 +14,7 @@
 #include "manifest/base/clock.h"
 #include "manifest/base/digest.h"
 #include "manifest/base/result.h"
+#include "manifest/spec/compile_spec.h"
 
 namespace kiln::mirror {
 
@@ -24,10 +25,11 @@ struct ArtifactRecord {
   std::vector<Digest> bundles;  // oldest first, as the farm lists them
   std::vector<FixtureFile> fixtures;
   std::vector<gateway::PublishedImage> images = {};  // of this artifact, in the order of their bundles
+  std::vector<ModelFile> ir = {};                    // of this artifact: the files of its IR, by path
 
   bool operator==(const ArtifactRecord&) const = default;
   std::string text() const;
-  // kInvalidArgument naming the member. One of an earlier release says nothing of images.
+  // kInvalidArgument naming the member. One of an earlier release says nothing of images and IR.
   static Result<ArtifactRecord> parse(std::string_view text);
 };
 

@@ -194,6 +194,7 @@ class Update {
           for (const Digest& file : record.files) needed.add(instance, file.hash);
           for (const Digest& bundle : record.bundles) needed.add(instance, bundle.hash);
           for (const FixtureFile& file : record.fixtures) needed.add(instance, file.digest.hash);
+          for (const ModelFile& file : record.ir) needed.add(instance, file.digest.hash);
         },
         [&](const Error& error) { damaged(error), whole = false; }));
     if (!whole) return {};

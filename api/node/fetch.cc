@@ -196,6 +196,21 @@ Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const Artifa
   return verdict;
 }
 
+Result<signing::Verdict> fetchIr(storage::BlobStore& store, const ArtifactRef& ref,
+                                 const std::string& destination, Trust& trust, const Clock& clock) {
+  KILN_ASSIGN(auto staging, Staging::begin(destination));
+  KILN_ASSIGN(auto verdict, examineArtifact(store, ref, trust, clock));
+  const IrStatement* ir = verdict.ir();
+  if (!ir)
+    return fail(Code::kNotFound, "no statement that counts names an IR of " + verdict.artifact.text() +
+                                     "; kiln build MODEL --target " + verdict.manifest.spec.target +
+                                     " --keep-ir has the farm make it");
+  for (const ModelFile& file : ir->files)
+    KILN_TRY(staging.download(file.path, file.digest, store, ref.instance, nullptr));
+  KILN_TRY(staging.commit());
+  return verdict;
+}
+
 Result<signing::Verdict> verifyOffered(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
                                        const Clock& clock) {
   KILN_TRY(checkCount(ref));

@@ -43,6 +43,12 @@ Result<signing::Verdict> fetchArtifact(storage::BlobStore& store, const Artifact
 Result<signing::Verdict> examineArtifact(storage::BlobStore& store, const ArtifactRef& ref, Trust& trust,
                                          const Clock& clock);
 
+// The IR behind each stage of the artifact's compile, without the artifact, into a directory that appears
+// only if all of it is what a statement that counts says. kNotFound if none names any. `trust` learns. Other
+// errors as of fetchArtifact().
+Result<signing::Verdict> fetchIr(storage::BlobStore& store, const ArtifactRef& ref,
+                                 const std::string& destination, Trust& trust, const Clock& clock);
+
 // All that fetchArtifact() checks, without a directory: every blob is read from `store` and verified, the
 // files and fixtures once they are found to be signed. For whoever keeps the blobs himself, as a store that
 // `store` writes what it reads to. `trust` learns. Errors as of fetchArtifact().

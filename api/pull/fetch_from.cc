@@ -11,7 +11,8 @@ Result<signing::Verdict> fetchFrom(Mirror& mirror, const Digest& artifact, const
   KILN_ASSIGN(const auto ref, mirror.find(artifact));
   KILN_TRY(checkRecallsFresh(ref.recalls, trust));
   KILN_TRY(trust.learnCarried(ref.recalls));
-  auto verdict = node::fetchArtifact(mirror.blobs(), ref, to.directory, trust, clock, to.progress);
+  auto verdict = to.ir ? node::fetchIr(mirror.blobs(), ref, to.directory, trust, clock)
+                       : node::fetchArtifact(mirror.blobs(), ref, to.directory, trust, clock, to.progress);
   if (verdict) KILN_TRY(seen.remember(checkpoint));
   return verdict;
 }

@@ -13,10 +13,11 @@ namespace kiln::pull {
 struct Destination {
   std::string directory;                   // as of node::fetchArtifact()
   node::FetchProgress progress = nullptr;  // likewise
+  bool ir = false;                         // the artifact's IR in its place, as of node::fetchIr()
 };
 
-// Into `to`, as node::fetchArtifact(). `trust` is that of the root at `rootPath`, beside which is
-// remembered how far the mirror's log had come; it learns what recalls come along. Errors: kDataLoss
+// Into `to`, as node::fetchArtifact() or node::fetchIr(). `trust` is that of the root at `rootPath`, beside
+// which is remembered how far the mirror's log had come; it learns what recalls come along. Errors: kDataLoss
 // (exitCode 5) for a mirror that is behind what was seen, cut or wrong; as Mirror::find() and
 // node::fetchArtifact().
 Result<signing::Verdict> fetchFrom(Mirror& mirror, const Digest& artifact, const Destination& to,

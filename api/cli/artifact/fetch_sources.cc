@@ -21,8 +21,13 @@ constexpr char kFarm[] = "farm";
 // One fetch from any of several sources. What each tells of recalls counts for the next.
 class AnySource {
  public:
-  AnySource(const Context& context, const std::string& artifact, std::string directory, node::Trust trust)
-      : context_(context), wanted_(artifact), directory_(std::move(directory)), trust_(std::move(trust)) {}
+  AnySource(const Context& context, const std::string& artifact, std::string directory, FetchedPart part,
+            node::Trust trust)
+      : context_(context),
+        wanted_(artifact),
+        directory_(std::move(directory)),
+        ir_(part == FetchedPart::kIr),
+        trust_(std::move(trust)) {}
 
   Result<Fetched> fromFarm(bool alone) {
     Context context = context_;
@@ -52,7 +57,7 @@ class AnySource {
       digest_ = *digest;
     }
     Fetched out{.verdict = {}, .directory = directoryFor(*digest_), .source = mirror.url()};
-    KILN_ASSIGN(out.verdict, pull::fetchFrom(mirror, *digest_, {out.directory, progress()},
+    KILN_ASSIGN(out.verdict, pull::fetchFrom(mirror, *digest_, {out.directory, progress(), ir_},
                                              context_.trustRoot, trust_, SystemClock()));
     return out;
   }
@@ -67,7 +72,8 @@ class AnySource {
     out.directory = directoryFor(ref.artifact);
     out.source = source;
     KILN_ASSIGN(out.verdict,
-                node::fetchArtifact(blobs, ref, out.directory, trust_, SystemClock(), progress()));
+                ir_ ? node::fetchIr(blobs, ref, out.directory, trust_, SystemClock())
+                    : node::fetchArtifact(blobs, ref, out.directory, trust_, SystemClock(), progress()));
     return out;
   }
   node::FetchProgress progress() {
@@ -77,6 +83,7 @@ class AnySource {
   const Context& context_;
   const std::string& wanted_;
   const std::string directory_;
+  const bool ir_;
   node::Trust trust_;
   std::optional<Digest> digest_;  // whole, once it is known
   TransferMeter meter_{context_.terminal && !context_.json, "fetching"};
@@ -120,13 +127,14 @@ void addMirrorOption(CLI::App& command, Context& context) {
       ->allow_extra_args(false);
 }
 
-Result<Fetched> fetchFromAny(const Context& context, const std::string& artifact, std::string directory) {
+Result<Fetched> fetchFromAny(const Context& context, const std::string& artifact, std::string directory,
+                             FetchedPart part) {
   if (!directory.empty()) KILN_TRY(NewDirectory::placeOf(directory));  // no source is to blame for that
   KILN_ASSIGN(auto trust, loadTrust(context));
   std::vector<std::string> sources = context.mirrors;
   const bool placed = std::ranges::find(sources, kFarm) != sources.end();
   if (sources.empty() || (!placed && !context.endpoint.empty())) sources.insert(sources.begin(), kFarm);
-  AnySource any(context, artifact, std::move(directory), std::move(trust));
+  AnySource any(context, artifact, std::move(directory), part, std::move(trust));
   // A name that can be no mirror's is told whoever serves.
   std::map<std::string, std::unique_ptr<pull::Mirror>> mirrors;
   for (const std::string& source : sources) {

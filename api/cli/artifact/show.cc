@@ -109,6 +109,14 @@ void printVerdicts(const std::vector<signing::Attestation>& attestations) {
       printOneLine("verdict     " + verdictText(*each.summary) + " by " + each.summary->verifierId);
 }
 
+// The IR of its compile that the farm keeps.
+void printIr(const IrStatement& ir) {
+  std::uint64_t bytes = 0;
+  for (const ModelFile& file : ir.files) bytes += file.digest.size;
+  printOneLine(fmt::format("IR          {} {} in {} by {} ({})", ir.ir.text(), humanBytes(bytes),
+                           counted(ir.files.size(), "file"), ir.worker, ir.operatorName));
+}
+
 struct Options {
   std::string artifact, sbom;
 };
@@ -127,12 +135,15 @@ Status run(const Context& context, const Options& options) {
     Json verdicts = Json::array();
     for (const signing::Attestation& each : opened.verdict.attestations)
       if (each.summary) verdicts.push_back(each.summary->toJson());
-    printJson({{"artifact", opened.verdict.artifact.text()},
-               {"manifest", opened.manifest().toJson()},
-               {"checks", std::move(checks)},
-               {"verdicts", std::move(verdicts)}});
+    Json json{{"artifact", opened.verdict.artifact.text()},
+              {"manifest", opened.manifest().toJson()},
+              {"checks", std::move(checks)},
+              {"verdicts", std::move(verdicts)}};
+    if (const IrStatement* ir = opened.verdict.ir()) json["ir"] = ir->toJson();
+    printJson(json);
   } else {
     printManifest(opened.verdict);
+    if (const IrStatement* ir = opened.verdict.ir()) printIr(*ir);
     printChecks(opened.verdict.checks);
     printVerdicts(opened.verdict.attestations);
   }

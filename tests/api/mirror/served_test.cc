@@ -126,6 +126,26 @@ TEST_F(ServedTest, ImagesThatTheFarmHasSignedAreMadeOfWhatIsHere) {
             std::string::npos);
 }
 
+TEST_F(ServedTest, TheIrComesAlongAsAReferrer) {
+  const IrStatement ir = artifact.addIr(artifact.farm.key);
+  farm.offered = {artifact.ref};
+  ASSERT_TRUE(takeAll());
+  const auto manifest = get("manifests/" + ir.ir.text());
+  ASSERT_EQ(manifest.status, 200) << manifest.body;
+  EXPECT_EQ(digestOf(manifest.body), ir.ir);
+  EXPECT_NE(get("referrers/" + artifact.ref.artifact.text()).body.find(ir.ir.text()), std::string::npos);
+  for (const ModelFile& file : ir.files)
+    EXPECT_EQ(digestOf(get("blobs/" + file.digest.text()).body), file.digest) << file.path;
+
+  const auto mirror = pull::Mirror::open(url(), "default", {}).value();
+  const auto ref = mirror->find(artifact.ref.artifact);
+  ASSERT_TRUE(ref) << ref.error().message;
+  auto trusted = trust();
+  const auto verdict = node::fetchIr(mirror->blobs(), *ref, directory / "ir", trusted, SystemClock());
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  EXPECT_EQ(digestOfFile(directory / "ir/10-program.ll").value(), ir.files[1].digest);
+}
+
 TEST_F(ServedTest, AnImageOfARecalledArtifactIsRefused) {
   const StatedImage image = addImage(artifact.farm.key);
   ASSERT_TRUE(takeAll());

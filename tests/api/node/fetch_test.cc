@@ -69,6 +69,39 @@ TEST_F(FetchTest, LeavesAVerifiedDirectory) {
                   .passed);
 }
 
+TEST_F(FetchTest, TheIrIsWhatItsStatementSays) {
+  const IrStatement ir = artifact.addIr(artifact.farm.key);
+  const auto verdict = fetchIr(store, artifact.ref, destination, artifact.trust, SystemClock());
+  ASSERT_TRUE(verdict) << verdict.error().message;
+  ASSERT_NE(verdict->ir(), nullptr);
+  for (const ModelFile& file : ir.files)
+    EXPECT_EQ(digestOfFile(destination + "/" + file.path).value(), file.digest) << file.path;
+  EXPECT_FALSE(fs::exists(destination + "/program.so"));
+  fs::remove_all(destination);
+
+  for (const ModelFile& file : ir.files) {
+    artifact.farm.store.flipBit("default", file.digest);
+    const auto tampered =
+        fetchIr(artifact.farm.store, artifact.ref, destination, artifact.trust, SystemClock());
+    ASSERT_FALSE(tampered) << file.path;
+    EXPECT_NE(tampered.error().details.find("\"exitCode\":5"), std::string::npos) << tampered.error().message;
+    EXPECT_NE(tampered.error().message.find(file.path), std::string::npos) << tampered.error().message;
+    expectNothingLeft(file.path);
+    artifact.farm.store.flipBit("default", file.digest);
+  }
+}
+
+TEST_F(FetchTest, NoIrWithoutAStatementThatCounts) {
+  for (int i = 0; i < 2; ++i) {
+    const auto none = fetchIr(store, artifact.ref, destination, artifact.trust, SystemClock());
+    ASSERT_FALSE(none);
+    EXPECT_EQ(none.error().code, Code::kNotFound);
+    EXPECT_NE(none.error().message.find("--keep-ir"), std::string::npos) << none.error().message;
+    expectNothingLeft("no IR");
+    artifact.addIr(signing::PrivateKey::create().value());  // of nobody that the root knows
+  }
+}
+
 TEST_F(FetchTest, WhatThirdPartiesSayDoesNotMakeItUnfetchable) {
   const auto another = [&] {
     const Json statement{

@@ -5,6 +5,8 @@
 
 #include "api/node/fetch.h"
 #include "api/node/trust.h"
+#include "manifest/statement/ir_statement.h"
+#include "signing/bundle/bundle.h"
 #include "tests/signing/farm_fixture.h"
 
 namespace kiln::testing_support {
@@ -38,6 +40,21 @@ struct SignedArtifact {
             {"bundle", ref.bundles[0]},
             {"fixtures/fixtures.json", ref.fixtures[0].digest},
             {"fixtures/default/input_0.npy", ref.fixtures[1].digest}};
+  }
+
+  // An IR of it in the store, and the statement about it, signed by `key`.
+  IrStatement addIr(const signing::PrivateKey& key) {
+    IrStatement ir;
+    ir.builderId = signing::kBuilderId;
+    ir.worker = "w1";
+    ir.operatorName = "acme";
+    ir.toolchain = farm.manifest.spec.toolchainDigest;
+    ir.files = {{"01-capture.mlir", farm.put("module {}")}, {"10-program.ll", farm.put("; a program")}};
+    ir.startedOn = ir.finishedOn = farm.clock.now();
+    const std::string statement = irStatement(ref.artifact, ir).value();
+    const auto envelope = signing::signEnvelope(signing::kInTotoPayload, statement, key).value();
+    ref.bundles.push_back(farm.put(signing::makeBundle(envelope, key.publicKey()).value()));
+    return ir;
   }
 
   // root.json and policy.json for programs.
