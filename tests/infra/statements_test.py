@@ -18,12 +18,12 @@ from schema_check import Draft202012Validator, load_schemas  # noqa: E402  (ends
 LICENCES = "https://example.com/licences/v1"
 INPUTS = "urn:kiln:predicate:input-statement:v1"
 SCHEMAS = {"https://slsa.dev/provenance/v1": "provenance", "https://slsa.dev/verification_summary/v1": "vsa",
-           **{f"urn:kiln:predicate:{name}:v1": name for name in ("check", "compile", "image", "reproduction")}}
+           **{f"urn:kiln:predicate:{name}:v1": name for name in ("check", "compile", "image", "ir", "reproduction")}}
 
 
 class StatementsTest(FarmCase):
     WORKERS = 2
-    BUILD = (MODELS / "digits_cnn.onnx", "--check-plan", MODELS / "digits_check.json")
+    BUILD = (MODELS / "digits_cnn.onnx", "--check-plan", MODELS / "digits_check.json", "--keep-ir")
 
     def statements(self, directory):
         for file in sorted((directory / "bundles").iterdir()):

@@ -117,6 +117,9 @@ void addCheckOptions(CLI::App& command, BuildOptions& options) {
   command.add_flag("--check-emulated", options.checkEmulated,
                    "Check what runs on a GPU on an emulated one instead, for tests: the statement says so, "
                    "and a production policy does not count it");
+  command.add_flag("--keep-ir", options.delivery.keepIr,
+                   "Have the farm keep the IR behind each stage of the compile beside the artifact, for kiln "
+                   "fetch ARTIFACT --ir FOLDER; it is made by a run of its own");
 }
 
 }  // namespace
