@@ -6,6 +6,7 @@
 
 #include "coordinator/jobs/evidence.h"
 #include "coordinator/jobs/execution_step.h"
+#include "manifest/base/exit_code.h"
 #include "manifest/json/json.h"
 #include "manifest/spec/target_device.h"
 
@@ -20,8 +21,6 @@ using index::JobState;
 using index::ResultRecord;
 using index::RunRecord;
 using index::RunState;
-
-constexpr int kKilledBySignal = 128;  // exit codes above it
 
 // How far one action has come.
 struct Progress {

@@ -1,5 +1,7 @@
 #include "manifest/base/exit_code.h"
 
+#include <cstring>
+
 namespace kiln {
 
 ExitCode exitCodeOf(Code code) {
@@ -30,6 +32,12 @@ ExitCode exitCodeOf(Code code) {
       return kExitInternal;
   }
   return kExitInternal;
+}
+
+std::string signalText(int exitCode) {
+  const int number = exitCode - kKilledBySignal;
+  const char* const name = ::sigdescr_np(number);
+  return "signal " + std::to_string(number) + (name != nullptr ? std::string(" (") + name + ")" : "");
 }
 
 }  // namespace kiln

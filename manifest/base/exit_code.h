@@ -1,6 +1,8 @@
 // The exit codes of Kiln's programs: a contract that scripts rely on. A failed job carries one too.
 #pragma once
 
+#include <string>
+
 #include "manifest/base/result.h"
 
 namespace kiln {
@@ -22,5 +24,10 @@ enum ExitCode : int {
 
 // For an error that does not say more than its code.
 ExitCode exitCodeOf(Code code);
+
+// Exit codes above this are an end by a signal, as a shell reports it.
+inline constexpr int kKilledBySignal = 128;
+// "signal 6 (Aborted)" of such an exit code.
+std::string signalText(int exitCode);
 
 }  // namespace kiln

@@ -5,7 +5,6 @@
 
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 
 #include "manifest/base/exit_code.h"
 #include "manifest/base/printable.h"
@@ -16,8 +15,6 @@
 
 namespace kiln::devices {
 namespace {
-
-constexpr int kKilledBySignal = 128;  // exit codes above it
 
 Result<Json> answer(const std::string& library, const std::string& uuid) {
   if (uuid.empty()) {
@@ -43,12 +40,7 @@ Error whyNot(const ProgramRun& run) {
     return {Code::kUnavailable,
             "the driver ended its process with exit code " + std::to_string(run.exitCode),
             {}};
-  const int number = run.exitCode - kKilledBySignal;
-  const char* name = strsignal(number);
-  return {
-      Code::kUnavailable,
-      "the driver crashed: signal " + std::to_string(number) + (name ? std::string(" (") + name + ")" : ""),
-      {}};
+  return {Code::kUnavailable, "the driver crashed: " + signalText(run.exitCode), {}};
 }
 
 // With what the loader finds drivers by.

@@ -7,6 +7,7 @@
 #include <cerrno>
 #include <filesystem>
 
+#include "manifest/base/exit_code.h"
 #include "manifest/base/printable.h"
 #include "worker/executor/collect.h"
 #include "worker/executor/host_parts.h"
@@ -46,9 +47,8 @@ bool keepOnly(const std::string& directory, const std::string& name) {
 
 // Whether the tool was ended rather than ending by itself: what it had written by then may count.
 bool wasEnded(const sandbox::RunResult& run) {
-  constexpr int kSignals = 128;  // as a shell reports the end by a signal
   return run.termination != sandbox::Termination::kOutputLimit &&
-         (run.termination != sandbox::Termination::kExited || run.exitCode > kSignals);
+         (run.termination != sandbox::Termination::kExited || run.exitCode > kKilledBySignal);
 }
 
 google::protobuf::Timestamp toTimestamp(TimePoint time) {
