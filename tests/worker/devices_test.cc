@@ -341,6 +341,19 @@ TEST_F(RegistryTest, ADrainedDeviceIsTriedAgainLaterAndLater) {
   EXPECT_EQ(registry_.hold({"gpu0"}, cancel_)->gpu()->ordinal, 7);
 }
 
+TEST_F(RegistryTest, OneThatKeepsLosingActionsStaysAwayLongerThoughItsHealthChecksPass) {
+  for (const int wait : {5, 10, 20}) {
+    registry_.drain("gpu0", "lost in the middle of a check");
+    EXPECT_EQ(registry_.nextRetry(), clock_.now() + seconds(wait));
+    clock_.advance(seconds(wait));
+    registry_.retry();
+    EXPECT_TRUE(device("gpu0").healthy());
+  }
+  registry_.proved("gpu0");
+  registry_.drain("gpu0", "lost in the middle of a check");
+  EXPECT_EQ(registry_.nextRetry(), clock_.now() + seconds(5)) << "an action came to its end in between";
+}
+
 TEST_F(RegistryTest, WhereADeviceIsLostANewOneIsFoundUnderAnIdOfItsOwn) {
   source_.broken["GPU-adriver"] = "gone";
   source_.listed = {"GPU-0", "GPU-b"};

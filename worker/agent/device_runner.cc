@@ -91,17 +91,19 @@ Status DeviceRunner::judge(const devices::HeldGpu& gpu, const Result<reapi::Acti
     return {};
   }
   if (!result && result.error().code == Code::kCancelled) return {};
-  if (result && result->exit_code() == 0) return {};
-  if (result && result->exit_code() == kExitUnavailable) {
+  const int exit = result ? result->exit_code() : kExitInternal;
+  if (exit == kExitUnavailable || exit > kKilledBySignal) {
     const auto said = readErrorLine(result->stderr_raw());
-    const std::string why = said ? printable(said->message, 400) : "the " + what_ + " does not say why";
+    std::string why = said ? printable(said->message, 400) : "the " + what_ + " does not say why";
+    if (exit > kKilledBySignal) why = "its process was ended by " + signalText(exit);
     registry_.drain(gpu.id, "lost in the middle of a " + what_ + ": " + why);
     return fail(Code::kUnavailable,
                 "device " + gpu.id + " was lost in the middle of the " + what_ + ": " + why);
   }
-  if (registry_.stillWorks(gpu)) return {};
-  return fail(Code::kUnavailable,
-              "device " + gpu.id + " did not work any more after the " + what_ + " failed");
+  if (const Status works = registry_.stillWorks(gpu); !works)
+    return fail(works.error().in("after the " + what_));
+  if (exit == kExitOk) registry_.proved(gpu.id);
+  return {};
 }
 
 }  // namespace kiln::agent

@@ -27,8 +27,9 @@ class DeviceRunner {
 
   // As Runner::run, with `request.addition` and what the device wants. `claim`: what else must not run on the
   // machine meanwhile. kUnavailable, so that it is tried elsewhere, if the device failed rather than the
-  // action: before it, in the middle (exit 7), or as its health check after any other failure shows. An
-  // action that runs into its time limit keeps that error, and drains its GPU too.
+  // action: before it, in the middle (exit 7, or an end by a signal), or as its health check afterwards
+  // shows, whatever the action says. An action that runs into its time limit keeps that error, and drains its
+  // GPU too.
   Result<Outcome> run(const v1::Lease& lease, executor::ActionRequest request, devices::Claim claim);
 
  private:

@@ -183,12 +183,16 @@ Status Registry::tryOut(const std::string& id) {
   if (entry.gpu) entry.gpu->ordinal = *works;
   entry.about.set_healthy(true);
   entry.about.clear_reason();
-  entry.failures = 0;
   return {};
 }
 
-bool Registry::stillWorks(const HeldGpu& gpu) {
-  return tryOut(gpu.id).has_value();
+Status Registry::stillWorks(const HeldGpu& gpu) {
+  return tryOut(gpu.id);
+}
+
+void Registry::proved(const std::string& id) {
+  const MutexLock lock(mutex_);
+  if (const auto entry = entries_.find(id); entry != entries_.end()) entry->second.failures = 0;
 }
 
 void Registry::drain(const std::string& id, const std::string& reason) {

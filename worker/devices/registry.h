@@ -71,8 +71,10 @@ class Registry {
   Result<Hold> hold(const std::vector<std::string>& ids, const sandbox::Cancel& cancel,
                     Claim claim = Claim::kDevice);
 
-  // Tries a GPU out that is held, once more: false if it had to be drained.
-  bool stillWorks(const HeldGpu& gpu);
+  // Tries a GPU out that is held, once more: kUnavailable if it had to be drained.
+  Status stillWorks(const HeldGpu& gpu);
+  // An action on it came to its end: what it failed before is forgotten.
+  void proved(const std::string& id);
   // From now on it is not healthy.
   void drain(const std::string& id, const std::string& reason);
 
@@ -89,7 +91,7 @@ class Registry {
     v1::Device about;
     std::optional<Gpu> gpu;  // where and as what the driver knows it
     bool held = false;
-    int failures = 0;  // in a row
+    int failures = 0;  // since an action last came to its end there: a health check alone proves little
     TimePoint again;   // when it is tried again, if it is not healthy
   };
 
