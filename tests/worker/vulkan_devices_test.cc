@@ -4,13 +4,19 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
+#include <fstream>
+#include <sstream>
 #include <utility>
 
 #include "compiler_core/runtime/device/vulkan_driver.h"
+#include "manifest/base/run_program.h"
 #include "manifest/spec/target_device.h"
 #include "tests/support/manual_clock.h"
+#include "tests/support/temp_directory.h"
 #include "worker/devices/describe.h"
 #include "worker/devices/driver_probe.h"
+#include "worker/devices/known_answers_module.h"
 #include "worker/devices/registry.h"
 
 namespace kiln::devices {
@@ -90,6 +96,8 @@ TEST_F(FaultyVulkan, IsDrainedWithTheReasonAndComesBack) {
       {"abort", "crashed"},
       {"lost", "VK_ERROR_DEVICE_LOST"},
       {"memory", "VK_ERROR_OUT_OF_DEVICE_MEMORY"},
+      {"hang", "it hangs"},
+      {"wrong", "a kernel's results are wrong: number 0 of 256"},
       {"address", "an address that cannot be"},
   };
   for (const auto& [name, said] : faults) {
@@ -127,6 +135,22 @@ TEST_F(FaultyVulkan, OneThatLiesIsNoDeviceAndSaysWhatCannotBe) {
     ASSERT_FALSE(found) << lie;
     EXPECT_NE(found.error().message.find(said), std::string::npos) << found.error().message;
   }
+}
+
+TEST(KnownAnswers, TheModuleIsTheTexts) {
+  if (std::string(KILN_SPIRV_AS).empty()) GTEST_SKIP() << "no spirv-as here: install spirv-tools";
+  const testing_support::TempDirectory directory;
+  const std::string path = directory / "k.spv";
+  const auto made = runProgram({KILN_SPIRV_AS, "--target-env", "vulkan1.3", KILN_KNOWN_ANSWERS, "-o", path},
+                               {.limit = std::chrono::seconds(60)});
+  ASSERT_TRUE(made && made->exitCode == 0) << (made ? made->err : made.error().message);
+  std::ifstream file(path, std::ios::binary);
+  std::ostringstream read;
+  read << file.rdbuf();
+  std::string bytes = read.str();
+  ASSERT_EQ(bytes.size(), sizeof kKnownAnswersModule);
+  std::memset(bytes.data() + 8, 0, 4);  // the assembler's own number
+  EXPECT_EQ(std::memcmp(bytes.data(), kKnownAnswersModule, bytes.size()), 0) << "assemble the text anew";
 }
 
 TEST(VulkanLoader, OneThatIsNotThereSaysWhatToInstall) {

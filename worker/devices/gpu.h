@@ -23,7 +23,8 @@ struct Gpu {
 Result<std::vector<Gpu>> listGpus(const std::string& library);
 
 // Whether the device with this uuid works: the driver knows it, a context can be made, memory allocated, and
-// what is copied there comes back. Its ordinal; kUnavailable naming what does not work.
+// what is copied there comes back; of Vulkan also whether a kernel calculates what the processor does. Its
+// ordinal; kUnavailable naming what does not work.
 Result<int> testGpu(const std::string& library, const std::string& uuid);
 
 // Between the child and the worker: {"gpus":[...]}. fromJson is for what a child wrote after a driver was in

@@ -4,6 +4,7 @@
 
 #include "compiler_core/runtime/device/cuda_driver.h"
 #include "compiler_core/runtime/device/vulkan_device.h"
+#include "worker/devices/known_answers.h"
 
 namespace kiln::devices {
 namespace {
@@ -82,7 +83,7 @@ Status tryVulkanDevice(const std::string& library, int ordinal) {
   KILN_TRY(queue->download(back.data(), memory->address(), back.size()));
   KILN_TRY(queue->wait());
   if (there != back) return fail(Code::kUnavailable, kChanged);
-  return {};
+  return checkKnownAnswers(*device);
 }
 
 }  // namespace kiln::devices

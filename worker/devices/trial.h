@@ -11,7 +11,8 @@ namespace kiln::devices {
 // copied there comes back. kUnavailable, or the driver's error, naming what does not work.
 Status tryCudaDevice(const std::string& library, int ordinal);
 
-// The same of a Vulkan loader's device: a logical device, a queue, memory, a copy there and back.
+// The same of a Vulkan loader's device: a logical device, a queue, memory, a copy there and back; and that a
+// kernel's results are those that the processor knows.
 Status tryVulkanDevice(const std::string& library, int ordinal);
 
 }  // namespace kiln::devices
