@@ -15,7 +15,8 @@ namespace {
 
 constexpr std::uint32_t kMaxProbeBytes = 16 << 10;
 
-// Has the handshake hold the certificate against `host` (RFC 9525), and a name be told to the server (RFC 6066 3).
+// Has the handshake hold the certificate against `host` (RFC 9525), and a name be told to the server (RFC
+// 6066 3).
 bool expectHost(SSL* tls, const std::string& host) {
   beast::error_code error;
   asio::ip::make_address(host, error);
@@ -55,7 +56,8 @@ std::string authorityOf(const FarmSide& side) {
   return (brackets ? "[" + https->host + "]" : https->host) + ":" + std::to_string(https->port);
 }
 
-Status connectTo(const SocketSide& side, Steps& steps, SocketStream& stream, std::chrono::milliseconds limit) {
+Status connectTo(const SocketSide& side, Steps& steps, SocketStream& stream,
+                 std::chrono::milliseconds limit) {
   stream.expires_after(limit);
   const asio::local::stream_protocol::endpoint place(side.path);
   if (steps.await([&](auto done) { stream.async_connect(place, done); }))
@@ -70,10 +72,11 @@ Status connectTo(const HttpsSide& side, Steps& steps, TlsStream& stream, std::ch
   tcp::resolver resolver(steps.context());
   tcp::resolver::results_type places;
   const auto resolved = steps.await([&](auto done) {
-    resolver.async_resolve(side.host, std::to_string(side.port), [&places, done](const auto& error, auto found) mutable {
-      places = std::move(found);
-      done(error);
-    });
+    resolver.async_resolve(side.host, std::to_string(side.port),
+                           [&places, done](const auto& error, auto found) mutable {
+                             places = std::move(found);
+                             done(error);
+                           });
   });
   if (resolved) return unavailable(resolved);
   auto& lowest = beast::get_lowest_layer(stream);
@@ -85,8 +88,8 @@ Status connectTo(const HttpsSide& side, Steps& steps, TlsStream& stream, std::ch
   const auto shaken = steps.await([&](auto done) { stream.async_handshake(ssl::stream_base::client, done); });
   if (!shaken) return {};
   if (const long result = SSL_get_verify_result(stream.native_handle()); result != X509_V_OK)
-    return fail(Code::kUnauthenticated, "the certificate of " + placeOf(side) + " does not hold: " +
-                                            X509_verify_cert_error_string(result) +
+    return fail(Code::kUnauthenticated, "the certificate of " + placeOf(side) +
+                                            " does not hold: " + X509_verify_cert_error_string(result) +
                                             "; --tls-ca names whose certificates the farm shows");
   return unavailable(shaken);
 }
@@ -114,10 +117,11 @@ Status probe(const HttpsSide& side, std::chrono::milliseconds limit) {
   // With TLS 1.3 a server says of the client's certificate only after the handshake that it does not take it.
   const bool refusedByTls = error && error.category() == asio::error::get_ssl_category();
   if (refusedByTls || status == 401 || status == 403)
-    return fail(Code::kPermissionDenied,
-                placeOf(side) + " does not let this client in" + (refusedByTls ? ": " + error.message() : "") +
-                    "; --tls-cert with --tls-key, or --token-file, says who asks");
-  if (error) return fail(Code::kUnavailable, placeOf(side) + " does not answer as HTTP does: " + error.message());
+    return fail(Code::kPermissionDenied, placeOf(side) + " does not let this client in" +
+                                             (refusedByTls ? ": " + error.message() : "") +
+                                             "; --tls-cert with --tls-key, or --token-file, says who asks");
+  if (error)
+    return fail(Code::kUnavailable, placeOf(side) + " does not answer as HTTP does: " + error.message());
   return {};
 }
 

@@ -27,14 +27,15 @@ struct HttpsSide {
   std::uint16_t port = 443;
   std::string authorities;       // PEM: whose certificates the farm may show
   std::string certificate, key;  // PEM: what this client shows; both "" where a token alone does
-  // The caller's token, read again for each request since such tokens are short-lived. None: certificates alone.
-  // Called on any thread.
+  // The caller's token, read again for each request since such tokens are short-lived. None: certificates
+  // alone. Called on any thread.
   std::function<Result<std::string>()> token;
 };
 
 using FarmSide = std::variant<SocketSide, HttpsSide>;
 
-using SocketStream = boost::beast::basic_stream<boost::asio::local::stream_protocol, boost::asio::any_io_executor>;
+using SocketStream =
+    boost::beast::basic_stream<boost::asio::local::stream_protocol, boost::asio::any_io_executor>;
 using TlsStream = boost::beast::ssl_stream<boost::beast::tcp_stream>;
 
 // kInvalidArgument naming what of the side's PEM texts cannot be used.
@@ -43,8 +44,9 @@ Result<boost::asio::ssl::context> tlsOf(const HttpsSide& side);
 // What a request says of where it goes: the field Host.
 std::string authorityOf(const FarmSide& side);
 
-// Connects within `limit`; errors say in words for a user what the farm is not, or what of its certificate does
-// not hold. kUnavailable; kUnauthenticated where the certificate is not of `authorities` or not of that host.
+// Connects within `limit`; errors say in words for a user what the farm is not, or what of its certificate
+// does not hold. kUnavailable; kUnauthenticated where the certificate is not of `authorities` or not of that
+// host.
 Status connectTo(const SocketSide& side, Steps& steps, SocketStream& stream, std::chrono::milliseconds limit);
 Status connectTo(const HttpsSide& side, Steps& steps, TlsStream& stream, std::chrono::milliseconds limit);
 

@@ -245,7 +245,9 @@ class Exchange {
 class Relay::Server {
  public:
   Server(Settings settings, std::optional<asio::ssl::context> tls)
-      : shared_(std::move(settings), std::move(tls)), acceptor_(accepting_), pool_(shared_.settings.limits.atOnce) {}
+      : shared_(std::move(settings), std::move(tls)),
+        acceptor_(accepting_),
+        pool_(shared_.settings.limits.atOnce) {}
 
   ~Server() {
     asio::post(accepting_, [this] { acceptor_.close(); });

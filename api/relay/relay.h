@@ -1,5 +1,5 @@
-// A server on 127.0.0.1 that hands out a page of this program and lets it read from a farm: by its private Unix
-// socket, or by its HTTPS side.
+// A server on 127.0.0.1 that hands out a page of this program and lets it read from a farm: by its private
+// Unix socket, or by its HTTPS side.
 //
 // HTTP/1.1, one request for each connection. What it holds against whom is in README.md beside this file.
 #pragma once

@@ -1,5 +1,5 @@
-// One asynchronous step after another, each waited for, on an io_context that one thread has to itself. The time of
-// a step is its stream's, so that no step waits for ever.
+// One asynchronous step after another, each waited for, on an io_context that one thread has to itself. The
+// time of a step is its stream's, so that no step waits for ever.
 #pragma once
 
 #include <boost/asio/error.hpp>
@@ -8,8 +8,8 @@
 
 namespace kiln::relay {
 
-// Not thread safe; `context` outlives it. Another thread may stop the context: then the step under way ends with
-// operation_aborted, and none is begun any more.
+// Not thread safe; `context` outlives it. Another thread may stop the context: then the step under way ends
+// with operation_aborted, and none is begun any more.
 class Steps {
  public:
   explicit Steps(boost::asio::io_context& context) : context_(context) {}

@@ -1,5 +1,5 @@
-// kiln console: a farm's web console in this user's browser, served by this program: of the farm on this machine, or
-// of one that is reached within TLS.
+// kiln console: a farm's web console in this user's browser, served by this program: of the farm on this
+// machine, or of one that is reached within TLS.
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -53,17 +53,18 @@ Result<relay::FarmSide> httpsSideOf(const Context& context) {
   constexpr std::string_view kScheme = "https://";
   const std::string& url = context.http;
   if (!url.starts_with(kScheme))
-    return fail(Code::kInvalidArgument, inQuotes(url) + ": kiln console reads a farm's --https: https://HOST:PORT");
+    return fail(Code::kInvalidArgument,
+                inQuotes(url) + ": kiln console reads a farm's --https: https://HOST:PORT");
   std::string place = url.substr(kScheme.size());
   while (place.ends_with('/')) place.pop_back();
   if (place.find(':') == std::string::npos) place += ":443";
-  KILN_ASSIGN(serving::HostPort at, serving::parseHostPort(place).map_error([&](const Error& error) {
-    return error.in(inQuotes(url));
-  }));
+  KILN_ASSIGN(serving::HostPort at, serving::parseHostPort(place).map_error(
+                                        [&](const Error& error) { return error.in(inQuotes(url)); }));
   if (at.host.starts_with('[')) at.host = at.host.substr(1, at.host.size() - 2);
   relay::HttpsSide side{.host = at.host, .port = at.port};
   const storage::ClientCredentials& tls = context.tls;
-  if (tls.ca.empty() || tls.certificate.empty() != tls.key.empty() || (tls.certificate.empty() && tls.token.empty()))
+  if (tls.ca.empty() || tls.certificate.empty() != tls.key.empty() ||
+      (tls.certificate.empty() && tls.token.empty()))
     return fail(Code::kInvalidArgument,
                 inQuotes(url) + " wants --tls-ca, and --tls-cert with --tls-key or --token-file");
   KILN_ASSIGN(side.authorities, signing::readTextFile(tls.ca, kMaxPemBytes));
@@ -92,11 +93,13 @@ Result<relay::FarmSide> farmOf(const Context& context, const Options& options) {
   const std::string from = origin == context.origins.end() ? "" : origin->second;
   if (from == "--http" || (from.starts_with("context ") && context.http.starts_with("https:")))
     return httpsSideOf(context);
-  if (const char* path = std::getenv("KILN_HTTP_SOCKET"); path != nullptr && *path != '\0') return socketSide(path);
+  if (const char* path = std::getenv("KILN_HTTP_SOCKET"); path != nullptr && *path != '\0')
+    return socketSide(path);
   if (!context.http.empty()) return httpsSideOf(context);
-  return fail(Code::kInvalidArgument,
-              "no farm is named: . .kiln/kiln.env names the one of infra/up, --http the https:// URL of another, "
-              "and --socket another one's --http-socket");
+  return fail(
+      Code::kInvalidArgument,
+      "no farm is named: . .kiln/kiln.env names the one of infra/up, --http the https:// URL of another, "
+      "and --socket another one's --http-socket");
 }
 
 // What a session is told beside its token.
@@ -138,20 +141,21 @@ Status run(const Context& context, const Options& options) {
 
 void addConsole(CLI::App& app, Context& context) {
   const auto options = std::make_shared<Options>();
-  auto& command = addCommand(
-      app, context, "console",
-      "Show a farm in a browser: lend this machine's farm, or what this client may read of another, to this user's "
-      "browser over a port of loopback, for reading, behind a link that opens once",
-      "kiln console", [&context, options] { return run(context, *options); });
+  auto& command = addCommand(app, context, "console",
+                             "Show a farm in a browser: lend this machine's farm, or what this client may "
+                             "read of another, to this user's "
+                             "browser over a port of loopback, for reading, behind a link that opens once",
+                             "kiln console", [&context, options] { return run(context, *options); });
   command.add_option("--port", options->port, "Port of 127.0.0.1 (default: one that is free)");
   command.add_option("--port-file", options->portFile, "Write the port there");
   command.add_option("--socket", options->socket,
                      "The farm's private HTTP socket (default: $KILN_HTTP_SOCKET)");
   command.add_option("--instance", context.instance,
                      "The tenant that is shown first (default: $KILN_INSTANCE or \"default\")");
-  command.add_option("--http", context.http,
-                     "https:// URL of another farm, which the options of TLS let in (default: $KILN_HTTP where there "
-                     "is no socket)");
+  command.add_option(
+      "--http", context.http,
+      "https:// URL of another farm, which the options of TLS let in (default: $KILN_HTTP where there "
+      "is no socket)");
   addTlsOptions(command, context);
   addTrustOptions(command, context);
 }

@@ -1,4 +1,5 @@
-// The relay before a farm's HTTPS side: who it believes, what it shows, and what it says where something does not hold.
+// The relay before a farm's HTTPS side: who it believes, what it shows, and what it says where something does
+// not hold.
 #include "api/relay/farm_side.h"
 
 #include <gmock/gmock.h>
@@ -82,8 +83,8 @@ class TlsFarm {
 };
 
 std::string okAnswer(const std::string& body) {
-  return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " + std::to_string(body.size()) +
-         "\r\n\r\n" + body;
+  return "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: " +
+         std::to_string(body.size()) + "\r\n\r\n" + body;
 }
 
 class FarmSideTest : public testing::Test {
@@ -97,8 +98,12 @@ class FarmSideTest : public testing::Test {
   }
   std::string text(const std::string& name) const { return testing_support::readGolden(files_ / name); }
   HttpsSide side(const std::string& host = "localhost") const {
-    return {.host = host, .port = farm_->port(), .authorities = text("ca.pem"), .certificate = text("alice.pem"),
-            .key = text("alice.key"), .token = nullptr};
+    return {.host = host,
+            .port = farm_->port(),
+            .authorities = text("ca.pem"),
+            .certificate = text("alice.pem"),
+            .key = text("alice.key"),
+            .token = nullptr};
   }
 
   TlsFiles files_;
@@ -110,7 +115,8 @@ TEST_F(FarmSideTest, AFarmThatLetsTheClientInIsReached) {
   for (const char* host : {"localhost", "127.0.0.1"}) {
     const Status reached = probe(side(host), kLimit);
     EXPECT_TRUE(reached) << reached.error().message;
-    EXPECT_THAT(farm_->asked(), HasSubstr(std::string("Host: ") + host + ":" + std::to_string(farm_->port())));
+    EXPECT_THAT(farm_->asked(),
+                HasSubstr(std::string("Host: ") + host + ":" + std::to_string(farm_->port())));
   }
   HttpsSide byToken = side();
   farm(false);
@@ -171,9 +177,9 @@ TEST_F(FarmSideTest, WhatIsNoFarmIsSaidSo) {
 
 TEST_F(FarmSideTest, UnusablePemNamesItsOption) {
   farm();
-  for (const auto& [member, option] : {std::pair{&HttpsSide::authorities, "--tls-ca"},
-                                       std::pair{&HttpsSide::certificate, "--tls-cert"},
-                                       std::pair{&HttpsSide::key, "--tls-key"}}) {
+  for (const auto& [member, option] :
+       {std::pair{&HttpsSide::authorities, "--tls-ca"}, std::pair{&HttpsSide::certificate, "--tls-cert"},
+        std::pair{&HttpsSide::key, "--tls-key"}}) {
     HttpsSide bad = side();
     bad.*member = "no PEM";
     const auto made = tlsOf(bad);
