@@ -32,6 +32,7 @@ class PolicyInputs : public ::testing::Test {
                     {{}, "k", false, {}, {"urn:intake"}},
                     {},
                     {},
+                    {},
                     SignedInput{kSlsa, "key", kWho, root_, kIssuer}};
   Provenance provenance_;
 };
