@@ -242,6 +242,7 @@ TEST(ActionKey, NothingOfADeliverySpec) {
          d.builders = 1;
        }},
       {"check", [](auto& d) { d.check = CheckRequest{digestOf(std::string_view("{}")), {}}; }},
+      {"keepIr", [](auto& d) { d.keepIr = true; }},
       {"tuning", [](auto& d) { d.tuning = TuningRequest{.search = true}; }},
       // What the farm makes of it, entries that name no kernel, is the CompileSpec's.
       {"defaultSchedules", [](auto& d) { d.defaultSchedules = true; }},
