@@ -31,11 +31,13 @@ constexpr std::chrono::seconds kLimit{10};
 // A farm that answers every request within TLS with the same bytes, and remembers what it was asked.
 class TlsFarm {
  public:
-  // `wantsCertificate`: of a client, from the authority in `files`.
-  TlsFarm(const TlsFiles& files, const std::string& server, bool wantsCertificate, std::string answer)
+  // `wantsCertificate`: of a client, from the authority in `files`. `newest`: the newest TLS that it speaks.
+  TlsFarm(const TlsFiles& files, const std::string& server, bool wantsCertificate, std::string answer,
+          int newest = TLS1_3_VERSION)
       : answer_(std::move(answer)),
         tls_(asio::ssl::context::tls_server),
         acceptor_(context_, {asio::ip::address_v4::loopback(), 0}) {
+    SSL_CTX_set_max_proto_version(tls_.native_handle(), newest);
     tls_.use_certificate_chain_file(files / (server + ".pem"));
     tls_.use_private_key_file(files / (server + ".key"), asio::ssl::context::pem);
     tls_.load_verify_file(files / "ca.pem");
@@ -53,7 +55,6 @@ class TlsFarm {
     thread_.join();
   }
 
-  void speakAtMost(int version) { SSL_CTX_set_max_proto_version(tls_.native_handle(), version); }
   std::uint16_t port() const { return acceptor_.local_endpoint().port(); }
   std::string asked() const { return asked_; }
 
@@ -168,7 +169,7 @@ TEST_F(FarmSideTest, AClientThatIsNotLetInLearnsWhatToShow) {
 TEST_F(FarmSideTest, WhatIsNoFarmIsSaidSo) {
   farm(true, "nonsense\r\n\r\n");
   EXPECT_EQ(probe(side(), kLimit).error().code, Code::kUnavailable);
-  farm().speakAtMost(TLS1_2_VERSION);
+  farm_ = std::make_unique<TlsFarm>(files_, "server", true, okAnswer("{}"), TLS1_2_VERSION);
   EXPECT_EQ(probe(side(), kLimit).error().code, Code::kUnavailable) << "TLS 1.3 alone";
   const HttpsSide gone = side();
   farm_.reset();

@@ -32,7 +32,8 @@ class KeptIr : public FarmTest {
   }
   std::vector<IrStatement> statementsOf(const std::string& artifactDigest) {
     std::vector<IrStatement> out;
-    for (const auto& bundle : artifact(artifactDigest).bundles()) {
+    const auto shown = artifact(artifactDigest);
+    for (const auto& bundle : shown.bundles()) {
       const auto text = storage::getBlob(*blobs_, "default", *fromProto(bundle), 1 << 20).value();
       const auto parsed = signing::parseBundle(text).value();
       const auto statement = parseStatement(parsed.envelope.payload).value();
