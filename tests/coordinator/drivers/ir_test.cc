@@ -149,7 +149,8 @@ TEST_F(KeptIr, IsWantedOfAWorkerThatLeavesSome) {
     std::erase_if(files, [](const auto& file) { return file.first.starts_with("ir/"); });
   });
   const std::string id = submitted(withIr("k1")).id();
-  for (int attempt = 0; attempt < 5; ++attempt) {  // another try is given, after a while
+  for (int round = 0; round < 100 && get(id).state() != v1::JOB_FAILED;
+       ++round) {  // another try comes after a while
     settle(id, {one_.get()});
     clock_.advance(std::chrono::minutes(1));
   }
