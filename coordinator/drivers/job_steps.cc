@@ -48,27 +48,28 @@ Status checkEachOnce(const JobSnapshot& snapshot, const index::ResolvedSource& r
   return {};
 }
 
-Status resolve(Connection& connection, const JobSnapshot& snapshot, const jobs::ResolveSource& step) {
+// kInvalidArgument where what was fetched is not what the job can take.
+Result<index::ResolvedSource> resolved(const JobSnapshot& snapshot, const jobs::ResolveSource& step) {
   const index::SourceRecord& source = snapshot.sources.at(static_cast<std::size_t>(step.source));
   const index::GitSource& git = *source.git;
   KILN_ASSIGN(jobs::Outputs outputs, jobs::readOutputs(step.result));
   KILN_ASSIGN(const source::FetchedModel fetched, source::fetchedModel(git.path, jobs::pathsOf(outputs)));
-  index::ResolvedSource resolved{
+  index::ResolvedSource out{
       step.source, source.path, git.path, outputs.find(fetched.model.output)->digest, {}, snapshot.job.spec};
   if (step.source > 0 && (fetched.isFolder || !fetched.data.empty()))
     return fail(Code::kInvalidArgument,
                 inQuotes(git.path) + (fetched.isFolder ? " is a folder of the commit; name its files"
                                                        : " is a model with data of its own, and no tensors"));
-  if (fetched.isFolder) KILN_TRY(takeFolder(snapshot, fetched, resolved));
+  if (fetched.isFolder) KILN_TRY(takeFolder(snapshot, fetched, out));
   const auto add = [&](const source::FetchedFile& file) {
-    resolved.further.push_back(
+    out.further.push_back(
         {file.name, outputs.find(file.output)->digest, index::GitSource{git.url, git.commit, file.path}, {}});
   };
   std::ranges::for_each(fetched.data, add);
   // Nobody's weights replace those that the submitter chose.
-  if (resolved.spec != snapshot.job.spec) std::ranges::for_each(fetched.weights, add);
-  KILN_TRY(checkEachOnce(snapshot, resolved));
-  return index::resolveSource(connection, snapshot.job.key, resolved);
+  if (out.spec != snapshot.job.spec) std::ranges::for_each(fetched.weights, add);
+  KILN_TRY(checkEachOnce(snapshot, out));
+  return out;
 }
 
 bool usesEarlierJobs(const JobSnapshot& snapshot) {
@@ -91,7 +92,9 @@ Result<bool> applyInDatabase(const Clock& clock, const Leasing& leasing, Connect
     return true;
   }
   if (const auto* source = std::get_if<jobs::ResolveSource>(&step)) {
-    KILN_TRY(resolve(connection, snapshot, *source));
+    const auto found = resolved(snapshot, *source);
+    KILN_TRY(found ? index::resolveSource(connection, snapshot.job.key, *found)
+                   : recordFailedStep(clock, connection, snapshot, step, found.error()));
     return true;
   }
   if (const auto* end = std::get_if<jobs::End>(&step)) {

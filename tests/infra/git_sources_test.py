@@ -119,10 +119,13 @@ class GitSourcesTest(FarmCase):
         for url in (None, f"file://{self.repository}".replace(" ", "%20")):
             self.assertEqual(artifact_of(self.kiln("build", self.of(".", url), "--profile", "N=1:1:1", "--target", "cpu:x86-64-v3")), artifact)
 
-    def test_links_in_a_folder_are_named(self):
+    def test_links_in_a_folder_and_folders_of_weights_are_named(self):
         for url in (None, f"file://{self.repository}".replace(" ", "%20")):
             error = self.kiln("build", self.of("links", url), "--target", "cpu:x86-64-v3", code=2).stderr
             self.assertIn("'links/m.mlir' in the repository is a symbolic link", error)
+            error = self.kiln("build", self.of("nets/affine.mlir", url), "--params", self.of("nets", url), "--target", "cpu:x86-64-v3",
+                              code=2).stderr
+            self.assertIn("folder of the commit; name its files", error)
 
     def test_an_object_that_is_not_there_or_not_its_hash_is_named(self):
         kept = large_object(self.repository, (MODELS / "affine.mlir").read_bytes())
